@@ -1,0 +1,164 @@
+"""Assemble: the rows of one window become trajectories, in an order that does not depend on how they arrived.
+
+Rows are sorted by user, time and place first, so that every later choice is the same on every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.geo import LocalProjection
+from core.guarantees import KDelta
+from core.locate import Locator
+from core.records import Rows
+from core.trajectory import IntArray, PointTrajectories, Sequences, Vocabulary
+
+__all__ = ["Limits", "PointWindow", "SequenceWindow", "assemble_points", "assemble_sequences"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What keeps one user from stopping a shard."""
+
+    points_per_user: int
+    """Most visits or points of one user in one window; later ones are suppressed."""
+
+    trajectory_length: int
+    """Longest sequence of locations; a longer one is cut, and its pieces stay one user in every count.
+
+    A trajectory of ``n`` locations has up to ``C(n, m)`` subtrajectories of size ``m``.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SequenceWindow:
+    """The check-ins of one window as sequences of locations."""
+
+    sequences: Sequences
+    vocabulary: Vocabulary
+    duplicates: int
+    """Rows left out because the same user was at the same location at the same instant."""
+
+    suppressed: int
+    """Rows left out because their user has too many."""
+
+    n_users: int
+    """Distinct people in the rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PointWindow:
+    """The fragments of one window as GPS trajectories, one per user."""
+
+    trajectories: PointTrajectories
+    projection: LocalProjection
+    duplicates: int
+    """Points left out because their user has another one at the same instant."""
+
+    suppressed: int
+    """Points left out because their user has too many, or demands more than the guarantee gives."""
+
+    n_users: int
+    """Distinct people in the rows."""
+
+
+def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> SequenceWindow:
+    """Turn the check-ins of a window into sequences.
+
+    Args:
+        rows: Rows of :data:`core.records.VISIT`, shape ``(n,)``, in any order.
+        locator: The vocabulary that numbered their locations.
+        limits: When trajectories are cut and users curbed.
+    """
+    present, location = np.unique(rows["location"], return_inverse=True)
+    names, lat, lon = locator.describe(present)
+    by_name = np.argsort(np.array(names), kind="stable") if names else np.empty(0, dtype=np.intp)
+    rank = np.empty(len(present), dtype=np.int64)
+    rank[by_name] = np.arange(len(present))
+    location = rank[location]
+    vocabulary = Vocabulary(
+        names=tuple(names[i] for i in by_name.tolist()),
+        lat_deg=lat[by_name],
+        lon_deg=lon[by_name],
+        xy_m=LocalProjection.around(lat[by_name], lon[by_name]).to_metres(lat[by_name], lon[by_name]),
+    )
+
+    order = np.lexsort((location, rows["ts_ms"], rows["user"]))
+    user, ts_ms, location = rows["user"][order], rows["ts_ms"][order], location[order]
+    again = _same_as_before(user, ts_ms, location)
+    user, location = user[~again], location[~again]
+    within = _position_in_user(user) < limits.points_per_user
+    n_users = len(np.unique(user))
+    user, location = user[within], location[within]
+
+    begins = _position_in_user(user) % limits.trajectory_length == 0
+    starts = np.flatnonzero(begins)
+    return SequenceWindow(
+        sequences=Sequences(
+            users=np.unique(user[starts], return_inverse=True)[1].astype(np.int64),
+            starts=np.append(starts, len(user)).astype(np.int64),
+            locations=location,
+        ),
+        vocabulary=vocabulary,
+        duplicates=int(again.sum()),
+        suppressed=int((~within).sum()),
+        n_users=n_users,
+    )
+
+
+def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits) -> PointWindow:
+    """Turn the fragments of a window into trajectories: pieces of one user are joined by time.
+
+    A user who demands more than the guarantee gives (a larger k, a smaller delta) is left out of the release.
+
+    Args:
+        rows: Rows of :data:`core.records.POINT`, shape ``(n,)``, in any order.
+        guarantee: What the release will promise to everybody.
+        limits: When users are curbed.
+    """
+    order = np.lexsort((rows["lon"], rows["lat"], rows["ts_ms"], rows["user"]))
+    rows = rows[order]
+    again = _same_as_before(rows["user"], rows["ts_ms"])
+    n_users = len(np.unique(rows["user"]))
+
+    # Compared as the column stores it: 300 m asked for and 300 m given are equal.
+    unmet = (rows["k"] > guarantee.k) | (rows["delta_m"] < np.float32(guarantee.delta_m))
+    demanding = np.isin(rows["user"], rows["user"][unmet])
+    left = rows[~again & ~demanding]
+    within = _position_in_user(left["user"]) < limits.points_per_user
+    left = left[within]
+
+    lat, lon = np.ascontiguousarray(left["lat"]), np.ascontiguousarray(left["lon"])
+    projection = LocalProjection.around(lat, lon) if len(left) else LocalProjection(0.0, 0.0)
+    starts = np.flatnonzero(_position_in_user(left["user"]) == 0)
+    return PointWindow(
+        trajectories=PointTrajectories(
+            users=np.arange(len(starts), dtype=np.int64),
+            starts=np.append(starts, len(left)).astype(np.int64),
+            t_ms=np.ascontiguousarray(left["ts_ms"]),
+            xy_m=projection.to_metres(lat, lon),
+        ),
+        projection=projection,
+        duplicates=int(again.sum()),
+        suppressed=len(rows) - int(again.sum()) - len(left),
+        n_users=n_users,
+    )
+
+
+def _same_as_before(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Tell which rows equal their predecessor in every column, shape ``(n,)``."""
+    same = np.ones(len(columns[0]), dtype=np.bool_)
+    same[:1] = False
+    for column in columns:
+        same[1:] &= column[1:] == column[:-1]
+    return same
+
+
+def _position_in_user(users: npt.NDArray[np.generic]) -> IntArray:
+    """Number the rows of each user from 0; rows of one user stand together. Shape ``(n,)``."""
+    first = ~_same_as_before(users)
+    index = np.arange(len(users))
+    return index - np.maximum.accumulate(np.where(first, index, 0)) if len(users) else index

@@ -1,0 +1,59 @@
+"""Metres from degrees: a local projection that also works at the poles and across the antimeridian."""
+
+from __future__ import annotations
+
+import numpy as np
+from pyproj import Proj
+
+from core.trajectory import FloatArray
+
+__all__ = ["LocalProjection", "mean_position"]
+
+
+def mean_position(lat_deg: FloatArray, lon_deg: FloatArray, *, digits: int = 4) -> tuple[float, float]:
+    """Return the mean of positions on the sphere, degrees, rounded so that float noise cannot move it.
+
+    Positions that cancel out (two antipodes) have no mean; the equator's zero is returned.
+    """
+    lat, lon = np.radians(lat_deg), np.radians(lon_deg)
+    x, y, z = (
+        float(np.mean(np.cos(lat) * np.cos(lon))),
+        float(np.mean(np.cos(lat) * np.sin(lon))),
+        float(np.mean(np.sin(lat))),
+    )
+    if max(abs(x), abs(y), abs(z)) < 1e-9:
+        return 0.0, 0.0
+    return (
+        round(float(np.degrees(np.arctan2(z, np.hypot(x, y)))), digits),
+        round(float(np.degrees(np.arctan2(y, x))), digits),
+    )
+
+
+class LocalProjection:
+    """Azimuthal equidistant projection of the WGS 84 ellipsoid around a centre.
+
+    Distances from the centre are exact. Between two points at most ``r`` from it they are off by a share of up to
+    ``(r / 6371 km)^2 / 6``: 0.001 % at 50 km, 0.1 % at 490 km.
+    """
+
+    def __init__(self, lat_deg: float, lon_deg: float) -> None:
+        self._proj = Proj(proj="aeqd", lat_0=lat_deg, lon_0=lon_deg, ellps="WGS84")
+
+    @classmethod
+    def around(cls, lat_deg: FloatArray, lon_deg: FloatArray) -> LocalProjection:
+        """Project around the mean of some positions."""
+        return cls(*mean_position(lat_deg, lon_deg))
+
+    def to_metres(self, lat_deg: FloatArray, lon_deg: FloatArray) -> FloatArray:
+        """Return east and north of the centre, metres, shape ``(n, 2)``."""
+        if len(lat_deg) == 0:
+            return np.empty((0, 2))
+        east, north = self._proj(lon_deg, lat_deg)
+        return np.column_stack([east, north])
+
+    def to_degrees(self, xy_m: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return latitudes and longitudes, degrees, each of shape ``(n,)``; longitudes in ``[-180, 180)``."""
+        if len(xy_m) == 0:
+            return np.empty(0), np.empty(0)
+        lon, lat = self._proj(xy_m[:, 0], xy_m[:, 1], inverse=True)
+        return np.asarray(lat), (np.asarray(lon) + 180.0) % 360.0 - 180.0

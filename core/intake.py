@@ -1,0 +1,115 @@
+"""Intake: validate, locate and shard a batch of records. Stateless: repeating a batch gives the same chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from core.locate import Locator
+from core.records import VISIT, CheckIn, Chunk, Fragment, Kind, Rejected, Source
+from core.shard import Sharder
+from core.trajectory import FloatArray
+from core.validate import Rules, validate_checkins, validate_fragments
+
+__all__ = ["CheckInIntake", "FragmentIntake", "Intake"]
+
+Record = CheckIn | Fragment
+
+
+class Intake(Protocol):
+    """Turns the records of one kind of feed into chunks."""
+
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int
+    ) -> tuple[list[Chunk], list[Rejected]]:
+        """Turn decoded records of one source into chunks, one per shard, and rejections.
+
+        Args:
+            records: Source offset and record, offsets ascending, all of this intake's kind.
+            source: Where they came from.
+            n_partitions: Partitions of the source's topic.
+            now_ms: The present, Unix milliseconds.
+        """
+        ...
+
+
+class CheckInIntake:
+    """Check-ins become visits to locations of a vocabulary."""
+
+    def __init__(self, rules: Rules, locator: Locator, sharder: Sharder, *, vocabulary: str) -> None:
+        self._rules, self._locator, self._sharder, self._vocabulary = rules, locator, sharder, vocabulary
+
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int
+    ) -> tuple[list[Chunk], list[Rejected]]:
+        """See :meth:`Intake.run`."""
+        locator = self._locator
+        valid, rejected = validate_checkins(
+            [(offset, record) for offset, record in records if isinstance(record, CheckIn)],
+            self._rules,
+            source=source,
+            now_ms=now_ms,
+            needs_position=locator.needs_position,
+        )
+        locations, found = locator.locate(valid.lat_deg, valid.lon_deg, valid.venues)
+        reason, detail = locator.refusal
+        rejected += [
+            Rejected(reason=reason, detail=detail, source=source, offset=offset)
+            for offset in valid.offsets[~found].tolist()
+        ]
+        rows = np.empty(int(found.sum()), dtype=VISIT)
+        rows["offset"], rows["user"] = valid.offsets[found], valid.users[found]
+        rows["ts_ms"], rows["location"] = valid.ts_ms[found], locations[found]
+        if locator.needs_position:
+            lat, lon = valid.lat_deg[found], valid.lon_deg[found]
+        else:
+            _, lat, lon = locator.describe(rows["location"])
+        chunk = Chunk(
+            kind=Kind.CHECKINS,
+            shard="",
+            source=source,
+            n_partitions=n_partitions,
+            vocabulary=self._vocabulary,
+            rows=rows,
+        )
+        return _by_shard(chunk, lat, lon, self._sharder), rejected
+
+
+class FragmentIntake:
+    """Fragments become GPS points; they keep their positions."""
+
+    def __init__(self, rules: Rules, sharder: Sharder, *, vocabulary: str) -> None:
+        self._rules, self._sharder, self._vocabulary = rules, sharder, vocabulary
+
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int
+    ) -> tuple[list[Chunk], list[Rejected]]:
+        """See :meth:`Intake.run`."""
+        rows, rejected = validate_fragments(
+            [(offset, record) for offset, record in records if isinstance(record, Fragment)],
+            self._rules,
+            source=source,
+            now_ms=now_ms,
+        )
+        chunk = Chunk(
+            kind=Kind.FRAGMENTS,
+            shard="",
+            source=source,
+            n_partitions=n_partitions,
+            vocabulary=self._vocabulary,
+            rows=rows,
+        )
+        return _by_shard(chunk, rows["lat"], rows["lon"], self._sharder), rejected
+
+
+def _by_shard(chunk: Chunk, lat_deg: FloatArray, lon_deg: FloatArray, sharder: Sharder) -> list[Chunk]:
+    """Split a chunk whose shard is still open."""
+    if not len(chunk.rows):
+        return []
+    numbers, names = sharder.shard(chunk.rows["user"], lat_deg, lon_deg)
+    if len(names) == 1:
+        return [replace(chunk, shard=names[0])]
+    return [replace(chunk, shard=name, rows=chunk.rows[numbers == i]) for i, name in enumerate(names)]

@@ -1,0 +1,37 @@
+"""The path of a record, in order. Read this first.
+
+    intake.py             validate -> locate -> shard     a batch of records in, a chunk of rows per shard out
+    partition.py          window -> seal                  chunks in, the rows of one sealed window out
+    release_window        assemble -> anonymize -> verify a sealed window in, what may leave out
+        release_sequences.py      check-ins:  sequences of locations, SeqAnon, k^m-anonymity
+        release_points.py         fragments:  GPS trajectories, Wait for Me, (k,delta)-anonymity
+
+``stream/ingest.py`` and ``stream/windows.py`` run these stages between Kafka topics; ``stream/replay.py`` runs the
+same ones on files.
+"""
+
+from __future__ import annotations
+
+from core.plan import Plan, SequencePlan
+from core.records import Rows
+from core.release import Outcome, WithholdReason
+from core.release_points import release_points
+from core.release_sequences import release_sequences
+from core.seal import Seal
+
+__all__ = ["release_window"]
+
+
+def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
+    """Anonymize and verify the rows of a sealed window. The same arguments give the same bytes, anywhere.
+
+    A window that was sealed under other settings, or whose records are no longer all there, is withheld: released now
+    it could be compared with what may already have left.
+    """
+    if seal.digest != plan.digest:
+        return plan.withhold(seal, WithholdReason.SETTINGS_CHANGED, withheld=len(rows))
+    if len(rows) != seal.n_rows:
+        return plan.withhold(seal, WithholdReason.RECORDS_MISSING, withheld=len(rows))
+    if isinstance(plan, SequencePlan):
+        return release_sequences(seal, rows, plan)
+    return release_points(seal, rows, plan)

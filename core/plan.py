@@ -1,0 +1,126 @@
+"""Plans: all that decides what is released from the windows of one kind of feed, beside their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.anonymize.wait4me import Wait4MeOptions
+from core.assemble import Limits
+from core.guarantees import KDelta, KmAnonymity
+from core.locate import Locator
+from core.release import Account, ReleaseRefused, Withheld, WithholdReason, keyed_id
+from core.seal import Seal
+from core.window import WindowKey
+
+__all__ = ["ALGORITHMS", "Plan", "PointPlan", "SequencePlan"]
+
+ALGORITHMS = f"1+numpy{np.__version__}"
+"""Version of everything that decides the bytes of a release; numpy may change how it draws random numbers."""
+
+Parameters = dict[str, float | int | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PlanBase:
+    limits: Limits
+    secret: bytes = field(repr=False)
+    """Key of pseudonyms, release ids and random choices, 16 to 64 bytes."""
+
+    settings: str
+    """Digest of the settings behind this plan."""
+
+    @property
+    def model(self) -> str:
+        """Name of the anonymizer, as in the settings."""
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+        raise NotImplementedError
+
+    @property
+    def digest(self) -> str:
+        """Digest of the settings, the secret and the algorithms: where it differs, a replay would differ."""
+        return keyed_id(self.secret, "plan", self.settings, ALGORITHMS)
+
+    def seal(self, key: WindowKey, last_offset: int, n_rows: int, writer: str) -> Seal:
+        """Make the seal of a window; its release id depends on window and plan, not on offset or writer."""
+        release_id = keyed_id(self.secret, "release", key.kind, key.shard, key.start_ms, key.end_ms, self.digest)
+        return Seal(
+            key=key,
+            last_offset=last_offset,
+            n_rows=n_rows,
+            release_id=release_id,
+            digest=self.digest,
+            writer=writer,
+        )
+
+    def withhold(self, seal: Seal, reason: WithholdReason, *, withheld: int, duplicates: int = 0) -> Withheld:
+        """Let nothing of a window leave; ``withheld`` counts its rows, ``duplicates`` left out."""
+        return Withheld(
+            release_id=seal.release_id,
+            key=seal.key,
+            model=self.model,
+            parameters=self.parameters,
+            reason=reason,
+            account=Account(withheld=withheld, duplicates=duplicates),
+        )
+
+    def refuse(self, seal: Seal, finding: str, *, withheld: int, duplicates: int) -> ReleaseRefused:
+        """Let nothing leave because the verifier found what ``finding`` says."""
+        return ReleaseRefused(
+            release_id=seal.release_id,
+            key=seal.key,
+            model=self.model,
+            parameters=self.parameters,
+            finding=finding,
+            account=Account(withheld=withheld, duplicates=duplicates),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequencePlan(_PlanBase):
+    """Check-ins, released as sequences of generalized locations."""
+
+    guarantee: KmAnonymity
+    locator: Locator = field(repr=False)
+    """The vocabulary that numbered the locations."""
+
+    @property
+    def model(self) -> str:
+        """Name of the anonymizer, as in the settings."""
+        return "seqanon"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+        return {"k": self.guarantee.k, "m": self.guarantee.m}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointPlan(_PlanBase):
+    """Fragments, released as GPS trajectories."""
+
+    guarantee: KDelta
+    wait4me: Wait4MeOptions
+
+    @property
+    def model(self) -> str:
+        """Name of the anonymizer, as in the settings."""
+        return "w4m"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+        return {
+            "k": self.guarantee.k,
+            "delta_m": self.guarantee.delta_m,
+            "distance": "lstd",
+            "translation": self.wait4me.translation,
+        }
+
+
+Plan = SequencePlan | PointPlan

@@ -1,0 +1,170 @@
+"""What may leave: a release, or the reason why a window is withheld.
+
+Counts that could point at fewer than k people are left out of everything here that is published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from core.trajectory import FloatArray, IntArray
+from core.window import WindowKey
+
+__all__ = [
+    "SCHEMA",
+    "Account",
+    "GeneralizedLocation",
+    "Outcome",
+    "PointTrajectory",
+    "Release",
+    "ReleaseRefused",
+    "SequenceTrajectory",
+    "Withheld",
+    "WithholdReason",
+    "keyed_generator",
+    "keyed_id",
+    "population_of",
+    "pseudonyms",
+    "publishable",
+]
+
+SCHEMA = 1
+"""Version of the records that leave."""
+
+
+class WithholdReason(StrEnum):
+    """Why nothing of a window leaves: a closed set."""
+
+    TOO_FEW_PEOPLE = "too_few_people"
+    NOTHING_LEFT = "nothing_left"
+    SETTINGS_CHANGED = "settings_changed"
+    RECORDS_MISSING = "records_missing"
+    TOO_LARGE = "too_large"
+    VERIFICATION_FAILED = "verification_failed"
+    ANONYMIZER_FAILED = "anonymizer_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Where the rows of a window went: every one is in exactly one of these counts. Not published."""
+
+    duplicates: int = 0
+    released: int = 0
+    suppressed: int = 0
+    withheld: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceTrajectory:
+    """One released sequence."""
+
+    pseudonym: str
+    locations: tuple[tuple[str, ...], ...]
+    """Names of the members of each generalized location, in order of visit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PointTrajectory:
+    """One released GPS trajectory."""
+
+    pseudonym: str
+    t_ms: IntArray
+    lat_deg: FloatArray
+    lon_deg: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneralizedLocation:
+    """Members of a released location and their centroid, degrees."""
+
+    members: tuple[str, ...]
+    lat_deg: float
+    lon_deg: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A verified, anonymized window."""
+
+    release_id: str
+    key: WindowKey
+    model: str
+    parameters: dict[str, float | int | str]
+    population: int | None
+    """Distinct people in the window; None where it would tell how many of them, fewer than k, are not released."""
+
+    people: int
+    """Distinct people in the release."""
+
+    trajectories: tuple[SequenceTrajectory, ...] | tuple[PointTrajectory, ...]
+    """In the order of their pseudonyms."""
+
+    locations: tuple[GeneralizedLocation, ...] | None
+    """The generalized locations of a release of sequences."""
+
+    points_released: int
+    points_suppressed: int | None
+    smallest_support: int
+    """Smallest support (k^m) or smallest set, in distinct people, that verification observed."""
+
+    information_loss: dict[str, float | int | None]
+    account: Account
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withheld:
+    """Nothing of this window leaves."""
+
+    release_id: str
+    key: WindowKey
+    model: str
+    parameters: dict[str, float | int | str]
+    reason: WithholdReason
+    account: Account
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseRefused(Withheld):
+    """Verification found that the candidate breaks its guarantee; the window is withheld, and somebody must look."""
+
+    reason: WithholdReason = field(default=WithholdReason.VERIFICATION_FAILED, init=False)
+    finding: str
+    """What the verifier counted; no location and no user."""
+
+
+Outcome = Release | Withheld | ReleaseRefused
+
+
+def publishable(count: int, k: int) -> int | None:
+    """Return a count of people or points if nobody can be singled out by it: zero, or at least k.
+
+    >>> publishable(0, 5), publishable(4, 5), publishable(5, 5)
+    (0, None, 5)
+    """
+    return count if count == 0 or count >= k else None
+
+
+def keyed_id(secret: bytes, purpose: str, *parts: str | int) -> str:
+    """Derive 16 hexadecimal digits that nobody can predict or link without the secret."""
+    text = "\x1f".join([purpose, *map(str, parts)])
+    return hashlib.blake2b(text.encode(), key=secret, digest_size=8).hexdigest()
+
+
+def keyed_generator(secret: bytes, release_id: str) -> np.random.Generator:
+    """Return the generator of all random choices of one release: the same on every run, unknown to outsiders."""
+    seed = hashlib.blake2b(f"choices\x1f{release_id}".encode(), key=secret, digest_size=16).digest()
+    return np.random.Generator(np.random.Philox(key=np.frombuffer(seed, dtype=np.uint64)))
+
+
+def population_of(n_users: int, n_released: int, k: int) -> int | None:
+    """Return the people in a window, unless the difference to those released would count fewer than k of them."""
+    return n_users if n_users >= k and publishable(n_users - n_released, k) is not None else None
+
+
+def pseudonyms(secret: bytes, release_id: str, n: int) -> list[tuple[str, int]]:
+    """Give each of ``n`` trajectories a pseudonym of this release; returned in the order of the pseudonyms."""
+    return sorted((keyed_id(secret, "pseudonym", release_id, i), i) for i in range(n))

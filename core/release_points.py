@@ -1,0 +1,83 @@
+"""Release the fragments of one window: assemble, anonymize by Wait for Me, verify (k,delta)-anonymity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.anonymize.wait4me import wait4me
+from core.assemble import assemble_points
+from core.plan import PointPlan
+from core.records import Rows
+from core.release import (
+    Account,
+    Outcome,
+    PointTrajectory,
+    Release,
+    WithholdReason,
+    keyed_generator,
+    population_of,
+    pseudonyms,
+    publishable,
+)
+from core.seal import Seal
+from core.verify.kdelta import verify_kdelta
+
+__all__ = ["release_points"]
+
+_DEGREE_DIGITS = 6
+"""Published coordinates are rounded to 1e-6 degrees, about 0.1 m; the anonymizer's margin allows for that."""
+
+
+def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
+    """Anonymize and verify the points of a sealed window. The same arguments give the same bytes."""
+    k = plan.guarantee.k
+    window = assemble_points(rows, plan.guarantee, plan.limits)
+    duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
+    if window.n_users < k:
+        return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
+
+    trajectories = window.trajectories
+    result = wait4me(trajectories, plan.guarantee, plan.wait4me, keyed_generator(plan.secret, seal.release_id))
+    n_sets = len(set(result.sets.tolist()))
+    if not n_sets:
+        return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
+
+    lat, lon = window.projection.to_degrees(result.xy_m)
+    lat, lon = np.round(lat, _DEGREE_DIGITS), np.round(lon, _DEGREE_DIGITS)
+    bounds = result.starts[1:-1]
+    t_ms, lats, lons = np.split(result.t_ms, bounds), np.split(lat, bounds), np.split(lon, bounds)
+    users = trajectories.users[result.sources].tolist()
+
+    report = verify_kdelta(result.sets.tolist(), users, t_ms, lats, lons, plan.guarantee)
+    if not report.holds or report.smallest_set is None:
+        finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
+        return plan.refuse(seal, f"(k,delta) is broken: {finding}", withheld=n_rows, duplicates=duplicates)
+
+    n_people, n_released = len(set(users)), int(result.kept.sum())
+    return Release(
+        release_id=seal.release_id,
+        key=seal.key,
+        model=plan.model,
+        parameters=plan.parameters,
+        population=population_of(window.n_users, n_people, k),
+        people=n_people,
+        trajectories=tuple(
+            PointTrajectory(pseudonym=pseudonym, t_ms=t_ms[i], lat_deg=lats[i], lon_deg=lons[i])
+            for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(users))
+        ),
+        locations=None,
+        points_released=n_released,
+        points_suppressed=publishable(n_rows - n_released, k),
+        smallest_support=report.smallest_set,
+        information_loss={
+            "mean_space_translation_m": round(result.mean_space_translation_m, 1),
+            "mean_time_translation_s": round(result.mean_time_translation_s, 1),
+            "points_published": len(result.t_ms),
+            "points_created": publishable(result.points_created, k),
+            "points_deleted": publishable(result.points_deleted, k),
+            "trash": publishable(len(result.trash), k),
+            "sets": n_sets,
+            "discernibility": result.discernibility if publishable(len(result.trash), k) is not None else None,
+        },
+        account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
+    )

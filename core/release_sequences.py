@@ -1,0 +1,110 @@
+"""Release the check-ins of one window: assemble, anonymize by SeqAnon, verify k^m-anonymity."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from core.anonymize.seqanon import Generalization, seqanon
+from core.assemble import SequenceWindow, assemble_sequences
+from core.geo import mean_position
+from core.plan import SequencePlan
+from core.records import Rows
+from core.release import (
+    Account,
+    GeneralizedLocation,
+    Outcome,
+    Release,
+    SequenceTrajectory,
+    WithholdReason,
+    population_of,
+    pseudonyms,
+    publishable,
+)
+from core.seal import Seal
+from core.trajectory import Vocabulary
+from core.utility import dataset_distance, normalized_distance
+from core.verify.km import verify_km
+
+__all__ = ["release_sequences"]
+
+Published = tuple[tuple[str, ...], ...]
+"""One sequence as it would leave: the members of each generalized location."""
+
+
+def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
+    """Anonymize and verify the visits of a sealed window. The same arguments give the same bytes."""
+    k = plan.guarantee.k
+    window = assemble_sequences(rows, plan.locator, plan.limits)
+    duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
+    if window.n_users < k:
+        return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
+
+    sequences, vocabulary = window.sequences, window.vocabulary
+    result = seqanon(sequences, vocabulary.xy_m, plan.guarantee)
+    n_released = int(result.kept.sum())
+    if not n_released:
+        return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
+
+    members = _members(result)
+    users, candidate = _candidate(window, result, members)
+    report = verify_km(users, candidate, plan.guarantee)
+    if not report.holds or report.smallest_support is None:
+        finding = f"{report.violations} subtrajectories of length <= {plan.guarantee.m} have support below k={k}"
+        return plan.refuse(seal, finding, withheld=n_rows, duplicates=duplicates)
+
+    shown = sorted(set(result.group_of[sequences.locations][result.kept].tolist()))
+    distance_m = dataset_distance(sequences, vocabulary.xy_m, result.group_of, result.kept)
+    n_people = len(set(users))
+    return Release(
+        release_id=seal.release_id,
+        key=seal.key,
+        model=plan.model,
+        parameters=plan.parameters,
+        population=population_of(window.n_users, n_people, k),
+        people=n_people,
+        trajectories=tuple(
+            SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
+            for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
+        ),
+        locations=tuple(_describe(vocabulary, members[group]) for group in shown),
+        points_released=n_released,
+        points_suppressed=publishable(n_rows - n_released, k),
+        smallest_support=report.smallest_support,
+        information_loss={
+            "distance_m": round(distance_m, 1),
+            "distance_share": round(normalized_distance(distance_m, vocabulary.xy_m), 6),
+            "generalized_locations": sum(len(members[group]) > 1 for group in shown),
+            "original_locations": sum(len(members[group]) == 1 for group in shown),
+        },
+        account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
+    )
+
+
+def _members(result: Generalization) -> dict[int, list[int]]:
+    """Return the location ids of each generalized location, ascending."""
+    members: dict[int, list[int]] = {}
+    for location, group in enumerate(result.group_of.tolist()):
+        members.setdefault(group, []).append(location)
+    return members
+
+
+def _candidate(
+    window: SequenceWindow, result: Generalization, members: dict[int, list[int]]
+) -> tuple[list[int], list[Published]]:
+    """Return the user and the sequence of every trajectory that is left, as it would be published."""
+    names = {group: tuple(window.vocabulary.names[i] for i in ids) for group, ids in members.items()}
+    groups = result.group_of[window.sequences.locations]
+    bounds = window.sequences.starts.tolist()
+    users: list[int] = []
+    candidate: list[Published] = []
+    for user, (start, end) in zip(window.sequences.users.tolist(), pairwise(bounds), strict=True):
+        left = groups[start:end][result.kept[start:end]].tolist()
+        if left:
+            users.append(user)
+            candidate.append(tuple(names[group] for group in left))
+    return users, candidate
+
+
+def _describe(vocabulary: Vocabulary, ids: list[int]) -> GeneralizedLocation:
+    lat, lon = mean_position(vocabulary.lat_deg[ids], vocabulary.lon_deg[ids], digits=6)
+    return GeneralizedLocation(members=tuple(vocabulary.names[i] for i in ids), lat_deg=lat, lon_deg=lon)

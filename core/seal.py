@@ -1,0 +1,39 @@
+"""Seals: the durable records that fix what a window contains. The first seal of a window is the one that counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.records import Kind
+from core.window import WindowKey
+
+__all__ = ["Seal", "SealRecord", "SealedUntil"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """The content of a window is exactly its records up to ``last_offset`` of the shards topic's partition."""
+
+    key: WindowKey
+    last_offset: int
+    n_rows: int
+    """How many rows that is; where a rebuilt window has another number, its records are no longer all there."""
+
+    release_id: str
+    digest: str
+    """Digest of the settings, the secret and the algorithms' version that the release is made with."""
+
+    writer: str
+    """Who wrote it; part of its key, so that compaction never lets a later seal replace the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedUntil:
+    """Every window of a shard that ends at or before ``until_ms`` is completed."""
+
+    kind: Kind
+    shard: str
+    until_ms: int
+
+
+SealRecord = Seal | SealedUntil

@@ -1,0 +1,189 @@
+"""Supports of subtrajectories: how many distinct people's trajectories contain them.
+
+A person's several trajectories count once, and a subtrajectory never spans two of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.trajectory import IntArray, Sequences
+
+__all__ = ["Subtrajectory", "SubtrajectoryTable", "SupportIndex", "subtrajectories", "support"]
+
+Subtrajectory = tuple[int, ...]
+
+# Bounds the memory of one step of the enumeration, not its result.
+_CANDIDATES_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SubtrajectoryTable:
+    """Every distinct subtrajectory of one size that occurs, and who supports it."""
+
+    locations: IntArray
+    """Location ids of each subtrajectory, rows ascending lexicographically, shape ``(s, size)``."""
+
+    starts: IntArray
+    """Where each subtrajectory's people begin in ``users``, shape ``(s + 1,)``."""
+
+    users: IntArray
+    """Distinct user numbers, ascending inside a subtrajectory, shape ``(starts[-1],)``."""
+
+    @property
+    def supports(self) -> IntArray:
+        """Distinct people whose trajectories contain each subtrajectory, each at least 1, shape ``(s,)``."""
+        return np.diff(self.starts)
+
+
+def support(subtrajectory: Sequence[int], sequences: Sequences) -> int:
+    """Count the people with a trajectory that contains a subtrajectory, order kept, gaps allowed.
+
+    Args:
+        subtrajectory: Location ids, ``j >= 1`` of them.
+        sequences: Where to count (Poulis et al. 2014, Definition 3, over people instead of trajectories).
+
+    Returns:
+        The support, in ``0..n_users``.
+
+    Raises:
+        ValueError: The subtrajectory is empty.
+
+    >>> ids = np.array([1, 2, 3, 3, 1])
+    >>> support((1, 3), Sequences(users=np.array([0, 1]), starts=np.array([0, 3, 5]), locations=ids))
+    1
+    """
+    if len(subtrajectory) == 0:
+        raise ValueError("the subtrajectory is empty: it needs at least one location")
+    owner = np.arange(len(sequences.users))  # (c,) trajectories that contain all locations so far
+    after = sequences.starts[:-1]  # (c,) where the search for the next location begins
+    for location in subtrajectory:
+        visits = np.flatnonzero(sequences.locations == location)
+        found = np.searchsorted(visits, after)
+        within = found < len(visits)
+        owner, found = owner[within], found[within]
+        inside = visits[found] < sequences.starts[owner + 1]
+        owner, after = owner[inside], visits[found[inside]] + 1
+    return len(np.unique(sequences.users[owner]))
+
+
+def subtrajectories(sequences: Sequences, size: int) -> SubtrajectoryTable:
+    """List the distinct subtrajectories of one size, with the people who support each.
+
+    Inside a trajectory each distinct subtrajectory is met once, at its earliest embedding: a prefix that ends
+    as early as possible goes on to the first visit of each location after it. The work so depends on the
+    distinct subtrajectories, not on the embeddings; a long trajectory over few locations stays cheap.
+
+    Args:
+        sequences: Where to look.
+        size: Number of locations, at least 1.
+
+    Raises:
+        ValueError: The size is below 1.
+    """
+    if size < 1:
+        raise ValueError(f"size is {size}: it must be at least 1")
+    locations = sequences.locations
+    trajectory_of = np.repeat(np.arange(len(sequences.users)), np.diff(sequences.starts))  # (p,)
+    ends = sequences.starts[1:][trajectory_of]  # (p,) end of the trajectory around each visit
+    n_ids = int(locations.max()) + 1 if len(locations) else 1
+    previous = _previous_visits(trajectory_of * n_ids + locations)
+
+    at = np.flatnonzero(previous < 0)  # (e,) last visit of each earliest embedding
+    distinct, number = np.unique(locations[at], return_inverse=True)  # number: (e,) row in the table
+    table = distinct[:, None]
+    for _ in range(size - 1):
+        prefix, at = _next_visits(at, ends, previous)
+        distinct, number = np.unique(number[prefix] * n_ids + locations[at], return_inverse=True)
+        table = np.column_stack((table[distinct // n_ids], distinct % n_ids))  # rows stay ascending
+
+    n_users = max(sequences.n_users, 1)
+    pairs = np.unique(number * n_users + sequences.users[trajectory_of[at]])  # each (row, user) once
+    starts = np.searchsorted(pairs, np.arange(len(table) + 1) * n_users)
+    return SubtrajectoryTable(locations=table, starts=starts, users=pairs % n_users)
+
+
+def _previous_visits(visits: IntArray) -> IntArray:
+    """Return, for each (trajectory, location) code, the index where the same code came last, or -1."""
+    order = np.argsort(visits, kind="stable")
+    repeats = visits[order[1:]] == visits[order[:-1]]
+    previous = np.full(len(visits), -1)
+    previous[order[1:][repeats]] = order[:-1][repeats]
+    return previous
+
+
+def _next_visits(at: IntArray, ends: IntArray, previous: IntArray) -> tuple[IntArray, IntArray]:
+    """Pair each visit with the first visits, after it and in its trajectory, of every location.
+
+    Returns:
+        Rows of ``at``, and the visits reached from them, both of the same length.
+    """
+    n_after = ends[at] - at - 1  # (e,)
+    total = np.concatenate(([0], np.cumsum(n_after)))
+    rows, reached = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    first = 0
+    while first < len(at):
+        last = max(first + 1, int(np.searchsorted(total, total[first] + _CANDIDATES_AT_ONCE, "right")) - 1)
+        row = np.repeat(np.arange(first, last), n_after[first:last])
+        visit = at[row] + 1 + np.arange(total[first], total[last]) - total[row]
+        is_first = previous[visit] <= at[row]
+        rows.append(row[is_first])
+        reached.append(visit[is_first])
+        first = last
+    return np.concatenate(rows), np.concatenate(reached)
+
+
+class SupportIndex:
+    """Which subtrajectories of one size reach a support of ``k``, kept up to date while locations merge.
+
+    Merging never lowers a support, so people are remembered only where there are fewer than ``k`` of them.
+    """
+
+    def __init__(self, sequences: Sequences, *, size: int, k: int) -> None:
+        table = subtrajectories(sequences, size)
+        keys: list[Subtrajectory] = list(map(tuple, table.locations.tolist()))
+        starts, users = table.starts.tolist(), table.users.tolist()
+        self._k = k
+        # None stands for "k people or more".
+        self._users: dict[Subtrajectory, set[int] | None] = {
+            key: None if end - start >= k else set(users[start:end])
+            for key, start, end in zip(keys, starts[:-1], starts[1:], strict=True)
+        }
+        self._containing: defaultdict[int, set[Subtrajectory]] = defaultdict(set)
+        for key in keys:
+            for location in key:
+                self._containing[location].add(key)
+
+    def infrequent(self) -> list[tuple[int, Subtrajectory]]:
+        """List (support, subtrajectory) where the support is in ``1..k - 1``, ascending."""
+        return sorted((len(users), key) for key, users in self._users.items() if users is not None)
+
+    def is_frequent(self, subtrajectory: Subtrajectory) -> bool:
+        """Tell whether a subtrajectory has support ``k`` or more."""
+        return self._users.get(subtrajectory, ()) is None
+
+    def merge(self, kept: int, absorbed: int) -> None:
+        """Release two locations as one: every ``absorbed`` becomes ``kept``."""
+        for old in self._containing.pop(absorbed, ()):
+            users = self._users.pop(old)
+            new = tuple(kept if location == absorbed else location for location in old)
+            for location in old:
+                if location != absorbed:
+                    self._containing[location].discard(old)
+            for location in new:
+                self._containing[location].add(new)
+            others = self._users.get(new, _NOBODY)
+            if users is not None and others is not None:
+                users = users | others
+                if len(users) >= self._k:
+                    users = None
+            else:
+                users = None
+            self._users[new] = users
+
+
+_NOBODY: frozenset[int] = frozenset()

@@ -1,0 +1,158 @@
+"""Information loss of a generalized release, in metres (Poulis et al. 2014, Definitions 6 and 8).
+
+The distances speak of the visits that are released. A suppressed one has no distance: it is left out here, and is
+to be counted apart (``~kept``), so that neither figure hides the other.
+
+Each function takes ``group_of``, the generalized location of each location, shape ``(L,)``. With ``dissimilarity``,
+the semantic dissimilarity SD of each location's generalized location, in ``(0, 1]``, shape ``(L,)``, it returns the
+combined distance of Definition 8 instead of the distance of Definition 6.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from core.trajectory import FloatArray, IntArray, Sequences
+
+__all__ = ["dataset_distance", "diameter", "location_distance", "normalized_distance", "trajectory_distance"]
+
+BoolArray = npt.NDArray[np.bool_]
+Array = TypeVar("Array", IntArray, FloatArray)
+
+# Bounds the memory of one block of pairwise distances.
+_PAIRS_AT_ONCE = 1_000_000
+
+
+def location_distance(xy_m: FloatArray, group_of: IntArray, *, dissimilarity: FloatArray | None = None) -> FloatArray:
+    """Mean distance of each location to the members of its generalized location.
+
+    ``D_loc(l, {l_1, .., l_v}) = avg{d(l, l_i) | 1 <= i <= v}``, d the Euclidean distance, ``l`` itself one of
+    the members; 0 for a location that stands alone. ``C_loc(l, l') = avg{d(l, l_i) * SD(l') | 1 <= i <= v}``.
+
+    Args:
+        xy_m: Position of each location, metres, shape ``(L, 2)``.
+        group_of: See the module.
+        dissimilarity: See the module.
+
+    Returns:
+        Metres, shape ``(L,)``.
+
+    Raises:
+        ValueError: A dissimilarity is outside ``(0, 1]``.
+    """
+    distance_m = np.zeros(len(xy_m))
+    order = np.argsort(group_of, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1):
+        if len(members) > 1:
+            for rows in _blocks(members, len(members)):
+                distance_m[rows] = _pairwise(xy_m[rows], xy_m[members]).mean(axis=1)
+    if dissimilarity is None:
+        return distance_m
+    if not ((dissimilarity > 0) & (dissimilarity <= 1)).all():
+        raise ValueError("a semantic dissimilarity is outside (0, 1]: it is a share of the taxonomy's leaves")
+    return distance_m * dissimilarity
+
+
+def trajectory_distance(
+    trajectories: Sequences,
+    xy_m: FloatArray,
+    group_of: IntArray,
+    kept: BoolArray,
+    *,
+    dissimilarity: FloatArray | None = None,
+) -> FloatArray:
+    """Mean location distance over the released visits of each trajectory.
+
+    ``D_traj(t, t') = avg{D_loc(l_i, l'_i) | 1 <= i <= n}`` over the ``n`` visits that are kept; ``C_traj`` is
+    the same mean of ``C_loc``.
+
+    Args:
+        trajectories: The originals, ``n`` trajectories with ``p`` visits.
+        xy_m: Position of each location, metres, shape ``(L, 2)``.
+        group_of: See the module.
+        kept: False where an occurrence was suppressed, shape ``(p,)``.
+        dissimilarity: See the module.
+
+    Returns:
+        Metres, shape ``(n,)``; NaN for a trajectory without released visits.
+    """
+    n = len(trajectories.users)
+    distance_m = location_distance(xy_m, group_of, dissimilarity=dissimilarity)
+    trajectory_of = np.repeat(np.arange(n), np.diff(trajectories.starts))[kept]
+    sums_m = np.bincount(trajectory_of, distance_m[trajectories.locations[kept]], minlength=n)
+    counts = np.bincount(trajectory_of, minlength=n)
+    mean_m = np.full(n, np.nan)
+    np.divide(sums_m, counts, out=mean_m, where=counts > 0)
+    return mean_m
+
+
+def dataset_distance(
+    trajectories: Sequences,
+    xy_m: FloatArray,
+    group_of: IntArray,
+    kept: BoolArray,
+    *,
+    dissimilarity: FloatArray | None = None,
+) -> float:
+    """Mean trajectory distance over the trajectories that are released.
+
+    ``D(T, T') = avg{D_traj(t_i, t'_i) | 1 <= i <= u}`` over the ``u`` trajectories with a released visit;
+    ``C(T, T')`` is the same mean of ``C_traj``. Arguments as for :func:`trajectory_distance`.
+
+    Returns:
+        Metres; NaN when nothing is released.
+    """
+    mean_m = trajectory_distance(trajectories, xy_m, group_of, kept, dissimilarity=dissimilarity)
+    released = ~np.isnan(mean_m)
+    return float(mean_m[released].mean()) if released.any() else float("nan")
+
+
+def diameter(xy_m: FloatArray) -> float:
+    """Return the largest distance between two locations, metres; 0 for fewer than two.
+
+    Args:
+        xy_m: Positions, metres, shape ``(L, 2)``.
+    """
+    if len(xy_m) < 2:
+        return 0.0
+    from_centre_m = _pairwise(xy_m, xy_m.mean(axis=0)[None])[:, 0]
+    at_least_m = float(_pairwise(xy_m[[np.argmax(from_centre_m)]], xy_m).max())
+    # By the triangle inequality the two ends are no nearer to the centre than this; others need no comparing.
+    # One part in a million allows for rounding.
+    candidates = xy_m[from_centre_m >= at_least_m * (1 - 1e-6) - from_centre_m.max()]
+    return max(float(_pairwise(rows, candidates).max()) for rows in _blocks(candidates, len(candidates)))
+
+
+def normalized_distance(distance_m: float, xy_m: FloatArray) -> float:
+    """Divide a distance of Definition 6 by the diameter of the vocabulary.
+
+    The paper divides by "the maximum distance between locations in T". That is taken here over all locations
+    of the window's vocabulary, suppressed ones too, before generalization: it belongs to the window, not to
+    the release. Where all locations coincide the distance is 0, and so is the result.
+
+    Args:
+        distance_m: D_loc, D_traj or D, metres.
+        xy_m: Position of each location of the vocabulary, metres, shape ``(L, 2)``.
+
+    Returns:
+        A share in ``0..1``.
+    """
+    widest_m = diameter(xy_m)
+    return distance_m / widest_m if widest_m > 0 else distance_m
+
+
+def _pairwise(from_m: FloatArray, to_m: FloatArray) -> FloatArray:
+    """Return Euclidean distances, metres, shape ``(a, b)``, between positions ``(a, 2)`` and ``(b, 2)``."""
+    dx_m = from_m[:, None, 0] - to_m[None, :, 0]
+    dy_m = from_m[:, None, 1] - to_m[None, :, 1]
+    distance_m: FloatArray = np.sqrt(dx_m * dx_m + dy_m * dy_m)
+    return distance_m
+
+
+def _blocks(rows: Array, width: int) -> list[Array]:
+    """Cut rows so that no block's distances to ``width`` others take much memory."""
+    step = max(1, _PAIRS_AT_ONCE // width)
+    return [rows[first : first + step] for first in range(0, len(rows), step)]

@@ -1,0 +1,238 @@
+"""Validate: decoded records become rows, or are rejected with a reason from a closed set.
+
+Checks run on columns: one pass over a batch builds them, numpy does the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from core.records import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp
+from core.trajectory import FloatArray, IntArray
+
+__all__ = ["Rules", "ValidCheckIns", "user_hash", "validate_checkins", "validate_fragments"]
+
+_FAR_MS = 1e15
+"""Beyond every accepted time, yet far from where 64-bit integers end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What makes a record acceptable."""
+
+    user_key: bytes = field(repr=False)
+    """Secret of the keyed user hash, 16 to 64 bytes; user ids go no further than here."""
+
+    earliest_ms: int
+    """First accepted event time, Unix milliseconds."""
+
+    latest_ms: int
+    """Last accepted event time, Unix milliseconds."""
+
+    max_ahead_ms: int
+    """How far an event time may lie after the moment of validation, milliseconds."""
+
+    number_ms: int = 1000
+    """Milliseconds in one unit of a numeric time stamp: 1000 for seconds, 1 for milliseconds."""
+
+    max_user_length: int = 256
+    """Longest user id, characters."""
+
+    max_points: int = 10_000
+    """Most points of one fragment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ValidCheckIns:
+    """Check-ins that passed, as columns of shape ``(n,)``; positions are NaN where a venue stands alone."""
+
+    offsets: IntArray
+    users: npt.NDArray[np.uint64]
+    ts_ms: IntArray
+    lat_deg: FloatArray
+    lon_deg: FloatArray
+    venues: list[str | None]
+
+
+def user_hash(user: str, key: bytes) -> int:
+    """Hash a user id to 64 bits that mean nothing without the key.
+
+    Two users who share a hash (about one pair in a population of four billion) are taken for one person, which
+    lowers counts of people: the safe direction.
+    """
+    return int.from_bytes(
+        hashlib.blake2b(user.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest(), "little"
+    )
+
+
+def validate_checkins(
+    records: Sequence[tuple[int, CheckIn]],
+    rules: Rules,
+    *,
+    source: Source,
+    now_ms: int,
+    needs_position: bool,
+) -> tuple[ValidCheckIns, list[Rejected]]:
+    """Check a batch of check-ins.
+
+    Args:
+        records: Source offset and record, ``n`` of them.
+        rules: What is acceptable.
+        source: Where they came from.
+        now_ms: The present, Unix milliseconds.
+        needs_position: Whether a record without a position is useless (else it must name a venue).
+
+    Returns:
+        The check-ins that passed and the rejections.
+    """
+    n = len(records)
+    ts = np.fromiter((_to_ms(r.ts, rules) for _, r in records), dtype=np.float64, count=n)
+    lat = np.fromiter((np.nan if r.lat is None else r.lat for _, r in records), dtype=np.float64, count=n)
+    lon = np.fromiter((np.nan if r.lon is None else r.lon for _, r in records), dtype=np.float64, count=n)
+    venues = [None if r.venue is None else str(r.venue) for _, r in records]
+    given = np.fromiter((r.lat is not None and r.lon is not None for _, r in records), dtype=np.bool_, count=n)
+    half = np.fromiter(((r.lat is None) != (r.lon is None) for _, r in records), dtype=np.bool_, count=n)
+
+    verdict = _Verdict(source, [offset for offset, _ in records])
+    verdict.reject_users([r.user for _, r in records], rules)
+    if needs_position:
+        verdict.reject(~given, Reason.MISSING_FIELD, "lat and lon are needed")
+    else:
+        verdict.reject(half, Reason.MISSING_FIELD, "lat and lon come together")
+        nowhere = np.fromiter((v is None for v in venues), dtype=np.bool_, count=n)
+        verdict.reject(nowhere, Reason.MISSING_FIELD, "venue is needed")
+    verdict.reject_positions(given, lat, lon)
+    verdict.reject_times(ts, rules, now_ms)
+
+    kept = np.flatnonzero(verdict.accepted)
+    users = (_user_id(records[i][1].user) for i in kept.tolist())
+    return ValidCheckIns(
+        offsets=verdict.offsets[kept],
+        users=np.fromiter((user_hash(u, rules.user_key) for u in users), dtype=np.uint64, count=len(kept)),
+        ts_ms=ts[kept].astype(np.int64),
+        lat_deg=lat[kept],
+        lon_deg=lon[kept],
+        venues=[venues[i] for i in kept.tolist()],
+    ), verdict.rejected
+
+
+def validate_fragments(
+    records: Sequence[tuple[int, Fragment]], rules: Rules, *, source: Source, now_ms: int
+) -> tuple[Rows, list[Rejected]]:
+    """Check a batch of fragments; one bad point rejects its fragment, for the rest of it cannot be trusted.
+
+    Args:
+        records: Source offset and record, ``n`` of them.
+        rules: What is acceptable.
+        source: Where they came from.
+        now_ms: The present, Unix milliseconds.
+
+    Returns:
+        The points of the fragments that passed, rows of :data:`core.records.POINT`, and the rejections.
+    """
+    n = len(records)
+    sizes = np.fromiter((len(r.points) for _, r in records), dtype=np.int64, count=n)
+    verdict = _Verdict(source, [offset for offset, _ in records])
+    verdict.reject_users([r.user for _, r in records], rules)
+    verdict.reject(sizes == 0, Reason.EMPTY_FRAGMENT, "points is empty")
+    verdict.reject(
+        sizes > rules.max_points,
+        Reason.TOO_MANY_POINTS,
+        f"more than {rules.max_points} points in one fragment",
+    )
+    verdict.reject(
+        np.fromiter((r.k is not None and not 2 <= r.k <= 1_000_000 for _, r in records), np.bool_, n),
+        Reason.DEMAND_OUT_OF_RANGE,
+        "k must be from 2 to 1000000",
+    )
+    verdict.reject(
+        np.fromiter((r.delta_m is not None and not 1 < r.delta_m < 1e7 for _, r in records), np.bool_, n),
+        Reason.DEMAND_OUT_OF_RANGE,
+        "delta_m must be above 1 and below 10000000 metres",
+    )
+
+    looked_at = np.flatnonzero(verdict.accepted)
+    owner = np.repeat(looked_at, sizes[looked_at])  # (p,) the record of each point
+    points = [point for i in looked_at.tolist() for point in records[i][1].points]
+    p = len(points)
+    ts = np.fromiter((_to_ms(point[0], rules) for point in points), dtype=np.float64, count=p)
+    lat = np.fromiter((point[1] for point in points), dtype=np.float64, count=p)
+    lon = np.fromiter((point[2] for point in points), dtype=np.float64, count=p)
+    by_point = _Verdict(source, verdict.offsets[owner].tolist())
+    by_point.reject_positions(np.ones(p, dtype=np.bool_), lat, lon)
+    by_point.reject_times(ts, rules, now_ms)
+    faults = {fault.offset: fault for fault in reversed(by_point.rejected)}  # one per record: its first
+    for offset, fault in faults.items():
+        verdict.reject(verdict.offsets == offset, fault.reason, fault.detail)
+
+    rows = np.empty(p, dtype=POINT)
+    rows["offset"], rows["ts_ms"], rows["lat"], rows["lon"] = verdict.offsets[owner], ts, lat, lon
+    for name, column in (
+        (
+            "user",
+            [user_hash(_user_id(r.user), rules.user_key) if ok else 0 for ok, r in verdict.zipped(records)],
+        ),
+        ("k", [r.k or 0 if ok else 0 for ok, r in verdict.zipped(records)]),
+        ("delta_m", [np.inf if r.delta_m is None else r.delta_m for _, r in records]),
+    ):
+        rows[name] = np.array(column, dtype=POINT[name])[owner]
+    return rows[verdict.accepted[owner]], verdict.rejected
+
+
+def _to_ms(ts: Timestamp, rules: Rules) -> float:
+    if isinstance(ts, datetime):
+        return round(ts.timestamp() * 1000)
+    # The comparison is false for NaN, which so becomes a time that is out of every range.
+    return min(float(ts * rules.number_ms), _FAR_MS) if ts > -_FAR_MS else -_FAR_MS
+
+
+def _user_id(user: str | int) -> str:
+    return user if isinstance(user, str) else str(user)
+
+
+class _Verdict:
+    """Which rows of a batch are still accepted, and why the others are not: the first fault counts."""
+
+    def __init__(self, source: Source, offsets: Sequence[int]) -> None:
+        self.offsets = np.array(offsets, dtype=np.int64)
+        self.accepted = np.ones(len(offsets), dtype=np.bool_)
+        self.rejected: list[Rejected] = []
+        self._source = source
+
+    def zipped(self, records: Sequence[tuple[int, Fragment]]) -> list[tuple[bool, Fragment]]:
+        return [(ok, r) for ok, (_, r) in zip(self.accepted.tolist(), records, strict=True)]
+
+    def reject(self, bad: npt.NDArray[np.bool_], reason: Reason, detail: str) -> None:
+        new = bad & self.accepted
+        if not new.any():
+            return
+        self.accepted &= ~bad
+        self.rejected += [
+            Rejected(reason=reason, detail=detail, source=self._source, offset=offset)
+            for offset in self.offsets[new].tolist()
+        ]
+
+    def reject_users(self, users: Sequence[str | int], rules: Rules) -> None:
+        lengths = np.fromiter((len(_user_id(u)) for u in users), dtype=np.int64, count=len(users))
+        self.reject(lengths == 0, Reason.MISSING_FIELD, "user is empty")
+        limit = rules.max_user_length
+        self.reject(lengths > limit, Reason.USER_ID_TOO_LONG, f"user is longer than {limit} characters")
+
+    def reject_positions(self, given: npt.NDArray[np.bool_], lat: FloatArray, lon: FloatArray) -> None:
+        for name, values, limit in (("lat", lat, 90), ("lon", lon, 180)):
+            bad = given & ~(np.abs(values) <= limit)  # NaN is bad, too
+            self.reject(bad, Reason.POSITION_OUT_OF_RANGE, f"{name} must be a number from -{limit} to {limit}")
+
+    def reject_times(self, ts_ms: FloatArray, rules: Rules, now_ms: int) -> None:
+        for bad, detail in (
+            (ts_ms < rules.earliest_ms, "ts is before time.earliest"),
+            (ts_ms > rules.latest_ms, "ts is after time.latest"),
+            (ts_ms > now_ms + rules.max_ahead_ms, "ts is further ahead than time.max_ahead"),
+        ):
+            self.reject(bad, Reason.TIME_OUT_OF_RANGE, detail)

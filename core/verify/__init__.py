@@ -1,0 +1,1 @@
+"""One independent check per guarantee; nothing here shares code with an anonymizer."""

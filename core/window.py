@@ -1,0 +1,42 @@
+"""Event-time windows: half-open, in integer milliseconds, aligned to the epoch, tumbling."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from core.records import Kind
+from core.trajectory import IntArray
+
+__all__ = ["Window", "WindowKey", "window_starts"]
+
+
+class Window(NamedTuple):
+    """A span of event time; ``end_ms`` is the first instant outside."""
+
+    start_ms: int
+    end_ms: int
+
+
+class WindowKey(NamedTuple):
+    """One window of one shard: what is released on its own. Keys sort in the order of release."""
+
+    end_ms: int
+    kind: Kind
+    shard: str
+    start_ms: int
+
+    @property
+    def window(self) -> Window:
+        """The span of event time."""
+        return Window(self.start_ms, self.end_ms)
+
+
+def window_starts(ts_ms: IntArray, *, size_ms: int) -> IntArray:
+    """Return where the window of each instant begins, milliseconds, shape ``(n,)``.
+
+    >>> window_starts(np.array([9, 10, -1]), size_ms=10).tolist()
+    [0, 10, -10]
+    """
+    return np.floor_divide(ts_ms, size_ms) * size_ms

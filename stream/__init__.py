@@ -1,0 +1,1 @@
+"""The edge of Shoal: Kafka, files, clock, logs, metrics and the command line."""

@@ -1,0 +1,308 @@
+"""Bytes to records and back: input messages, chunks, seals, and what leaves. JSON outside, MessagePack inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple, cast
+
+import msgspec
+import numpy as np
+
+from core.records import ROW_TYPES, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
+from core.release import SCHEMA, Outcome, PointTrajectory, Release, SequenceTrajectory
+from core.seal import Seal, SealedUntil, SealRecord
+from core.window import WindowKey
+
+__all__ = [
+    "DecodeError",
+    "OutMessage",
+    "chunk_from_bytes",
+    "chunk_to_bytes",
+    "dead_letter",
+    "decoder",
+    "outcome_messages",
+    "refusal",
+    "rfc3339",
+    "seal_from_bytes",
+    "seal_key",
+    "seal_to_bytes",
+]
+
+
+class DecodeError(Exception):
+    """A message of ours that this version cannot read; says which kind and what to do."""
+
+
+# ---------------------------------------------------------------------- input
+
+
+def decoder(kind: Kind, names: dict[str, str]) -> Callable[[bytes], CheckIn | Fragment]:
+    """Return a function that decodes JSON messages of one kind of feed.
+
+    Args:
+        kind: What the messages hold.
+        names: For each of our fields the name that the feed uses.
+
+    Raises (the function returned):
+        msgspec.DecodeError: The message is not JSON, or :class:`msgspec.ValidationError`: not of the right form. See
+            :func:`refusal`.
+    """
+    base: type[CheckIn] | type[Fragment] = CheckIn if kind is Kind.CHECKINS else Fragment
+    renamed = {field: names[field] for field in base.__struct_fields__ if names[field] != field}
+    if not renamed:
+        return cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(base).decode)
+    fields: list[tuple[str, type] | tuple[str, type, object]] = [
+        (field.name, field.type) if field.required else (field.name, field.type, field.default)
+        for field in msgspec.structs.fields(base)
+    ]
+    wire = msgspec.defstruct(base.__name__, fields, bases=(base,), rename=renamed, frozen=True, gc=False)
+    return cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(wire).decode)
+
+
+def refusal(fault: Exception) -> tuple[Reason, str]:
+    """Turn a decoder's exception into a reason and a sentence without any of the message's values."""
+    text = str(fault)
+    if not isinstance(fault, msgspec.ValidationError):
+        return Reason.NOT_JSON, "the message is not JSON in UTF-8"
+    if "missing required field" in text:
+        return Reason.MISSING_FIELD, text
+    return Reason.WRONG_TYPE, text
+
+
+class _DeadLetter(msgspec.Struct):
+    schema: int
+    kind: str
+    reason: str
+    detail: str
+    topic: str
+    partition: int
+    offset: int
+
+
+def dead_letter(kind: Kind, rejected: Rejected) -> bytes:
+    """Encode why a record was rejected and where it stands; its content stays where it was."""
+    source = rejected.source
+    return msgspec.json.encode(
+        _DeadLetter(
+            schema=SCHEMA,
+            kind=kind.value,
+            reason=rejected.reason.value,
+            detail=rejected.detail,
+            topic=source.topic,
+            partition=source.partition,
+            offset=rejected.offset,
+        )
+    )
+
+
+# ---------------------------------------------------------------------- the shards topic
+
+
+class _ChunkWire(msgspec.Struct, array_like=True):
+    version: int
+    kind: Kind
+    shard: str
+    topic: str
+    partition: int
+    n_partitions: int
+    vocabulary: str
+    rows: bytes
+
+
+_CHUNK_VERSION = 1
+_chunk_decoder = msgspec.msgpack.Decoder(_ChunkWire)
+
+
+def chunk_to_bytes(chunk: Chunk) -> bytes:
+    """Encode a chunk for the shards topic."""
+    return msgspec.msgpack.encode(
+        _ChunkWire(
+            version=_CHUNK_VERSION,
+            kind=chunk.kind,
+            shard=chunk.shard,
+            topic=chunk.source.topic,
+            partition=chunk.source.partition,
+            n_partitions=chunk.n_partitions,
+            vocabulary=chunk.vocabulary,
+            rows=chunk.rows.tobytes(),
+        )
+    )
+
+
+def chunk_from_bytes(value: bytes) -> Chunk:
+    """Decode a chunk; its rows are read-only.
+
+    Raises:
+        DecodeError: The bytes are not a chunk of this version.
+    """
+    try:
+        wire = _chunk_decoder.decode(value)
+        rows = np.frombuffer(wire.rows, dtype=ROW_TYPES[wire.kind])
+    except (msgspec.DecodeError, ValueError):
+        raise DecodeError("a message of the shards topic is not a chunk: who else writes to it?") from None
+    if wire.version != _CHUNK_VERSION:
+        raise DecodeError(f"a chunk has version {wire.version}, this program reads {_CHUNK_VERSION}: upgrade it")
+    return Chunk(
+        kind=wire.kind,
+        shard=wire.shard,
+        source=Source(wire.topic, wire.partition),
+        n_partitions=wire.n_partitions,
+        vocabulary=wire.vocabulary,
+        rows=rows,
+    )
+
+
+# ---------------------------------------------------------------------- the seals topic
+
+
+class _SealWire(msgspec.Struct, tag_field="type", tag="seal"):
+    kind: Kind
+    shard: str
+    start_ms: int
+    end_ms: int
+    last_offset: int
+    n_rows: int
+    release: str
+    digest: str
+    writer: str
+
+
+class _UntilWire(msgspec.Struct, tag_field="type", tag="sealed_until"):
+    kind: Kind
+    shard: str
+    until_ms: int
+
+
+_seal_decoder: msgspec.json.Decoder[_SealWire | _UntilWire] = msgspec.json.Decoder(_SealWire | _UntilWire)
+
+
+def seal_key(record: SealRecord) -> bytes:
+    """Return the Kafka key of a seal record.
+
+    No two different records share a key, so compaction never lets a later one replace the first; what is no longer
+    needed is removed by a tombstone.
+    """
+    if isinstance(record, Seal):
+        key = record.key
+        name = f"seal|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.last_offset}|{record.writer}"
+    else:
+        name = f"until|{record.kind}|{record.shard}|{record.until_ms}"
+    return name.encode()
+
+
+def seal_to_bytes(record: SealRecord) -> bytes:
+    """Encode a seal record."""
+    if isinstance(record, Seal):
+        key = record.key
+        return msgspec.json.encode(
+            _SealWire(
+                kind=key.kind,
+                shard=key.shard,
+                start_ms=key.start_ms,
+                end_ms=key.end_ms,
+                last_offset=record.last_offset,
+                n_rows=record.n_rows,
+                release=record.release_id,
+                digest=record.digest,
+                writer=record.writer,
+            )
+        )
+    return msgspec.json.encode(_UntilWire(kind=record.kind, shard=record.shard, until_ms=record.until_ms))
+
+
+def seal_from_bytes(value: bytes) -> SealRecord:
+    """Decode a seal record.
+
+    Raises:
+        DecodeError: The bytes are not one.
+    """
+    try:
+        wire = _seal_decoder.decode(value)
+    except msgspec.DecodeError:
+        raise DecodeError("a message of the seals topic is not a seal: who else writes to it?") from None
+    if isinstance(wire, _UntilWire):
+        return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms)
+    return Seal(
+        key=WindowKey(wire.end_ms, wire.kind, wire.shard, wire.start_ms),
+        last_offset=wire.last_offset,
+        n_rows=wire.n_rows,
+        release_id=wire.release,
+        digest=wire.digest,
+        writer=wire.writer,
+    )
+
+
+# ---------------------------------------------------------------------- what leaves
+
+
+class OutMessage(NamedTuple):
+    """One message of a release."""
+
+    topic: str
+    """``anonymized`` or ``windows``: the setting that names the topic."""
+
+    key: bytes
+    value: bytes
+    timestamp_ms: int
+
+
+def outcome_messages(outcome: Outcome, versions: dict[str, str]) -> Iterator[OutMessage]:
+    """Encode what leaves of a window: its trajectories, then the windows message, which commits them.
+
+    The bytes depend on the outcome and the versions alone, so that a window emitted again is the same.
+    """
+    key = outcome.key
+    head = {
+        "schema": SCHEMA,
+        "release": outcome.release_id,
+        "window": [rfc3339(key.start_ms), rfc3339(key.end_ms)],
+        "shard": key.shard,
+    }
+    if isinstance(outcome, Release):
+        trajectories: tuple[SequenceTrajectory | PointTrajectory, ...] = outcome.trajectories
+        for i, trajectory in enumerate(trajectories):
+            value = msgspec.json.encode(head | {"pseudonym": trajectory.pseudonym} | _content(trajectory))
+            yield OutMessage("anonymized", f"{outcome.release_id}:{i}".encode(), value, key.end_ms)
+    value = msgspec.json.encode(head | _window_content(outcome) | {"versions": versions})
+    yield OutMessage("windows", outcome.release_id.encode(), value, key.end_ms)
+
+
+def _content(trajectory: SequenceTrajectory | PointTrajectory) -> dict[str, object]:
+    if isinstance(trajectory, SequenceTrajectory):
+        return {"locations": trajectory.locations}
+    times = map(rfc3339, trajectory.t_ms.tolist())
+    points = zip(times, trajectory.lat_deg.tolist(), trajectory.lon_deg.tolist(), strict=True)
+    return {"points": list(points)}
+
+
+def _window_content(outcome: Outcome) -> dict[str, object]:
+    common = {"kind": outcome.key.kind, "model": outcome.model, "parameters": outcome.parameters}
+    if not isinstance(outcome, Release):
+        return common | {"outcome": "withheld", "reason": outcome.reason, "verified": False}
+    content: dict[str, object] = common | {
+        "outcome": "released",
+        "verified": True,
+        "population": outcome.population,
+        "people": outcome.people,
+        "trajectories": len(outcome.trajectories),
+        "points_released": outcome.points_released,
+        "points_suppressed": outcome.points_suppressed,
+        "smallest_support": outcome.smallest_support,
+        "information_loss": outcome.information_loss,
+    }
+    if outcome.locations is not None:
+        content["locations"] = [
+            {"members": place.members, "lat": place.lat_deg, "lon": place.lon_deg} for place in outcome.locations
+        ]
+    return content
+
+
+def rfc3339(ms: int) -> str:
+    """Write an instant, Unix milliseconds, as RFC 3339 in UTC.
+
+    >>> rfc3339(0), rfc3339(1500)
+    ('1970-01-01T00:00:00Z', '1970-01-01T00:00:01.500Z')
+    """
+    moment = datetime.fromtimestamp(ms / 1000, tz=UTC)
+    return moment.isoformat(timespec="milliseconds" if ms % 1000 else "seconds").replace("+00:00", "Z")

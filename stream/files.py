@@ -1,0 +1,154 @@
+"""Files of records: CSV with a header, and NDJSON of the topics' records, gzipped or not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, cast
+
+import msgspec
+
+from core.records import CheckIn, Fragment, Kind, Reason, Timestamp
+from stream.codec import decoder, refusal
+
+__all__ = ["FileFormatError", "RecordFile"]
+
+Entry = CheckIn | Fragment | tuple[Reason, str]
+
+
+class FileFormatError(Exception):
+    """A file cannot be read as records; says which and what is allowed."""
+
+
+class RecordFile:
+    """One file of records, read from front to back.
+
+    Args:
+        path: The file; gzip is recognized by its first bytes, NDJSON by its name or its first character.
+        kind: What it holds.
+        names: For each of our fields the name that the file uses.
+        max_bytes: Longest NDJSON line.
+
+    Raises:
+        FileFormatError: It cannot be opened, or its header lacks a column.
+    """
+
+    def __init__(self, path: Path, kind: Kind, names: dict[str, str], *, max_bytes: int) -> None:
+        self.path, self._kind, self._names, self._max_bytes = path, kind, names, max_bytes
+        try:
+            self._raw = path.open("rb")
+            self.size = path.stat().st_size
+            packed = self._raw.peek(2)[:2] == b"\x1f\x8b"
+            self._lines: IO[bytes] = cast("IO[bytes]", gzip.open(self._raw)) if packed else self._raw
+            start = cast(io.BufferedReader, self._lines).peek(1)[:1]
+        except OSError as fault:
+            raise FileFormatError(f"{path}: cannot be read ({fault.strerror or 'damaged gzip'})") from None
+        suffixes = {s.lower() for s in path.suffixes}
+        self._is_ndjson = bool(suffixes & {".ndjson", ".jsonl", ".json"}) or start == b"{"
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file read so far, for showing progress; ``size`` is the end."""
+        return self._raw.tell()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()
+        self._raw.close()
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Yield one entry per record: the record, or why it cannot be read.
+
+        Raises:
+            FileFormatError: The file is damaged, or is not of the expected form.
+        """
+        try:
+            yield from self._ndjson() if self._is_ndjson else self._csv()
+        except (EOFError, gzip.BadGzipFile, csv.Error, OSError) as fault:
+            raise FileFormatError(f"{self.path}: is damaged ({type(fault).__name__})") from None
+
+    def _ndjson(self) -> Iterator[Entry]:
+        decode = decoder(self._kind, self._names)
+        for line in self._lines:
+            if not line.strip():
+                continue
+            if len(line) > self._max_bytes:
+                yield Reason.MESSAGE_TOO_LARGE, f"the line is longer than {self._max_bytes} bytes"
+                continue
+            try:
+                yield decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+                yield refusal(fault)
+
+    def _csv(self) -> Iterator[Entry]:
+        text = io.TextIOWrapper(self._lines, encoding="utf-8", errors="surrogateescape", newline="")
+        rows = csv.reader(text)
+        header = next(rows, [])
+        column = {field: header.index(name) for field, name in self._names.items() if name in header}
+        needed = {"user", "ts"} if self._kind is Kind.CHECKINS else {"user", "ts", "lat", "lon"}
+        if missing := sorted(self._names[field] for field in needed - column.keys()):
+            raise FileFormatError(
+                f"{self.path}: the header has no column {', '.join(missing)}: a CSV needs user, ts, lat and lon "
+                "(or fields.* in the settings), and NDJSON files end in .ndjson"
+            )
+        build = self._check_in if self._kind is Kind.CHECKINS else self._one_point
+        for row in rows:
+            if not row:
+                continue
+            values = {field: row[i].strip() if i < len(row) else "" for field, i in column.items()}
+            try:
+                yield build(values)
+            except _BadValue as bad:
+                yield bad.reason, bad.detail
+
+    def _check_in(self, values: dict[str, str]) -> CheckIn:
+        return CheckIn(
+            user=values["user"],
+            ts=_timestamp(values["ts"]),
+            lat=_optional(values, "lat", float),
+            lon=_optional(values, "lon", float),
+            venue=values.get("venue") or None,
+            category=values.get("category") or None,
+        )
+
+    def _one_point(self, values: dict[str, str]) -> Fragment:
+        lat, lon = _optional(values, "lat", float), _optional(values, "lon", float)
+        if lat is None or lon is None:
+            raise _BadValue(Reason.MISSING_FIELD, "lat and lon are needed")
+        return Fragment(
+            user=values["user"],
+            points=[(_timestamp(values["ts"]), lat, lon)],
+            k=_optional(values, "k", int),
+            delta_m=_optional(values, "delta_m", float),
+        )
+
+
+class _BadValue(Exception):
+    def __init__(self, reason: Reason, detail: str) -> None:
+        self.reason, self.detail = reason, detail
+
+
+def _optional(values: dict[str, str], field: str, number: Callable[[str], float]) -> float | None:
+    text = values.get(field, "")
+    if not text:
+        return None
+    try:
+        return number(text)
+    except ValueError:
+        raise _BadValue(Reason.WRONG_TYPE, f"{field} is not a number") from None
+
+
+def _timestamp(text: str) -> Timestamp:
+    if not text:
+        raise _BadValue(Reason.MISSING_FIELD, "ts is needed")
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return msgspec.convert(text, Timestamp, strict=False)  # type: ignore[arg-type]
+    except msgspec.ValidationError:
+        raise _BadValue(Reason.WRONG_TYPE, "ts is neither a number nor RFC 3339") from None

@@ -1,0 +1,185 @@
+"""Wiring: from settings to the objects of ``core`` that do the work."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from core.anonymize.wait4me import Wait4MeOptions
+from core.assemble import Limits
+from core.guarantees import KDelta, KmAnonymity
+from core.intake import CheckInIntake, FragmentIntake, Intake
+from core.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid, Venues
+from core.partition import WindowPolicy
+from core.plan import Plan, PointPlan, SequencePlan
+from core.records import Kind
+from core.release import keyed_id
+from core.shard import RegionShards, Sharder, SingleShard, UserShards
+from core.validate import Rules
+from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings, digest
+
+__all__ = ["Feed", "wire"]
+
+
+class Feed:
+    """Everything needed to run one kind of feed.
+
+    Args:
+        settings: All settings.
+        kind: The kind of feed.
+        secret: Stands in for ``privacy.secret``.
+
+    Raises:
+        SettingsError: A setting does not fit, or a file that it names cannot be read.
+    """
+
+    def __init__(self, settings: Settings, kind: Kind, *, secret: str) -> None:
+        self.kind = kind
+        own = settings.for_kind(kind)
+        locator = _locator(own.location)
+        venues = _file_digest(own.location.venues_file)
+        user_key = _derived_key(secret, "users")
+        vocabulary = digest(
+            own.location.model_dump(mode="json", exclude={"venues_file"}),
+            venues,
+            own.shard.model_dump(mode="json"),
+            keyed_id(user_key, "vocabulary"),
+        )
+        rules = Rules(
+            user_key=user_key,
+            earliest_ms=settings.time.earliest,
+            latest_ms=settings.time.latest,
+            max_ahead_ms=settings.time.max_ahead,
+            number_ms=1000 if settings.time.unit == "s" else 1,
+            max_user_length=settings.limits.user_length,
+            max_points=settings.limits.points_per_fragment,
+        )
+        sharder = _sharder(own.shard)
+        self.vocabulary = vocabulary
+        self.intake: Intake = (
+            CheckInIntake(rules, locator, sharder, vocabulary=vocabulary)
+            if kind is Kind.CHECKINS
+            else FragmentIntake(rules, sharder, vocabulary=vocabulary)
+        )
+        self.policy = WindowPolicy(
+            size_ms=own.window.size,
+            allowed_lateness_ms=own.window.allowed_lateness,
+            idle_timeout_ms=own.window.idle_timeout,
+            max_open=own.window.max_open,
+        )
+        self.plan: Plan = _plan(settings, own, locator, secret, vocabulary)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions that decide the bytes of a release."""
+        return {"shoal": version("shoal"), "numpy": np.__version__}
+
+
+def wire(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
+    """Wire every kind of feed whose topic is named.
+
+    Args:
+        settings: All settings.
+        secret: Stands in for a ``privacy.secret`` that is not set.
+
+    Raises:
+        SettingsError: A setting does not fit.
+    """
+    feeds: dict[Kind, Feed] = {}
+    for kind in settings.kinds:
+        own = settings.for_kind(kind).privacy.secret
+        given = own.get_secret_value() if own is not None else secret
+        if given is None:
+            raise SettingsError(
+                "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, the same for "
+                "every worker (for instance from `openssl rand -hex 32`)"
+            )
+        feeds[kind] = Feed(settings, kind, secret=given)
+    return feeds
+
+
+def _derived_key(secret: str, purpose: str) -> bytes:
+    """Derive a key, so that what one of them is used for tells nothing about another."""
+    root = hashlib.blake2b(secret.encode(), digest_size=64).digest()
+    return hashlib.blake2b(purpose.encode(), key=root, digest_size=32).digest()
+
+
+def _locator(location: LocationSettings) -> Locator:
+    if location.kind == "h3":
+        return H3Cells(location.h3_resolution)
+    if location.kind == "venues" and location.venues_file is not None:
+        return _venues(location.venues_file)
+    if location.area is None:
+        return MetricGrid(location.cell_m)
+    south, west, north, east = location.area
+    try:
+        area = Area(south=south, west=west, north=north, east=east)
+    except ValueError as fault:
+        raise SettingsError(f"location.area is {south},{west},{north},{east}: {fault}") from None
+    rows, columns = location.cells
+    return AreaGrid(area, rows=rows, columns=columns)
+
+
+def _venues(file: Path) -> Venues:
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            found = sorted((row["venue"], float(row["lat"]), float(row["lon"])) for row in csv.DictReader(lines))
+    except OSError as fault:
+        raise SettingsError(f"location.venues_file {file}: cannot be read ({fault.strerror})") from None
+    except (KeyError, TypeError, ValueError):
+        raise SettingsError(f"location.venues_file {file}: needs the columns venue, lat and lon, degrees") from None
+    names, lat, lon = zip(*found, strict=True) if found else ((), (), ())
+    if not names or len(set(names)) < len(names):
+        raise SettingsError(f"location.venues_file {file}: needs at least one venue, and every name only once")
+    lat_deg, lon_deg = np.array(lat), np.array(lon)
+    if not ((np.abs(lat_deg) <= 90) & (np.abs(lon_deg) <= 180)).all():
+        raise SettingsError(f"location.venues_file {file}: lat must be from -90 to 90, lon from -180 to 180")
+    return Venues(names, lat_deg, lon_deg)
+
+
+def _file_digest(file: Path | None) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else ""
+
+
+def _sharder(shard: ShardSettings) -> Sharder:
+    if shard.kind == "region":
+        return RegionShards(shard.h3_resolution)
+    return UserShards(shard.cohorts) if shard.kind == "user" else SingleShard()
+
+
+def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, vocabulary: str) -> Plan:
+    privacy, limits = own.privacy, settings.limits
+    curbs = Limits(points_per_user=limits.points_per_user, trajectory_length=limits.trajectory_length)
+    fingerprint = digest(
+        vocabulary,
+        own.window.size,
+        privacy.model_dump(mode="json", exclude={"secret"}),
+        limits.points_per_user,
+        limits.trajectory_length,
+    )
+    key = _derived_key(secret, "releases")
+    if own.kind is Kind.CHECKINS:
+        return SequencePlan(
+            guarantee=KmAnonymity(k=privacy.k, m=privacy.m),
+            locator=locator,
+            limits=curbs,
+            secret=key,
+            settings=fingerprint,
+        )
+    return PointPlan(
+        guarantee=KDelta(k=privacy.k, delta_m=privacy.delta_m),
+        wait4me=Wait4MeOptions(
+            translation=privacy.translation,
+            time_step_ms=privacy.time_step,
+            time_tolerance_s=privacy.time_tolerance / 1000,
+            max_radius_m=privacy.max_radius_m,
+            trash_share=privacy.trash_share,
+        ),
+        limits=curbs,
+        secret=key,
+        settings=fingerprint,
+    )

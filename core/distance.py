@@ -16,6 +16,7 @@ from core.trajectory import FloatArray, IntArray, PointTrajectories
 __all__ = ["EditScript", "Lstd", "Matched", "edr"]
 
 _PAIRS_AT_ONCE = 1 << 13  # (pivot point, trajectory) pairs whose temporaries stay in a core's second-level cache
+_POSITIONS_AT_ONCE = 1 << 20  # matched positions of one call: 100 MB with all temporaries
 _CELLS = 256  # most time cells of the lower bound: 8 kB of boxes a trajectory, whatever its sampling and span
 _LARGEST_MM = 1 << 62  # distances are clipped here, so that sums of two still fit into 64 bits
 
@@ -101,10 +102,15 @@ class Lstd:
         """
         points = slice(*self._trajectories.starts[pivot : pivot + 2])
         t, xy = self._t[points], self._xy[:, points]
-        matched_t, matched = self._match(t, xy, others)
-        space_mm = np.hypot(matched[0] - xy[0], matched[1] - xy[1])  # (o, m)
-        # A metre a second is a millimetre a millisecond.
-        return _whole_mm((space_mm + np.abs(matched_t - t) * self.mean_speed_m_s).mean(axis=1))
+        measured = []
+        at_once = max(1, _POSITIONS_AT_ONCE // len(t))
+        for at in range(0, len(others), at_once):
+            matched_t, matched = self._match(t, xy, others[at : at + at_once])
+            away_mm = np.hypot(matched[0] - xy[0], matched[1] - xy[1])  # (o, m)
+            # A metre a second is a millimetre a millisecond.
+            away_mm += np.abs(matched_t - t) * self.mean_speed_m_s
+            measured.append(_whole_mm(away_mm.mean(axis=1)))
+        return np.concatenate([np.zeros(0, dtype=np.int64), *measured])
 
     def lower_bounds_mm(self, pivot: int) -> IntArray:
         """Bound the distance of every trajectory from a pivot from below, at a small part of its cost.

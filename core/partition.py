@@ -86,6 +86,7 @@ class _OpenWindow:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return sum(len(rows) for _, rows in self.pieces)
 
 
@@ -274,8 +275,9 @@ class Partition:
         return dropped
 
     def _close(self, shard: _Shard, key: WindowKey) -> int:
-        n_rows: int = self._windows.pop(key).n_rows
+        window: _OpenWindow = self._windows.pop(key)
         shard.open_windows.discard(key)
+        n_rows: int = window.n_rows
         self.buffered_rows -= n_rows
         return n_rows
 

@@ -23,6 +23,7 @@ __all__ = [
     "Chunk",
     "Fragment",
     "Kind",
+    "Moment",
     "Reason",
     "Rejected",
     "Rows",
@@ -38,7 +39,10 @@ class Kind(StrEnum):
     FRAGMENTS = "fragments"
 
 
-Timestamp = Annotated[datetime, msgspec.Meta(tz=True)] | int | float
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+"""RFC 3339 with an offset."""
+
+Timestamp = Moment | int | float
 """RFC 3339 with an offset, or a Unix time whose unit the settings state."""
 
 

@@ -17,6 +17,7 @@ from core.window import WindowKey
 __all__ = [
     "DecodeError",
     "OutMessage",
+    "VersionError",
     "chunk_from_bytes",
     "chunk_to_bytes",
     "dead_letter",
@@ -31,7 +32,11 @@ __all__ = [
 
 
 class DecodeError(Exception):
-    """A message of ours that this version cannot read; says which kind and what to do."""
+    """A message of an internal topic that is none of ours."""
+
+
+class VersionError(Exception):
+    """A message of ours that another version wrote; says what to do."""
 
 
 # ---------------------------------------------------------------------- input
@@ -134,7 +139,8 @@ def chunk_from_bytes(value: bytes) -> Chunk:
     """Decode a chunk; its rows are read-only.
 
     Raises:
-        DecodeError: The bytes are not a chunk of this version.
+        DecodeError: The bytes are not a chunk.
+        VersionError: They are one of another version.
     """
     try:
         wire = _chunk_decoder.decode(value)
@@ -142,7 +148,7 @@ def chunk_from_bytes(value: bytes) -> Chunk:
     except (msgspec.DecodeError, ValueError):
         raise DecodeError("a message of the shards topic is not a chunk: who else writes to it?") from None
     if wire.version != _CHUNK_VERSION:
-        raise DecodeError(f"a chunk has version {wire.version}, this program reads {_CHUNK_VERSION}: upgrade it")
+        raise VersionError(f"a chunk has version {wire.version}, this program reads {_CHUNK_VERSION}: upgrade it")
     return Chunk(
         kind=wire.kind,
         shard=wire.shard,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
 import msgspec
 
-from core.records import CheckIn, Fragment, Kind, Reason, Timestamp
+from core.records import CheckIn, Fragment, Kind, Moment, Reason, Timestamp
 from stream.codec import decoder, refusal
 
 __all__ = ["FileFormatError", "RecordFile"]
@@ -42,7 +42,7 @@ class RecordFile:
             self._raw = path.open("rb")
             self.size = path.stat().st_size
             packed = self._raw.peek(2)[:2] == b"\x1f\x8b"
-            self._lines: IO[bytes] = cast("IO[bytes]", gzip.open(self._raw)) if packed else self._raw
+            self._lines: IO[bytes] = cast("IO[bytes]", gzip.GzipFile(fileobj=self._raw)) if packed else self._raw
             start = cast(io.BufferedReader, self._lines).peek(1)[:1]
         except OSError as fault:
             raise FileFormatError(f"{path}: cannot be read ({fault.strerror or 'damaged gzip'})") from None
@@ -101,54 +101,56 @@ class RecordFile:
             values = {field: row[i].strip() if i < len(row) else "" for field, i in column.items()}
             try:
                 yield build(values)
-            except _BadValue as bad:
+            except _BadValueError as bad:
                 yield bad.reason, bad.detail
 
     def _check_in(self, values: dict[str, str]) -> CheckIn:
         return CheckIn(
             user=values["user"],
             ts=_timestamp(values["ts"]),
-            lat=_optional(values, "lat", float),
-            lon=_optional(values, "lon", float),
+            lat=_optional(values, "lat"),
+            lon=_optional(values, "lon"),
             venue=values.get("venue") or None,
             category=values.get("category") or None,
         )
 
     def _one_point(self, values: dict[str, str]) -> Fragment:
-        lat, lon = _optional(values, "lat", float), _optional(values, "lon", float)
+        lat, lon, k = _optional(values, "lat"), _optional(values, "lon"), _optional(values, "k")
         if lat is None or lon is None:
-            raise _BadValue(Reason.MISSING_FIELD, "lat and lon are needed")
+            raise _BadValueError(Reason.MISSING_FIELD, "lat and lon are needed")
+        if k is not None and not k.is_integer():
+            raise _BadValueError(Reason.WRONG_TYPE, "k is not a whole number")
         return Fragment(
             user=values["user"],
             points=[(_timestamp(values["ts"]), lat, lon)],
-            k=_optional(values, "k", int),
-            delta_m=_optional(values, "delta_m", float),
+            k=None if k is None else int(k),
+            delta_m=_optional(values, "delta_m"),
         )
 
 
-class _BadValue(Exception):
+class _BadValueError(Exception):
     def __init__(self, reason: Reason, detail: str) -> None:
         self.reason, self.detail = reason, detail
 
 
-def _optional(values: dict[str, str], field: str, number: Callable[[str], float]) -> float | None:
+def _optional(values: dict[str, str], field: str) -> float | None:
     text = values.get(field, "")
     if not text:
         return None
     try:
-        return number(text)
+        return float(text)
     except ValueError:
-        raise _BadValue(Reason.WRONG_TYPE, f"{field} is not a number") from None
+        raise _BadValueError(Reason.WRONG_TYPE, f"{field} is not a number") from None
 
 
 def _timestamp(text: str) -> Timestamp:
     if not text:
-        raise _BadValue(Reason.MISSING_FIELD, "ts is needed")
+        raise _BadValueError(Reason.MISSING_FIELD, "ts is needed")
     try:
         return float(text)
     except ValueError:
         pass
     try:
-        return msgspec.convert(text, Timestamp, strict=False)  # type: ignore[arg-type]
+        return msgspec.convert(text, Moment)
     except msgspec.ValidationError:
-        raise _BadValue(Reason.WRONG_TYPE, "ts is neither a number nor RFC 3339") from None
+        raise _BadValueError(Reason.WRONG_TYPE, "ts is neither a number nor RFC 3339") from None

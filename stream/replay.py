@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -73,7 +74,7 @@ class Replay:
     def __init__(self, feed: Feed, files: Sequence[RecordFile], *, now_ms: int, max_bytes: int) -> None:
         self.summary = Summary()
         self._feed, self._files, self._now_ms, self._max_bytes = feed, files, now_ms, max_bytes
-        self._partition = Partition({feed.kind: feed.policy}, lambda *args: feed.plan.seal(*args, writer="replay"))
+        self._partition = Partition({feed.kind: feed.policy}, partial(feed.plan.seal, writer="replay"))
         self._offset = 0
 
     def run(self, output: Path, progress: Callable[[int], None] = lambda _: None) -> Summary:

@@ -12,7 +12,6 @@ from core.trajectory import IntArray, PointTrajectories
 
 __all__ = ["Clustering", "greedy_clustering"]
 
-_GROWTH = 1.5  # factor of the radius after a round with too much trash; the papers leave it open
 _FARTHEST_MM = 1 << 62
 
 
@@ -46,7 +45,8 @@ def greedy_clustering(
     unvisited trajectories of ``k - 1`` other users, one each, when none of them is farther than the radius; else
     it is no pivot any more, but stays available as a member. What is left goes to the nearest pivot within the
     radius, or into the trash. With more than ``trash_share * n`` trajectories in the trash the radius grows by half
-    and everything starts again, until there is little enough trash or the radius excluded nothing.
+    (the papers leave it open) and everything starts again, until there is little enough trash or the radius
+    excluded nothing.
 
     Distances are compared in whole millimetres; of equal ones the trajectory, or pivot, with the smaller number
     wins.
@@ -65,7 +65,7 @@ def greedy_clustering(
         too_much = np.count_nonzero(cluster < 0) > trash_share * len(cluster)
         if not (too_much and search.limited):
             return Clustering(cluster=cluster, pivots=np.array(pivots, dtype=np.int64), radius_m=radius_mm / 1000)
-        radius_mm = int(radius_mm * _GROWTH) + 1
+        radius_mm += max(radius_mm // 2, 1)
 
 
 class _Search:

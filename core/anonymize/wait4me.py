@@ -55,8 +55,8 @@ class Wait4MeOptions:
     """How much less than ``delta_m`` the discs measure across, metres; at least 0, and below ``delta_m``.
 
     The promise is kept in published coordinates. Rounding to 1e-6 degrees moves a point by up to 0.08 m, a pair by
-    0.16 m. An azimuthal equidistant projection never shortens a distance on a sphere, on the ellipsoid it is off by
-    about 1e-6 of it near its centre. The rest is for projections that are a little worse: 1 m in 3 km."""
+    0.16 m. An azimuthal equidistant projection, on WGS84, never shows a distance shorter than it is, so it needs
+    nothing. The rest is for projections that do, by up to 1 part in 1,500 of a ``delta_m`` of 500 m."""
 
     def __post_init__(self) -> None:
         if self.translation not in ("exchangeable", "minimal"):

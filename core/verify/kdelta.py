@@ -45,7 +45,7 @@ class KDeltaReport:
         return not self.violations
 
 
-def verify_kdelta(  # noqa: PLR0917 (the columns of one table, in its order)
+def verify_kdelta(
     sets: Sequence[int],
     users: Sequence[int],
     t_ms: Sequence[npt.ArrayLike],

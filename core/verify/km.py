@@ -68,10 +68,13 @@ def verify_km(users: Sequence[int], trajectories: Sequence[Sequence[Hashable]], 
 
 def _subtrajectories(trajectory: Sequence[int], size: int) -> set[tuple[int, ...]]:
     """Return the distinct subtrajectories of at most ``size`` locations, the empty one among them."""
-    found: list[set[tuple[int, ...]]] = [set() for _ in range(min(size, len(trajectory)) + 1)]
-    found[0].add(())
-    for location in trajectory:
-        # One that ends here extends one of the visits before; larger ones first, lest a visit follow itself.
-        for shorter, longer in zip(found[-2::-1], found[:0:-1], strict=True):
-            longer.update([(*before, location) for before in shorter])
-    return set().union(*found)
+    nothing: set[tuple[int, ...]] = {()}
+    if size == 0:
+        return nothing
+    if size == 1:
+        return nothing.union(zip(trajectory))
+    found = nothing
+    for first in dict.fromkeys(trajectory):
+        after = trajectory[trajectory.index(first) + 1 :]
+        found.update([(first, *rest) for rest in _subtrajectories(after, size - 1)])
+    return found

@@ -206,8 +206,9 @@ def test_distances_that_differ_by_less_than_a_millimetre_tie() -> None:
     """
     crowd: Crowd = [(0, (0,)), (1, (1,)), (2, (1,)), (3, (2,)), (4, (2,))]
     window, guarantee = as_sequences(crowd), KmAnonymity(k=2, m=1)
-    a_tenth_nearer = np.array([(0, 0), (1.0001, 0), (-1, 0)])
-    assert seqanon(window, a_tenth_nearer, guarantee).group_of.tolist() == [0, 0, 2]
+    for farther in [(1.0001, 0), (1, 0.02)]:  # by 0.1 mm and by 0.2 mm
+        xy_m = np.array([(0, 0), farther, (-1, 0)])
+        assert seqanon(window, xy_m, guarantee).group_of.tolist() == [0, 0, 2]
     a_millimetre_nearer = np.array([(0, 0), (1.001, 0), (-1, 0)])
     assert seqanon(window, a_millimetre_nearer, guarantee).group_of.tolist() == [0, 1, 0]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import core.support
-from core.support import SupportIndex, subtrajectories, support
+from core.support import SupportIndex, _next_visits, subtrajectories, support
 from tests import oracles
 from tests.oracles import Crowd, as_sequences, crowds
 
@@ -70,10 +70,14 @@ def test_working_in_steps_changes_nothing(monkeypatch: pytest.MonkeyPatch, at_on
 
 def test_a_long_trajectory_over_few_locations_has_few_subtrajectories() -> None:
     """
-    A thousand visits to two locations hold eight triples; their 166 million embeddings are not enumerated.
+    A thousand visits to two locations hold 64 subtrajectories of size 6. Their 10^15 embeddings are not
+    enumerated: each prefix goes on to one visit of each location.
     """
-    window = as_sequences([(0, (0, 1) * 500)])
-    assert len(subtrajectories(window, 3).locations) == 8
+    table = subtrajectories(as_sequences([(0, (0, 1) * 500)]), 6)
+    assert len(table.locations) == 64
+    ends, previous = np.full(6, 6), np.array([-1, -1, 0, 1, 2, 3])  # (0, 1) three times
+    rows, reached = _next_visits(np.array([0, 1]), ends, previous)
+    assert list(zip(rows.tolist(), reached.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (1, 3)]
 
 
 def test_ids_may_be_large() -> None:

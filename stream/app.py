@@ -1,0 +1,258 @@
+"""The worker: one Faust app that runs ingest, the window agent and the web pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import faust
+import structlog
+from faust.app import BootStrategy
+from faust.types import TP
+from mode import Service
+from prometheus_client import CollectorRegistry
+
+from stream.ingest import Ingest
+from stream.kafka import faust_options, new_producer, until_it_works
+from stream.metrics import Metrics
+from stream.pool import ReleasePool
+from stream.settings import Settings
+from stream.topics import check_topics
+from stream.web import Health, Status, add_pages
+from stream.windows import Windows
+from stream.wiring import wire
+
+__all__ = ["run_worker"]
+
+log = structlog.get_logger("shoal.worker")
+
+_EXIT_FATAL = 70
+_COMMIT_EVERY_S = 1.0
+_PROBE_EVERY_S = 5.0
+
+
+def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
+    """Run until SIGTERM or SIGINT; leaves by ``SystemExit``.
+
+    Args:
+        settings: Checked settings.
+        progress: Tells people what is waited for before the logs begin.
+
+    Raises:
+        ClusterError: The cluster cannot be reached or lacks a topic.
+        SettingsError: A setting does not fit.
+    """
+    worker = _Edge(settings)
+    asyncio.run(check_topics(settings, progress))
+    app = worker.app
+    app.finalize()
+    # Logging is ours; Faust would replace it and draw a banner.
+    faust_worker = app.Worker(quiet=True, override_logging=False, redirect_stdouts=False, loglevel="WARN")
+    faust_worker.spinner = None
+    faust_worker.execute_from_commandline()
+
+
+class _BootStrategy(BootStrategy):  # type: ignore[misc]
+    """Starts our service before the consumer, whose first assignment needs it, and stops it after."""
+
+    def __init__(self, app: Any, service: Service) -> None:
+        super().__init__(app)
+        self._service = service
+
+    def kafka_consumer(self) -> list[Any]:
+        """Return what reads from Kafka, and before it what that needs."""
+        return [self._service, *super().kafka_consumer()]
+
+
+class _Edge(Service):  # type: ignore[misc]
+    """Everything of one worker, as a service that Faust starts and stops."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+        self._feeds = wire(settings)
+        self._metrics = Metrics(CollectorRegistry())
+        self._status, self._health = Status(), Health({"the start": lambda: self.started})
+        self._kafka_up = False
+        self.app = self._build_app()
+
+    def _build_app(self) -> Any:
+        settings = self._settings
+        kafka, web = settings.kafka, settings.web
+        app = faust.App(
+            f"{kafka.group}-windows",
+            **faust_options(kafka),
+            # Faust reads its settings from the environment first; Kubernetes fills that with names like WEB_PORT.
+            env_prefix="SHOAL_FAUST_",
+            store="memory://",
+            topic_disable_leader=True,
+            topic_allow_declare=False,
+            broker_session_timeout=kafka.session_timeout / 1000,
+            broker_request_timeout=max(60.0, kafka.session_timeout / 1000 + 10),
+            broker_heartbeat_interval=max(0.5, kafka.session_timeout / 10_000),
+            consumer_auto_offset_reset="earliest",
+            stream_wait_empty=False,  # offsets are held back on purpose
+            stream_buffer_maxsize=256,  # chunks, not records
+            web_enabled=True,
+            web_host=web.host,
+            web_bind=web.host,
+            web_port=web.port,
+            web_tables_enabled=False,
+            web_router_enabled=False,
+        )
+        app.web.production_blueprints = []  # no index page of Faust's: ours is there
+        # acks=False: Faust would commit over held-back offsets (faust-streaming#606); we commit ourselves.
+        shards = app.topic(settings.topics.shards, key_serializer="raw", value_serializer="raw", acks=False)
+
+        @app.agent(shards, name="windows")  # type: ignore[untyped-decorator]
+        async def windows_agent(stream: Any) -> None:
+            async for event in stream.events():
+                message = event.message
+                try:
+                    await self._windows.accept(message.partition, message.offset, message.value)
+                except Exception as fault:
+                    self._fatal(fault)
+
+        app.on_partitions_revoked.connect(self._on_revoked, weak=False)
+        app.on_partitions_assigned.connect(self._on_assigned, weak=False)
+        app.on_webserver_init = lambda web: add_pages(web.web_app, self._metrics.registry, self._health, self._status)
+        app.on_before_shutdown.connect(self._on_shutdown, weak=False)
+        app.boot_strategy = _BootStrategy(app, self)
+        return app
+
+    async def on_start(self) -> None:
+        """Start the producer, the pool, the windows and ingest."""
+        settings, metrics = self._settings, self._metrics
+        self._producer = new_producer(settings.kafka)
+        await until_it_works("start the producer", self._producer.start, on_trouble=self._on_trouble)
+        self._on_answer()
+        feeds = self._feeds
+        self._pool = ReleasePool(
+            {kind: feed.plan for kind, feed in feeds.items()},
+            next(iter(feeds.values())).versions,
+            max_bytes=settings.limits.message_bytes,
+            processes=settings.worker.processes,
+        )
+        self._windows = Windows(
+            settings,
+            feeds,
+            self._producer,
+            self._pool,
+            metrics,
+            writer=uuid.uuid4().hex,
+            is_caught_up=self._is_caught_up,
+            commit=self._commit,
+            on_window=self._status.add,
+            on_fatal=self._fatal,
+            on_trouble=self._on_trouble,
+        )
+        self._ingest = Ingest(
+            settings,
+            feeds,
+            self._producer,
+            metrics,
+            now_ms=lambda: round(time.time() * 1000),
+            on_trouble=self._on_trouble,
+        )
+        self._health.checks |= {
+            "the window group": lambda: self._windows.is_ready,
+            "the ingest group": lambda: self._ingest.is_assigned,
+            "the Kafka cluster": lambda: self._kafka_up,
+        }
+        self._tasks = [
+            self._forever("ingest", self._run_ingest),
+            self._forever("commits", self._commit_regularly),
+            self._forever("probe", self._probe_regularly),
+        ]
+        log.info("worker_started", feeds=[kind.value for kind in feeds], status=self.status_url)
+
+    async def _on_shutdown(self, *_: Any, **__: Any) -> None:
+        """Finish or abandon the windows in hand while their partitions are still ours."""
+        log.info("worker_stopping")
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._windows.revoke(grace_s=self._settings.worker.grace_period / 2000)
+
+    async def on_stop(self) -> None:
+        """Close what is left."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                await self._ingest.stop()
+                await self._producer.stop()
+        self._pool.close()
+        log.info("worker_stopped")
+
+    @property
+    def status_url(self) -> str:
+        """Address of the status page."""
+        return f"http://{self._settings.web.host}:{self._settings.web.port}/"
+
+    # ------------------------------------------------------------- what Faust tells
+
+    async def _on_revoked(self, _: Any, revoked: set[TP], **__: Any) -> None:
+        self._metrics.rebalances.inc()
+        await self._windows.revoke()
+
+    async def _on_assigned(self, _: Any, assigned: set[TP], **__: Any) -> None:
+        topic = self._settings.topics.shards
+        await self._windows.assign({tp.partition for tp in assigned if tp.topic == topic})
+
+    def _is_caught_up(self, partition: int, offset: int) -> bool:
+        end = self.app.consumer.highwater(TP(self._settings.topics.shards, partition))
+        return end is not None and offset + 1 >= end
+
+    async def _commit(self, offsets: dict[int, int]) -> None:
+        # Semi-private, but the only way to commit in Faust's own group; nothing else does.
+        topic = self._settings.topics.shards
+        await self.app.consumer._commit({TP(topic, number): offset for number, offset in offsets.items()})
+
+    # ------------------------------------------------------------- tasks
+
+    def _forever(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception as fault:
+                self._fatal(fault)
+
+        return asyncio.create_task(guarded(), name=name)
+
+    async def _run_ingest(self) -> None:
+        await self._ingest.start()
+        await self._ingest.run()
+
+    async def _commit_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(_COMMIT_EVERY_S)
+            await self._windows.commit()
+            self._windows.update_metrics(round(time.time() * 1000))
+
+    async def _probe_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(_PROBE_EVERY_S)
+            try:
+                async with asyncio.timeout(_PROBE_EVERY_S):
+                    nodes = await self._producer.client.fetch_all_metadata()
+                self._on_answer() if nodes.brokers() else self._on_trouble()
+            except Exception as fault:  # whatever it is, the cluster did not answer
+                log.warning("kafka_trouble", operation="probe", fault=type(fault).__name__)
+                self._on_trouble()
+
+    def _on_trouble(self) -> None:
+        self._kafka_up = False
+        self._metrics.kafka_up.set(0)
+
+    def _on_answer(self) -> None:
+        self._kafka_up = True
+        self._metrics.kafka_up.set(1)
+
+    def _fatal(self, fault: BaseException) -> None:
+        """End the process at once: what it had in hand is in the topics, and a task that raised would hang Faust."""
+        log.critical("worker_failed", fault=type(fault).__name__, exc_info=fault, action="start it again")
+        os._exit(_EXIT_FATAL)

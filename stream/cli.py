@@ -1,0 +1,294 @@
+"""The command line: ``shoal``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from core.records import Kind
+from stream.city import City, CityOptions
+from stream.files import FileFormatError, RecordFile
+from stream.generate import send_messages, write_messages
+from stream.kafka import new_producer
+from stream.logs import set_up_logs
+from stream.replay import Replay, Summary
+from stream.settings import Settings, SettingsError, load_settings
+from stream.topics import ClusterError, create_topics, describe_topics, topic_specs
+from stream.wiring import Feed, wire
+
+__all__ = ["main"]
+
+_KINDS = click.Choice([kind.value for kind in Kind])
+_stderr = Console(stderr=True)
+
+
+def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option(
+        "--set",
+        "given",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set one setting, for instance --set privacy.k=10. May be repeated; wins over everything else.",
+    )(command)
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="YAML file with settings. SHOAL_... variables win over it.",
+    )(command)
+
+
+def _settings(config: Path | None, given: tuple[str, ...]) -> Settings:
+    named: dict[str, Any] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise SettingsError(f"--set {pair}: must be KEY=VALUE, for instance --set privacy.k=10")
+        try:
+            named[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            named[name.strip()] = value
+    return load_settings(config, named)
+
+
+class _Group(click.Group):
+    """Turns our own errors into one sentence and an exit code: 2 for settings, 1 for everything else."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from stream.broker import BrokerError
+        from stream.demo import DemoError
+
+        try:
+            return super().invoke(ctx)
+        except SettingsError as fault:
+            click.echo(f"shoal: {fault}", err=True)
+            ctx.exit(2)
+        except (ClusterError, FileFormatError, DemoError, BrokerError) as fault:
+            click.echo(f"shoal: {fault}", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="shoal", prog_name="shoal")
+def main() -> None:
+    """Live location feeds, released so that nobody in them can be singled out.
+
+    \b
+    See it work:         shoal demo
+    Try it on a file:    shoal replay checkins.csv --kind checkins --output out/
+    Run the service:     shoal check-config, then shoal topics create, then shoal worker
+    """
+
+
+@main.command()
+@_with_settings
+def worker(config: Path | None, given: tuple[str, ...]) -> None:
+    """Run the service beside a Kafka cluster, until SIGTERM or Ctrl-C.
+
+    Needs SHOAL_KAFKA__BOOTSTRAP_SERVERS and SHOAL_PRIVACY__SECRET. Health is at /healthz and /readyz, metrics are at
+    /metrics, a status page is at /.
+    """
+    from stream.app import run_worker
+
+    settings = _settings(config, given).checked()
+    set_up_logs(settings.logs)
+    run_worker(settings, lambda line: click.echo(f"shoal: {line}", err=True))
+
+
+@main.command()
+@click.option("--seconds", type=click.FloatRange(min=1), help="End after this long; until Ctrl-C if not given.")
+@click.option("--people", type=click.IntRange(50, 20_000), default=1000, show_default=True, help="People in the city.")
+def demo(seconds: float | None, people: int) -> None:
+    """Start an embedded broker, a worker and a simulated city, and print each window as it leaves."""
+    from stream.demo import run_demo
+
+    run_demo(seconds=seconds, people=people, say=click.echo)
+
+
+@main.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--kind", type=_KINDS, required=True, help="What the files hold.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the two results."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@_with_settings
+def replay(
+    files: tuple[Path, ...], kind: str, output: Path, as_json: bool, config: Path | None, given: tuple[str, ...]
+) -> None:
+    """Run the service's code on FILES, without Kafka.
+
+    Reads CSV with the header user,lat,lon,ts,venue,category and NDJSON of the topics' records, gzipped or not. Writes
+    anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics.
+    """
+    settings = _settings(config, given)
+    own = settings.for_kind(Kind(kind)).privacy.secret
+    if own is None:
+        _stderr.print("privacy.secret is not set: pseudonyms and random choices differ in every run")
+    feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else secrets.token_hex(32))
+    names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
+    records = [RecordFile(file, Kind(kind), names, max_bytes=max_bytes) for file in files]
+    run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes)
+    with _progress() as bar:
+        task = bar.add_task(f"replaying {kind}", total=sum(file.size for file in records))
+        summary = run.run(output, lambda done: bar.update(task, completed=done))
+    for file in records:
+        file.close()
+    if as_json:
+        click.echo(json.dumps(summary.as_dict()))
+    else:
+        Console().print(_table(summary, output))
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), console=_stderr
+    )
+
+
+def _table(summary: Summary, output: Path) -> Table:
+    table = Table(title=f"results in {output}", title_justify="left", show_header=False)
+    table.add_column(justify="left")
+    table.add_column(justify="right")
+    counts = summary.as_dict()
+    reasons = counts.pop("reasons")
+    for name, value in counts.items():
+        table.add_row(name.replace("_", " "), f"{value:,}")
+    if isinstance(reasons, dict):
+        for reason, n in reasons.items():
+            table.add_row(f"  {reason.replace('_', ' ')}", f"{n:,}")
+    return table
+
+
+@main.group()
+def topics() -> None:
+    """Create or look at the topics that a worker needs."""
+
+
+@topics.command()
+@_with_settings
+def create(config: Path | None, given: tuple[str, ...]) -> None:
+    """Create the topics that are missing; what exists is left as it is."""
+    settings = _settings(config, given)
+    created = asyncio.run(create_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
+    for name, new in created.items():
+        click.echo(f"{name}: {'created' if new else 'was there'}")
+
+
+@topics.command()
+@_with_settings
+def describe(config: Path | None, given: tuple[str, ...]) -> None:
+    """Show each topic, what it is for, and its partitions."""
+    settings = _settings(config, given)
+    found = asyncio.run(describe_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
+    table = Table("topic", "purpose", "partitions")
+    for spec in topic_specs(settings):
+        table.add_row(spec.name, spec.purpose, str(found[spec.name]) if found[spec.name] else "missing")
+    Console().print(table)
+    if not all(found.values()):
+        click.echo("create the missing ones with `shoal topics create`", err=True)
+        sys.exit(1)
+
+
+@main.command(name="check-config")
+@_with_settings
+def check_config(config: Path | None, given: tuple[str, ...]) -> None:
+    """Check the settings as a worker would, and print them with secrets masked."""
+    settings = _settings(config, given)
+    click.echo(yaml.safe_dump(settings.masked(), sort_keys=False).rstrip())
+    wire(settings.checked())
+    click.echo("# all settings are valid", err=True)
+
+
+@main.command()
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="NDJSON file to write.")
+@click.option("--kind", type=_KINDS, help="What to write to the file.")
+@click.option("--to-topics", is_flag=True, help="Send both kinds to the input topics instead.")
+@click.option("--hours", type=click.FloatRange(min=0.01), default=24.0, show_default=True, help="Event time to cover.")
+@click.option(
+    "--speed", type=click.FloatRange(min=0.001), help="Times faster than the clock; unset: as fast as it goes."
+)
+@click.option("--start", type=click.DateTime(), help="First event time, UTC; a Monday if not given.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed, the same bytes.")
+@click.option("--people", type=int, default=400, show_default=True, help="People who live in the city.")
+@click.option("--dirty", type=float, default=0.01, show_default=True, help="Share of spoiled records.")
+@click.option("--duplicates", type=float, default=0.01, show_default=True, help="Share of repeated records.")
+@click.option("--out-of-order", type=float, default=0.02, show_default=True, help="Share of delayed records.")
+@_with_settings
+def generate(
+    output: Path | None,
+    kind: str | None,
+    to_topics: bool,
+    hours: float,
+    speed: float | None,
+    start: datetime | None,
+    seed: int,
+    people: int,
+    dirty: float,
+    duplicates: float,
+    out_of_order: float,
+    config: Path | None,
+    given: tuple[str, ...],
+) -> None:
+    """Make the feed of a simulated city: seeded roads, venues and people with habits."""
+    if to_topics == (output is not None):
+        raise click.UsageError("give either --output FILE with --kind, or --to-topics")
+    if output is not None and kind is None:
+        raise click.UsageError("--output needs --kind checkins or --kind fragments")
+    moment = {} if start is None else {"start_ms": round(start.replace(tzinfo=UTC).timestamp() * 1000)}
+    try:
+        options = CityOptions(
+            seed=seed,
+            people=people,
+            dirty_share=dirty,
+            duplicate_share=duplicates,
+            out_of_order_share=out_of_order,
+            **moment,
+        )
+    except ValueError as fault:
+        raise click.UsageError(str(fault)) from None
+    city = City(options)
+    chosen = None if kind is None else Kind(kind)
+    length_ms = round(hours * 3_600_000)
+    messages = city.messages(until_ms=options.start_ms + length_ms)
+    with _progress() as bar:
+        task = bar.add_task("generating", total=length_ms)
+
+        def progress(arrival_ms: int) -> None:
+            bar.update(task, completed=arrival_ms - options.start_ms)
+
+        if output is not None and chosen is not None:
+            n = write_messages(messages, chosen, output, progress)
+        else:
+            settings = _settings(config, given)
+            n = asyncio.run(_send(settings, messages, speed, progress))
+    click.echo(f"{n} records")
+
+
+async def _send(settings: Settings, messages: Any, speed: float | None, progress: Callable[[int], None]) -> int:
+    from stream.topics import check_topics
+
+    await check_topics(settings)
+    producer = new_producer(settings.kafka)
+    await producer.start()
+    try:
+        names = {kind: getattr(settings.topics, kind.value) for kind in Kind}
+        return await send_messages(messages, producer, names, speed=speed, progress=progress)
+    finally:
+        await producer.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Ingest: input topics in, chunks of located records on the shards topic out.
+
+A service of the Faust app rather than an agent: stateless, and batches cost a fiftieth of an agent's events. An input
+offset is committed after everything made from it is acknowledged; a crash in between repeats chunks, which the window
+stage recognizes by their source offsets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import structlog
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+
+from core.records import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
+from stream.codec import chunk_to_bytes, dead_letter, decoder, refusal
+from stream.kafka import client_options, until_it_works
+from stream.metrics import Metrics
+from stream.settings import Settings
+from stream.wiring import Feed
+
+__all__ = ["Ingest"]
+
+log = structlog.get_logger("shoal.ingest")
+
+_ROW_BYTES = 64
+"""At least the size of a row on the shards topic."""
+
+
+class Ingest:
+    """Reads the input topics in batches.
+
+    Args:
+        settings: All settings.
+        feeds: What to do with each kind of record.
+        producer: A started producer.
+        metrics: Where to count.
+        now_ms: The clock, Unix milliseconds.
+        on_trouble: Called whenever the cluster does not do as asked.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        feeds: Mapping[Kind, Feed],
+        producer: AIOKafkaProducer,
+        metrics: Metrics,
+        *,
+        now_ms: Callable[[], int],
+        on_trouble: Callable[[], None],
+    ) -> None:
+        self._settings, self._feeds, self._producer, self._metrics = settings, feeds, producer, metrics
+        self._now_ms, self._on_trouble = now_ms, on_trouble
+        self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
+        self._decoders = {kind: decoder(kind, settings.fields.model_dump()) for kind in feeds}
+        self._listener = _Assignment()
+        kafka = settings.kafka
+        self._consumer = AIOKafkaConsumer(
+            **client_options(kafka),
+            group_id=f"{kafka.group}-ingest",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            session_timeout_ms=kafka.session_timeout,
+            heartbeat_interval_ms=max(500, kafka.session_timeout // 10),
+            max_partition_fetch_bytes=4 * settings.limits.message_bytes,
+        )
+
+    @property
+    def is_assigned(self) -> bool:
+        """Whether the group has told this worker what to read."""
+        return self._listener.assigned
+
+    async def start(self) -> None:
+        """Join the group."""
+        self._consumer.subscribe(list(self._kinds), listener=self._listener)
+        await until_it_works("join the ingest group", self._consumer.start, on_trouble=self._on_trouble)
+
+    async def stop(self) -> None:
+        """Leave the group."""
+        await self._consumer.stop()
+
+    async def run(self) -> None:
+        """Forward batch after batch, until cancelled."""
+        ingest = self._settings.ingest
+        while True:
+            batches = await self._consumer.getmany(timeout_ms=ingest.max_wait, max_records=ingest.max_records)
+            for partition, messages in batches.items():
+                with self._metrics.stage_seconds.labels("ingest").time():
+                    await self._forward(partition, messages)
+            if batches:
+                await self._commit({partition: messages[-1].offset + 1 for partition, messages in batches.items()})
+
+    async def _forward(self, partition: TopicPartition, messages: Sequence[Any]) -> None:
+        kind = self._kinds[partition.topic]
+        source = Source(partition.topic, partition.partition)
+        records, rejected = self._decode(kind, source, messages)
+        chunks, refused = self._feeds[kind].intake.run(
+            records,
+            source=source,
+            n_partitions=len(self._consumer.partitions_for_topic(partition.topic) or ()),
+            now_ms=self._now_ms(),
+        )
+        rejected += refused
+        await asyncio.gather(*(self._send_in_order(chunk) for chunk in chunks))
+        await self._send_dead_letters(kind, rejected)
+
+        counts = self._metrics.records
+        counts.labels(kind, "read").inc(len(messages))
+        counts.labels(kind, "rejected").inc(len(rejected))
+        counts.labels(kind, "forwarded").inc(len(messages) - len(rejected))
+        for one in rejected:
+            self._metrics.rejected.labels(kind, one.reason).inc()
+
+    def _decode(
+        self, kind: Kind, source: Source, messages: Sequence[Any]
+    ) -> tuple[list[tuple[int, CheckIn | Fragment]], list[Rejected]]:
+        decode, max_bytes = self._decoders[kind], self._settings.limits.message_bytes
+        records: list[tuple[int, CheckIn | Fragment]] = []
+        rejected: list[Rejected] = []
+        for message in messages:
+            value = message.value or b""
+            try:
+                if len(value) <= max_bytes:
+                    records.append((message.offset, decode(value)))
+                    continue
+                reason, detail = Reason.MESSAGE_TOO_LARGE, f"the message is larger than {max_bytes} bytes"
+            except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+                reason, detail = refusal(fault)
+            rejected.append(Rejected(reason=reason, detail=detail, source=source, offset=message.offset))
+        return records, rejected
+
+    async def _send_in_order(self, chunk: Chunk) -> None:
+        """Send the chunk in pieces, each acknowledged before the next.
+
+        The window stage takes a source's offsets below the highest it has seen as repeated: a piece that fails must
+        not be overtaken.
+        """
+        key = f"{chunk.kind}/{chunk.shard}".encode()
+        for piece in _pieces(chunk, self._settings.ingest.chunk_bytes // _ROW_BYTES):
+            value = chunk_to_bytes(piece)
+
+            async def attempt(value: bytes = value) -> None:
+                await self._producer.send_and_wait(self._settings.topics.shards, value, key=key)
+
+            await until_it_works("forward records", attempt, on_trouble=self._on_trouble)
+
+    async def _send_dead_letters(self, kind: Kind, rejected: Sequence[Rejected]) -> None:
+        if not rejected:
+            return
+        topic = self._settings.topics.dead_letters
+
+        async def attempt() -> None:
+            await asyncio.gather(*[await self._producer.send(topic, dead_letter(kind, one)) for one in rejected])
+
+        await until_it_works("send dead letters", attempt, on_trouble=self._on_trouble)
+
+    async def _commit(self, offsets: dict[TopicPartition, int]) -> None:
+        ours = {p: offset for p, offset in offsets.items() if p in self._consumer.assignment()}
+        try:
+            if ours:
+                await self._consumer.commit(ours)
+        except (CommitFailedError, IllegalStateError):
+            log.info("ingest_commit_skipped", why="the group has rebalanced; the records are repeated and recognized")
+        except KafkaError as fault:
+            self._on_trouble()
+            log.warning("kafka_trouble", operation="commit", fault=type(fault).__name__)
+
+
+def _pieces(chunk: Chunk, max_rows: int) -> Iterator[Chunk]:
+    """Cut a chunk where a record ends, so that the points of one record stay together."""
+    offsets = chunk.rows["offset"]
+    start = 0
+    while start < len(offsets):
+        end = min(start + max_rows, len(offsets))
+        if end < len(offsets):
+            cut = int(offsets.searchsorted(offsets[end], side="left"))
+            # A record longer than a piece goes whole.
+            end = cut if cut > start else int(offsets.searchsorted(offsets[start], side="right"))
+        yield replace(chunk, rows=chunk.rows[start:end])
+        start = end
+
+
+class _Assignment(ConsumerRebalanceListener):  # type: ignore[misc]
+    def __init__(self) -> None:
+        self.assigned = False
+
+    def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
+        self.assigned = False
+
+    def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
+        self.assigned = True

@@ -1,0 +1,113 @@
+"""How to reach the cluster: the same options for every client of ours and for Faust's."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import faust
+import structlog
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
+
+from stream.settings import KafkaSettings, SettingsError
+
+__all__ = ["client_options", "faust_options", "new_producer", "until_it_works"]
+
+log = structlog.get_logger("shoal.kafka")
+T = TypeVar("T")
+
+MAX_REQUEST_BYTES = 8 * 1024**2
+"""Largest request we send; the broker's and the topics' own limits are lower as a rule."""
+
+
+def _ssl_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
+    if kafka.security_protocol not in ("SSL", "SASL_SSL"):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=str(kafka.ssl_cafile) if kafka.ssl_cafile else None)
+        if kafka.ssl_certfile is not None:
+            password = kafka.ssl_key_password.get_secret_value() if kafka.ssl_key_password else None
+            context.load_cert_chain(kafka.ssl_certfile, kafka.ssl_keyfile, password)
+    except (OSError, ssl.SSLError) as fault:
+        raise SettingsError(
+            f"kafka.ssl_cafile, ssl_certfile or ssl_keyfile cannot be used ({fault.strerror or fault}): "
+            "they must be readable PEM files"
+        ) from None
+    return context
+
+
+def _sasl(kafka: KafkaSettings) -> tuple[str, str] | None:
+    if not kafka.security_protocol.startswith("SASL"):
+        return None
+    if kafka.sasl_username is None or kafka.sasl_password is None:
+        raise SettingsError(
+            f"kafka.security_protocol is {kafka.security_protocol}: kafka.sasl_username and sasl_password must be set"
+        )
+    return kafka.sasl_username, kafka.sasl_password.get_secret_value()
+
+
+def client_options(kafka: KafkaSettings) -> dict[str, Any]:
+    """Return the connection options of an aiokafka client.
+
+    Raises:
+        SettingsError: Credentials are missing or certificates cannot be read.
+    """
+    options: dict[str, Any] = {
+        "bootstrap_servers": kafka.bootstrap_servers,
+        "security_protocol": kafka.security_protocol,
+        "ssl_context": _ssl_context(kafka),
+        "client_id": "shoal",
+    }
+    if (sasl := _sasl(kafka)) is not None:
+        options |= {
+            "sasl_mechanism": kafka.sasl_mechanism,
+            "sasl_plain_username": sasl[0],
+            "sasl_plain_password": sasl[1],
+        }
+    return options
+
+
+def faust_options(kafka: KafkaSettings) -> dict[str, Any]:
+    """Return the same as arguments of a Faust app."""
+    context, sasl = _ssl_context(kafka), _sasl(kafka)
+    credentials: Any = None
+    if sasl is not None:
+        credentials = faust.SASLCredentials(
+            username=sasl[0], password=sasl[1], mechanism=kafka.sasl_mechanism, ssl_context=context
+        )
+    elif context is not None:
+        credentials = faust.SSLCredentials(context=context)
+    servers = [server.strip() for server in kafka.bootstrap_servers.split(",")]
+    return {"broker": [f"kafka://{server}" for server in servers], "broker_credentials": credentials}
+
+
+def new_producer(kafka: KafkaSettings) -> AIOKafkaProducer:
+    """Make a producer; start and stop it yourself.
+
+    It is not idempotent: every consumer of ours drops repetitions anyway, and so any Kafka-compatible broker will do.
+    """
+    return AIOKafkaProducer(
+        **client_options(kafka), acks="all", linger_ms=2, max_request_size=MAX_REQUEST_BYTES, request_timeout_ms=20_000
+    )
+
+
+async def until_it_works(what: str, attempt: Callable[[], Awaitable[T]], *, on_trouble: Callable[[], None]) -> T:
+    """Repeat an operation on the cluster until it succeeds; nothing is dropped while the cluster is away.
+
+    Args:
+        what: Names the operation in the log.
+        attempt: The operation; safe to repeat.
+        on_trouble: Called after each failure.
+    """
+    pause_s = 0.2
+    while True:
+        try:
+            return await attempt()
+        except KafkaError as fault:
+            on_trouble()
+            log.warning("kafka_trouble", operation=what, fault=type(fault).__name__, retry_in_s=pause_s)
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, 5.0)

@@ -1,0 +1,94 @@
+"""The processes that anonymize: off the event loop, so that heartbeats never wait for a window."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+import structlog
+
+from core.plan import Plan
+from core.records import Kind, Rows
+from core.seal import Seal
+from stream.releasing import WindowResult, release
+
+__all__ = ["ReleasePool"]
+
+log = structlog.get_logger("shoal.pool")
+
+_plans: dict[Kind, Plan] = {}
+_versions: dict[str, str] = {}
+_max_bytes = 0
+
+
+class ReleasePool:
+    """Runs :func:`stream.releasing.release` in processes of its own.
+
+    Args:
+        plans: How each kind of feed is released.
+        versions: Versions to name in windows messages.
+        max_bytes: Longest message of a release.
+        processes: How many windows are anonymized side by side.
+    """
+
+    def __init__(self, plans: Mapping[Kind, Plan], versions: dict[str, str], *, max_bytes: int, processes: int) -> None:
+        self._initial = (dict(plans), versions, max_bytes, os.getpid())
+        self._processes = processes
+        self._executor = self._new_executor()
+
+    def _new_executor(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self._processes,
+            mp_context=multiprocessing.get_context("spawn"),  # a fork would inherit the threads of Faust's consumer
+            initializer=_initialize,
+            initargs=self._initial,
+        )
+
+    async def run(self, kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
+        """Release a window; a process that dies on it is replaced and tried once more.
+
+        Raises:
+            BrokenProcessPool: It died again: for want of memory, as a rule.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._executor, _job, kind, seal, rows)
+        except BrokenProcessPool:
+            log.error("anonymizer_process_died", action="trying once more in a new process")
+            self._executor.shutdown(wait=False)
+            self._executor = self._new_executor()
+            return await loop.run_in_executor(self._executor, _job, kind, seal, rows)
+
+    def close(self) -> None:
+        """End the processes; windows in hand are abandoned, their seals bring them back."""
+        processes = list(getattr(self._executor, "_processes", {}).values())
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+
+
+def _initialize(plans: dict[Kind, Plan], versions: dict[str, str], max_bytes: int, parent: int) -> None:
+    global _max_bytes  # noqa: PLW0603 - one process, one set of plans
+    _plans.update(plans)
+    _versions.update(versions)
+    _max_bytes = max_bytes
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal group; the worker decides
+    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+
+
+def _die_with(parent: int) -> None:
+    """End when the worker is gone, for instance after kill -9; nobody else would."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+def _job(kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
+    return release(seal, rows, _plans[kind], versions=_versions, max_bytes=_max_bytes)

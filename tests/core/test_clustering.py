@@ -150,6 +150,17 @@ def test_identical_trajectories_are_taken_in_the_order_of_their_numbers() -> Non
     assert result.cluster.tolist() == [0, 0, 0, 1, 1, 1, 0]
 
 
+def test_what_is_left_between_two_pivots_goes_to_the_one_with_the_smaller_number() -> None:
+    """
+    The order in which pivots were found does not decide ties.
+    """
+    #  x:  0 (users 0 1 2) ...... 10 (user 3) ...... 19 (5 6), 20 (4)     k=3
+    whole = trajectories_of(*((user, at(x)) for user, x in enumerate([0.0, 0, 0, 10, 20, 19, 19])))
+    result = cluster(whole, k=3, max_radius_m=10)
+    assert result.pivots.tolist() == [4, 0]
+    assert result.cluster.tolist() == [1, 1, 1, 1, 0, 0, 0]
+
+
 def test_everyone_far_from_everyone_ends_in_clusters_after_bounded_growth() -> None:
     """
     From a millimetre to half the Earth the radius needs few rounds, and they end.

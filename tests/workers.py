@@ -1,0 +1,369 @@
+"""A worker as a child process, with topics of its own, and plain ways to fill topics and to read them whole."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from core.records import Kind
+from stream.broker import free_port
+from stream.files import RecordFile
+from stream.replay import Replay, Summary
+from stream.settings import Settings, load_settings
+from stream.topics import create_topics
+from stream.wiring import Feed
+from tests.brokers import RunningBroker, unique
+
+__all__ = [
+    "SECRET",
+    "Place",
+    "Record",
+    "Worker",
+    "children_of",
+    "is_running",
+    "produce",
+    "read_topic",
+    "replay",
+    "wait_until",
+]
+
+ROOT = Path(__file__).parents[1]
+SECRET = "a secret of the tests, long enough"
+READY_WITHIN_S = 90.0
+"""A member that joins after another has died waits for nearly two session time-outs on the embedded broker."""
+
+_QUICK = {
+    "kafka.partitions": 2,
+    "kafka.session_timeout": "6s",
+    "kafka.startup_timeout": "30s",
+    "window.idle_timeout": "5s",
+    "logs.level": "debug",
+    "worker.grace_period": "10s",
+    "privacy.secret": SECRET,
+}
+
+
+class Record(NamedTuple):
+    """A message as it stands on a topic."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Topics and groups of one test on a broker, and the settings of the workers that use them.
+
+    Args:
+        broker: Where the topics are; a plain ``host:port`` where no broker runs yet.
+        given: Dotted names of settings and their values; they win over quick ones for tests.
+    """
+
+    broker: RunningBroker | str
+    given: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, str] = field(init=False)
+    """Names of the topics by their setting, and of the group."""
+
+    def __post_init__(self) -> None:
+        topics = ("checkins", "fragments", "shards", "seals", "anonymized", "windows", "dead_letters")
+        names = {f"topics.{name}": unique(name.replace("_", "-")) for name in topics}
+        object.__setattr__(self, "names", names | {"kafka.group": unique("group")})
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What clients connect to."""
+        return self.broker if isinstance(self.broker, str) else self.broker.bootstrap_servers
+
+    def values(self, **more: Any) -> dict[str, Any]:
+        """Return every setting that differs from the defaults, by dotted name."""
+        return _QUICK | self.names | {"kafka.bootstrap_servers": self.bootstrap_servers} | self.given | more
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as an object."""
+        return load_settings(given=self.values())
+
+    def create_topics(self) -> None:
+        """Create every topic."""
+        asyncio.run(create_topics(self.settings))
+
+    def topic(self, name: str) -> str:
+        """Return the name of the topic of a setting."""
+        return self.names[f"topics.{name}"] if f"topics.{name}" not in self.given else self.given[f"topics.{name}"]
+
+    def produce(self, name: str, messages: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+        """Send messages to the topic of a setting."""
+        produce(self.broker, self.topic(name), messages)
+
+    def read(self, name: str) -> list[Record]:
+        """Read the topic of a setting."""
+        return read_topic(self.broker, self.topic(name))
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Return every message of the windows topic, repeated ones too."""
+        return [json.loads(record.value) for record in self.read("windows") if record.value is not None]
+
+    def outputs(self) -> dict[str, dict[bytes, set[bytes]]]:
+        """Return for each output topic the contents seen under each key."""
+        found: dict[str, dict[bytes, set[bytes]]] = {}
+        for name in ("anonymized", "windows"):
+            contents = found[name] = defaultdict(set)
+            for record in self.read(name):
+                assert record.key is not None
+                assert record.value is not None
+                contents[record.key].add(record.value)
+        return found
+
+    def released(self) -> dict[str, dict[bytes, bytes]]:
+        """Return what each output topic says under each key; fails where a key has two contents."""
+        outputs = self.outputs()
+        conflicts = [key for contents in outputs.values() for key, values in contents.items() if len(values) > 1]
+        assert not conflicts, f"two contents under {conflicts[:3]}"
+        return {name: {key: values.copy().pop() for key, values in found.items()} for name, found in outputs.items()}
+
+    @contextlib.contextmanager
+    def worker(self, *, ready: bool = True, **more: Any) -> Iterator[Worker]:
+        """Run a worker for as long as a ``with`` block; at its end it is killed if it still runs."""
+        worker = Worker(self.values(**more))
+        try:
+            if ready:
+                worker.wait_until_ready()
+            yield worker
+        finally:
+            worker.close()
+
+
+class Worker:
+    """One ``shoal worker`` in a session of its own.
+
+    Args:
+        values: Settings by dotted name.
+    """
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="shoal-worker-")
+        self.port = int(values.get("web.port") or free_port())
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")}
+        for name, value in (values | {"web.port": self.port}).items():
+            section, _, setting = name.partition(".")
+            environment[f"SHOAL_{section}__{setting}".upper().replace(".", "__")] = str(value)
+        environment["PYTHONPATH"] = str(ROOT)
+        self.folder = Path(self._folder.name)
+        self._log = self.folder / "worker.log"
+        with self._log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "stream.cli", "worker"],
+                env=environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+
+    @property
+    def log(self) -> str:
+        """All that it has written."""
+        return self._log.read_text(errors="replace")
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, or None while it runs."""
+        return self._process.poll()
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Ask its web server; status 0 where it does not answer."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:  # noqa: S310 - our own loopback address
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as answer:
+            return answer.code, answer.read().decode()
+        except OSError:
+            return 0, ""
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return the value of a sample, 0 where there is none."""
+        from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415 - few tests need it
+
+        for family in text_string_to_metric_families(self.get("/metrics")[1]):
+            for sample in family.samples:
+                if sample.name == name and sample.labels == labels:
+                    return float(sample.value)
+        return 0.0
+
+    def wait_until_ready(self, within_s: float = READY_WITHIN_S) -> None:
+        """Wait for ``/readyz``."""
+
+        def ready() -> bool:
+            assert self.returncode is None, f"the worker ended with {self.returncode}:\n{self.log[-3000:]}"
+            return self.get("/readyz")[0] == 200
+
+        wait_until(ready, within_s=within_s, what=lambda: f"ready; {self.get('/readyz')}; its log:\n{self.log[-3000:]}")
+
+    def wait(self, within_s: float) -> int:
+        """Wait for its end and return its exit code."""
+        try:
+            return self._process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the worker still runs after {within_s} s; its log:\n{self.log[-4000:]}") from None
+
+    def send(self, signal_: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(signal_)
+
+    def stop(self, within_s: float = 30.0) -> int:
+        """Ask it to end, as Kubernetes does, and return its exit code."""
+        self.send(signal.SIGTERM)
+        return self.wait(within_s)
+
+    def kill(self) -> None:
+        """End it at once, as for want of memory; its children are left to find out for themselves."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End it if it runs, with all that it started."""
+        if self.returncode is None:
+            # Its session is its own, so nobody else is in the group.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+        self._folder.cleanup()
+
+
+# ---------------------------------------------------------------------- topics
+
+
+def _servers(broker: RunningBroker | str) -> str:
+    return broker if isinstance(broker, str) else broker.bootstrap_servers
+
+
+def produce(broker: RunningBroker | str, topic: str, messages: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+    """Send keys and values to a topic, all acknowledged."""
+
+    async def send() -> None:
+        producer = AIOKafkaProducer(bootstrap_servers=_servers(broker), acks="all", max_request_size=8 * 1024**2)
+        await producer.start()
+        try:
+            sent = [await producer.send(topic, value, key=key) for key, value in messages]
+            await asyncio.gather(*sent)
+        finally:
+            await producer.stop()
+
+    asyncio.run(send())
+
+
+def read_topic(broker: RunningBroker | str, topic: str) -> list[Record]:
+    """Return all that a topic holds now, partition by partition."""
+
+    async def read() -> list[Record]:
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=_servers(broker),
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            max_partition_fetch_bytes=8 * 1024**2,
+        )
+        await consumer.start()
+        try:
+            await consumer._client.force_metadata_update()
+            numbers = consumer.partitions_for_topic(topic) or set()
+            if not numbers:
+                await consumer.topics()
+                numbers = consumer.partitions_for_topic(topic) or set()
+            at = [TopicPartition(topic, number) for number in sorted(numbers)]
+            consumer.assign(at)
+            await consumer.seek_to_beginning(*at)
+            ends = await consumer.end_offsets(at)
+            found: list[Record] = []
+            for partition in at:
+                while await consumer.position(partition) < ends[partition]:
+                    for message in (await consumer.getmany(partition, timeout_ms=500)).get(partition, []):
+                        found.append(
+                            Record(message.partition, message.offset, message.key, message.value, message.headers)
+                        )
+            return found
+        finally:
+            await consumer.stop()
+
+    return asyncio.run(asyncio.wait_for(read(), 60))
+
+
+# ---------------------------------------------------------------------- comparison and patience
+
+
+def replay(place: Place, kind: Kind, files: Sequence[Path], output: Path) -> tuple[Summary, dict[str, dict[bytes, bytes]]]:
+    """Replay files under a place's settings and return its counts, and values by the keys they have on the topics."""
+    settings = place.settings
+    feed = Feed(settings, kind, secret=SECRET)
+    records = [
+        RecordFile(file, kind, settings.fields.model_dump(), max_bytes=settings.limits.message_bytes) for file in files
+    ]
+    run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=settings.limits.message_bytes)
+    summary = run.run(output)
+    for file in records:
+        file.close()
+    found: dict[str, dict[bytes, bytes]] = {"anonymized": {}, "windows": {}}
+    for line in (output / "windows.ndjson").read_bytes().splitlines():
+        found["windows"][json.loads(line)["release"].encode()] = line
+    index: defaultdict[str, int] = defaultdict(int)
+    for line in (output / "anonymized.ndjson").read_bytes().splitlines():
+        release = json.loads(line)["release"]
+        found["anonymized"][f"{release}:{index[release]}".encode()] = line
+        index[release] += 1
+    return summary, found
+
+
+def wait_until(
+    condition: Callable[[], Any], *, within_s: float, what: str | Callable[[], str], every_s: float = 0.2
+) -> None:
+    """Wait for a condition; fails with what was waited for."""
+    deadline = time.monotonic() + within_s
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {within_s:g} s: {what if isinstance(what, str) else what()}")
+        time.sleep(every_s)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process exists and is not only waiting to be collected."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children_of(pid: int) -> set[int]:
+    """Return the processes that a process started, and those that they started."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found: set[int] = set()
+    todo = [pid]
+    while todo:
+        parent = todo.pop()
+        new = {child for child, its_parent in parents.items() if its_parent == parent} - found
+        found |= new
+        todo += new
+    return found

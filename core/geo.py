@@ -13,8 +13,11 @@ __all__ = ["LocalProjection", "mean_position"]
 def mean_position(lat_deg: FloatArray, lon_deg: FloatArray, *, digits: int = 4) -> tuple[float, float]:
     """Return the mean of positions on the sphere, degrees, rounded so that float noise cannot move it.
 
-    Positions that cancel out (two antipodes) have no mean; the equator's zero is returned.
+    Positions that cancel out (two antipodes) have no mean, and neither have none at all; the equator's zero is
+    returned. A pole has longitude 0, the antimeridian -180.
     """
+    if len(lat_deg) == 0:
+        return 0.0, 0.0
     lat, lon = np.radians(lat_deg), np.radians(lon_deg)
     x, y, z = (
         float(np.mean(np.cos(lat) * np.cos(lon))),
@@ -23,10 +26,11 @@ def mean_position(lat_deg: FloatArray, lon_deg: FloatArray, *, digits: int = 4) 
     )
     if max(abs(x), abs(y), abs(z)) < 1e-9:
         return 0.0, 0.0
-    return (
-        round(float(np.degrees(np.arctan2(z, np.hypot(x, y)))), digits),
-        round(float(np.degrees(np.arctan2(y, x))), digits),
-    )
+    mean_lat = round(float(np.degrees(np.arctan2(z, np.hypot(x, y)))), digits)
+    mean_lon = round(float(np.degrees(np.arctan2(y, x))), digits)
+    if abs(mean_lat) == 90.0:
+        return mean_lat, 0.0
+    return mean_lat, -180.0 if mean_lon == 180.0 else mean_lon
 
 
 class LocalProjection:

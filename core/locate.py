@@ -51,7 +51,7 @@ class MetricGrid:
     """A grid over the whole earth with cells of about ``cell_m`` by ``cell_m`` metres.
 
     Rows are equal steps of latitude; each row has a whole number of equal cells around the earth, so that cells keep
-    their width towards the poles (where a row is one cell) and the antimeridian is a border like any other.
+    their width towards the poles (around a pole stand three) and the antimeridian is a border like any other.
     """
 
     needs_position = True
@@ -104,13 +104,13 @@ class Area:
     def __post_init__(self) -> None:
         if not (-90 <= self.south < self.north <= 90 and -180 <= self.west <= 180 and -180 <= self.east <= 180):
             raise ValueError("an area is south, west, north, east in degrees, with south < north, all on the earth")
-        if self.west == self.east:
+        if self.east - self.west in (0, -360):  # the antimeridian has two names
             raise ValueError("an area needs different west and east borders")
 
     @property
     def width_deg(self) -> float:
         """Degrees of longitude from the west border to the east border."""
-        return (self.east - self.west) % 360.0
+        return (self.east - self.west) % 360.0 or 360.0
 
 
 class AreaGrid:

@@ -167,9 +167,10 @@ def validate_fragments(
     by_point = _Verdict(source, verdict.offsets[owner].tolist())
     by_point.reject_positions(np.ones(p, dtype=np.bool_), lat, lon)
     by_point.reject_times(ts, rules, now_ms)
-    faults = {fault.offset: fault for fault in reversed(by_point.rejected)}  # one per record: its first
-    for offset, fault in faults.items():
-        verdict.reject(verdict.offsets == offset, fault.reason, fault.detail)
+    firsts = {fault.offset: (fault.reason, fault.detail) for fault in reversed(by_point.rejected)}  # one per record
+    for reason, detail in dict.fromkeys(firsts.values()):
+        bad = [offset for offset, first in firsts.items() if first == (reason, detail)]
+        verdict.reject(np.isin(verdict.offsets, bad), reason, detail)
 
     rows = np.empty(p, dtype=POINT)
     rows["offset"], rows["ts_ms"], rows["lat"], rows["lon"] = verdict.offsets[owner], ts, lat, lon
@@ -179,7 +180,7 @@ def validate_fragments(
             [user_hash(_user_id(r.user), rules.user_key) if ok else 0 for ok, r in verdict.zipped(records)],
         ),
         ("k", [r.k or 0 if ok else 0 for ok, r in verdict.zipped(records)]),
-        ("delta_m", [np.inf if r.delta_m is None else r.delta_m for _, r in records]),
+        ("delta_m", [r.delta_m if ok and r.delta_m is not None else np.inf for ok, r in verdict.zipped(records)]),
     ):
         rows[name] = np.array(column, dtype=POINT[name])[owner]
     return rows[verdict.accepted[owner]], verdict.rejected
@@ -188,8 +189,9 @@ def validate_fragments(
 def _to_ms(ts: Timestamp, rules: Rules) -> float:
     if isinstance(ts, datetime):
         return round(ts.timestamp() * 1000)
-    # The comparison is false for NaN, which so becomes a time that is out of every range.
-    return min(float(ts * rules.number_ms), _FAR_MS) if ts > -_FAR_MS else -_FAR_MS
+    # The comparison is false for NaN, which so becomes a time that is out of every range. JSON has integers that no
+    # float can hold: they are cut to the far end before anything is computed with them.
+    return round(min(ts, _FAR_MS) * rules.number_ms) if ts > -_FAR_MS else -_FAR_MS
 
 
 def _user_id(user: str | int) -> str:

@@ -30,20 +30,24 @@ class Watermark:
         self._allowed_lateness_ms = allowed_lateness_ms
         self._idle_timeout_ms = idle_timeout_ms
         self._sources: dict[Source, _Progress] = {}
+        self._retired: set[Source] = set()
 
     def expect(self, topic: str, n_partitions: int, *, clock_ms: int) -> None:
         """Wait for every partition of a topic until it is heard or has been idle for long enough."""
-        for partition in range(n_partitions):
-            self._sources.setdefault(Source(topic, partition), _Progress(None, clock_ms))
+        for source in (Source(topic, partition) for partition in range(n_partitions)):
+            if source not in self._retired:
+                self._sources.setdefault(source, _Progress(None, clock_ms))
 
     def advance(self, source: Source, newest_ms: int, *, clock_ms: int) -> None:
         """Take note of a source's newest event time, milliseconds; it never goes back."""
+        self._retired.discard(source)
         known = self._sources.setdefault(source, _Progress(None, clock_ms))
         known.heard_ms = clock_ms
         known.newest_ms = newest_ms if known.newest_ms is None else max(known.newest_ms, newest_ms)
 
     def retire(self, source: Source) -> None:
-        """Stop waiting for a source that has come to its end."""
+        """Stop waiting for a source that has come to its end, unless it is heard again."""
+        self._retired.add(source)
         self._sources.pop(source, None)
 
     def value_ms(self, *, clock_ms: int) -> int | None:

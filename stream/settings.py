@@ -24,9 +24,16 @@ from pydantic import (
     SecretStr,
     ValidationError,
 )
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+from pydantic_settings import SettingsError as VariableError
 
-from core.records import Kind
+from core.records import POINT, Kind
 
 __all__ = ["KindSettings", "Settings", "SettingsError", "load_settings"]
 
@@ -35,16 +42,23 @@ class SettingsError(Exception):
     """A setting is wrong; the message is a sentence that says which, what it is, and what is allowed."""
 
 
+_MASK = "**********"
+"""What pydantic shows of a secret."""
+
+
 # ---------------------------------------------------------------------- values as people write them
 
 _DURATION_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_LONGEST_MS = 36_500 * _DURATION_MS["d"]
+"""Far beyond every use, far below where 64-bit milliseconds end."""
+
 _SIZE_BYTES = {"": 1, "B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 
 def _duration_ms(value: object) -> object:
     if isinstance(value, str) and (match := re.fullmatch(r"(\d+)\s*(ms|s|m|h|d|w)", value.strip())):
         return int(match[1]) * _DURATION_MS[match[2]]
-    if value in (0, "0"):
+    if value in (0, "0") and not isinstance(value, bool):
         return 0
     raise ValueError("it must be a duration such as 500ms, 30s, 15m, 1h, 7d or 1w")
 
@@ -69,6 +83,8 @@ def _instant_ms(value: object) -> int:
 
 
 def _four_degrees(value: object) -> object:
+    if value is None:
+        return None
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)) or len(parts) != 4:
         raise ValueError("it must be four numbers: south, west, north, east in degrees")
@@ -83,10 +99,27 @@ def _rows_and_columns(value: object) -> object:
     raise ValueError("it must be rows and columns such as 20x20")
 
 
+def _not_too_long(value: int) -> int:
+    if value > _LONGEST_MS:
+        raise ValueError("it must be at most 36500d")
+    return value
+
+
 def _positive(value: int) -> int:
     if value <= 0:
         raise ValueError("it must be longer than zero")
     return value
+
+
+def _servers(value: str) -> str:
+    for server in value.split(","):
+        if not re.fullmatch(r"\s*(\[[0-9a-fA-F:.]+\]|[^\s:/@\[\]]+):\d{1,5}\s*", server):
+            raise ValueError("it must be brokers such as kafka-1:9092,kafka-2:9092")
+    return value
+
+
+def _empty_for_none(value: object) -> object:
+    return "" if value is None else value
 
 
 def _largest_unit(value: int, units: dict[str, int]) -> str:
@@ -106,10 +139,18 @@ def _show_instant(value: int) -> str:
     return datetime.fromtimestamp(value / 1000, tz=UTC).isoformat().replace("+00:00", "Z")
 
 
-Duration = Annotated[int, BeforeValidator(_duration_ms), PlainSerializer(_show_duration, when_used="json")]
+Duration = Annotated[
+    int,
+    BeforeValidator(_duration_ms),
+    AfterValidator(_not_too_long),
+    PlainSerializer(_show_duration, when_used="json"),
+]
 PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
 Size = Annotated[int, BeforeValidator(_size_bytes), Field(ge=1024), PlainSerializer(_show_size, when_used="json")]
 Instant = Annotated[int, BeforeValidator(_instant_ms), PlainSerializer(_show_instant, when_used="json")]
+OptionalName = Annotated[str, BeforeValidator(_empty_for_none)]
+FieldName = Annotated[str, Field(pattern=r'^[^"\\\x00-\x1f]+$')]
+Count = Annotated[int, Field(ge=1, le=100_000)]
 
 
 # ---------------------------------------------------------------------- sections
@@ -122,7 +163,7 @@ class _Section(BaseModel):
 class KafkaSettings(_Section):
     """How to reach the cluster."""
 
-    bootstrap_servers: str = "127.0.0.1:9092"
+    bootstrap_servers: Annotated[str, AfterValidator(_servers)] = "127.0.0.1:9092"
     """Brokers, ``host:port`` separated by commas."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
@@ -153,8 +194,8 @@ class KafkaSettings(_Section):
 class TopicSettings(_Section):
     """Names of the topics; an input topic that is empty is not read."""
 
-    checkins: str = "checkins"
-    fragments: str = "fragments"
+    checkins: OptionalName = "checkins"
+    fragments: OptionalName = "fragments"
     shards: str = "shoal-shards"
     seals: str = "shoal-seals"
     anonymized: str = "anonymized"
@@ -165,15 +206,15 @@ class TopicSettings(_Section):
 class FieldSettings(_Section):
     """Names that an existing feed uses for our fields."""
 
-    user: str = "user"
-    ts: str = "ts"
-    lat: str = "lat"
-    lon: str = "lon"
-    venue: str = "venue"
-    category: str = "category"
-    points: str = "points"
-    k: str = "k"
-    delta_m: str = "delta_m"
+    user: FieldName = "user"
+    ts: FieldName = "ts"
+    lat: FieldName = "lat"
+    lon: FieldName = "lon"
+    venue: FieldName = "venue"
+    category: FieldName = "category"
+    points: FieldName = "points"
+    k: FieldName = "k"
+    delta_m: FieldName = "delta_m"
 
 
 class LocationSettings(_Section):
@@ -183,10 +224,10 @@ class LocationSettings(_Section):
     cell_m: Annotated[float, Field(ge=1, le=1_000_000)] = 500.0
     """Side of a grid cell, metres, where no area is given."""
 
-    area: Annotated[tuple[float, float, float, float], BeforeValidator(_four_degrees)] | None = None
+    area: Annotated[tuple[float, float, float, float] | None, BeforeValidator(_four_degrees), NoDecode] = None
     """South, west, north, east of the only area served, degrees; records outside are rejected."""
 
-    cells: Annotated[tuple[int, int], BeforeValidator(_rows_and_columns)] = (20, 20)
+    cells: Annotated[tuple[Count, Count], BeforeValidator(_rows_and_columns), NoDecode] = (20, 20)
     """Rows and columns of the grid over the area."""
 
     h3_resolution: Annotated[int, Field(ge=0, le=15)] = 8
@@ -234,7 +275,7 @@ class PrivacySettings(_Section):
     time_tolerance: Duration = 60_000
     """How far in time LSTD looks for the nearest position."""
 
-    max_radius_m: Annotated[float, Field(gt=0)] = 5_000.0
+    max_radius_m: Annotated[float, Field(gt=0, le=20_000_000)] = 5_000.0
     """Largest distance from a pivot to its cluster's members at first; it grows where too much would be trash."""
 
     trash_share: Annotated[float, Field(ge=0, le=1)] = 0.1
@@ -379,6 +420,8 @@ class Settings(BaseSettings):
         """
         if not self.kinds:
             raise SettingsError("topics.checkins and topics.fragments are both empty: at least one must be named")
+        _check_topics(self.topics)
+        _check_sizes(self)
         for kind in self.kinds:
             privacy = self.for_kind(kind).privacy
             if privacy.secret is None:
@@ -391,7 +434,9 @@ class Settings(BaseSettings):
     def masked(self) -> dict[str, Any]:
         """Return the settings as plain data, secrets masked, for printing."""
         shown: dict[str, Any] = json.loads(self.model_dump_json())
-        return shown
+        for kind in Kind:  # of the overrides only those that are set: shown, a default would read as one
+            shown[kind] = json.loads(getattr(self, kind).model_dump_json(exclude_unset=True))
+        return {str(name): section for name, section in shown.items()}
 
 
 _S = TypeVar("_S", bound=_Section)
@@ -411,12 +456,56 @@ def _check_kind(settings: KindSettings) -> None:
     secret = privacy.secret.get_secret_value() if privacy.secret else None
     if secret is not None and len(secret) < 16:
         raise SettingsError(f"privacy.secret has {len(secret)} characters: it must have at least 16")
-    if privacy.time_step > settings.window.size:
-        raise SettingsError("privacy.time_step is longer than window.size: a window needs at least one time stamp")
+    if kind is Kind.FRAGMENTS and settings.window.size % privacy.time_step:
+        raise SettingsError(
+            f"privacy.time_step is {_show_duration(privacy.time_step)}: it must divide window.size, "
+            f"{_show_duration(settings.window.size)}, so that released time stamps stay inside their window"
+        )
     if kind is Kind.CHECKINS and location.kind == "venues" and location.venues_file is None:
         raise SettingsError("location.venues_file is not set: location.kind venues needs a CSV with venue,lat,lon")
     if location.kind != "grid" and location.area is not None:
         raise SettingsError(f"location.area is set: it goes with location.kind grid, not {location.kind}")
+
+
+def _check_topics(topics: TopicSettings) -> None:
+    named: dict[str, str] = {}
+    for setting, topic in topics:
+        if topic in named and topic:
+            raise SettingsError(
+                f"topics.{named[topic]} and topics.{setting} are both {topic!r}: every topic needs a name of its own"
+            )
+        if not topic and setting not in tuple(Kind):
+            raise SettingsError(f"topics.{setting} is empty: only topics.checkins and topics.fragments may be")
+        named[topic] = setting
+
+
+def _check_sizes(settings: Settings) -> None:
+    limits, chunk_bytes = settings.limits, settings.ingest.chunk_bytes
+    needed = limits.points_per_fragment * POINT.itemsize
+    if Kind.FRAGMENTS in settings.kinds and needed > chunk_bytes:
+        # The points of one fragment stay together, so they have to fit in one message of the shards topic.
+        raise SettingsError(
+            f"limits.points_per_fragment is {limits.points_per_fragment}, which takes {needed} bytes: it must fit in "
+            f"ingest.chunk_bytes, {_show_size(chunk_bytes)} ({POINT.itemsize} bytes a point)"
+        )
+    if chunk_bytes > limits.message_bytes:
+        raise SettingsError(
+            f"ingest.chunk_bytes is {_show_size(chunk_bytes)}: it must be at most limits.message_bytes, "
+            f"{_show_size(limits.message_bytes)}, the longest message that the brokers take"
+        )
+
+
+def _check_always(settings: Settings) -> None:
+    if settings.time.earliest >= settings.time.latest:
+        earliest, latest = _show_instant(settings.time.earliest), _show_instant(settings.time.latest)
+        raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")
+    named: dict[str, str] = {}
+    for field, name in settings.fields:
+        if name in named:
+            raise SettingsError(
+                f"fields.{named[name]} and fields.{field} are both {name!r}: every field needs a name of its own"
+            )
+        named[name] = field
 
 
 def load_settings(file: Path | None = None, given: dict[str, Any] | None = None) -> Settings:
@@ -445,9 +534,15 @@ def load_settings(file: Path | None = None, given: dict[str, Any] | None = None)
             return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=from_file)
 
     try:
-        return _Loaded(**_nested(given or {}))
+        settings = _Loaded(**_nested(given or {}))
     except ValidationError as fault:
         raise SettingsError("\n".join(_sentence(error) for error in fault.errors())) from None
+    except VariableError:
+        raise SettingsError(
+            "a SHOAL_... variable names a section: name one setting, as SHOAL_PRIVACY__K does"
+        ) from None
+    _check_always(settings)
+    return settings
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -455,11 +550,20 @@ def _read(file: Path) -> dict[str, Any]:
         loaded = yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError as fault:
         raise SettingsError(f"{file}: cannot be read ({fault.strerror})") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{file}: is not text in UTF-8") from None
     except yaml.YAMLError as fault:
         raise SettingsError(f"{file}: is not YAML ({str(fault).splitlines()[0]})") from None
-    if not isinstance(loaded, dict | None):
+    if not isinstance(loaded, dict | None) or any(not isinstance(name, str) for name in loaded or {}):
         raise SettingsError(f"{file}: must hold sections such as `privacy:` with names and values below")
-    return loaded or {}
+    return {name: _unmasked(section) for name, section in (loaded or {}).items() if section is not None}
+
+
+def _unmasked(value: Any) -> Any:
+    """Leave out secrets as :meth:`Settings.masked` prints them: they have to come from elsewhere."""
+    if not isinstance(value, dict):
+        return value
+    return {name: _unmasked(below) for name, below in value.items() if below != _MASK}
 
 
 def _nested(given: dict[str, Any]) -> dict[str, Any]:
@@ -469,6 +573,8 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
         *sections, name = dotted.split(".")
         for section in sections:
             at = at.setdefault(section, {})
+            if not isinstance(at, dict):
+                raise SettingsError(f"--set {dotted}: {section} is set to a value as well")
         at[name] = value
     return nested
 
@@ -477,6 +583,8 @@ def _sentence(error: Any) -> str:
     name = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
         return f"{name} is not a setting: `shoal check-config` lists them"
+    if error["type"] in ("model_type", "dict_type"):  # what stands there could be a secret in the wrong place
+        return f"{name} is a section: it must hold names and values, such as privacy.k"
     shown = "hidden" if re.search("secret|password", name) else repr(error["input"])
     rule = re.sub(r"^(Value error, |Input )", "", error["msg"])
     rule = rule if rule.startswith("it ") else f"it {rule}"

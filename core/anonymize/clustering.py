@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.distance import Lstd
+from core.lstd import Lstd
 from core.trajectory import IntArray, PointTrajectories
 
 __all__ = ["Clustering", "greedy_clustering"]

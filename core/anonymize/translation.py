@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.distance import Lstd, edr
+from core.edr import edr
+from core.lstd import Lstd
 from core.trajectory import FloatArray, IntArray, PointTrajectories
 
 __all__ = ["Translated", "translate_exchangeable", "translate_minimal"]

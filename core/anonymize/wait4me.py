@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from core.anonymize.clustering import Clustering, greedy_clustering
 from core.anonymize.translation import Translated, translate_exchangeable, translate_minimal
-from core.distance import Lstd
 from core.guarantees import KDelta
+from core.lstd import Lstd
 from core.trajectory import FloatArray, IntArray, PointTrajectories
 
 __all__ = ["Wait4MeOptions", "Wait4MeResult", "wait4me"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.anonymize.clustering import Clustering, greedy_clustering
-from core.distance import Lstd
+from core.lstd import Lstd
 from core.trajectory import PointTrajectories
 from tests.trajectory_oracles import Point, data_sets, greedy_round, trajectories_of
 

@@ -215,6 +215,19 @@ def test_time_stamps_run_from_the_median_start_to_the_median_end() -> None:
     assert result.points_created == 3
 
 
+def test_what_lies_before_and_after_the_released_span_is_deleted() -> None:
+    """
+    An input point that the release draws nothing from is suppressed, not released.
+    """
+    #  0 ........ 40 ----- 60 ........ 100 s, a point every 5 s
+    spans = [(0, 100), (40, 60), (40, 60)]
+    rows = [(user, [(t * 1000, 0.0, 1.0 * user) for t in range(a, b + 1, 5)]) for user, (a, b) in enumerate(spans)]
+    trajectories = trajectories_of(*rows)
+    result = run(trajectories, k=3)
+    assert (trajectories.t_ms[~result.kept] // 1000).tolist() == [*range(0, 40, 5), *range(65, 101, 5)]
+    assert result.points_deleted == 16
+
+
 @given(data_sets(min_size=2, extent_m=100), st.integers(2, 3))
 def test_minimal_leaves_the_pivot_untouched_and_moves_others_no_farther_than_needed(
     trajectories: PointTrajectories, k: int

@@ -1,19 +1,15 @@
-"""Distances between GPS trajectories: LSTD for choosing who is alike, EDR for editing one into another.
-
-Both compare a pivot with other trajectories, both tolerate a shift in time, and neither needs equal sampling.
-"""
+"""LSTD, the distance by which Wait for Me chooses who is alike: tolerant in time, linear in points."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.trajectory import FloatArray, IntArray, PointTrajectories
 
-__all__ = ["EditScript", "Lstd", "Matched", "edr"]
+__all__ = ["Lstd", "Matched"]
 
 _PAIRS_AT_ONCE = 1 << 13  # (pivot point, trajectory) pairs whose temporaries stay in a core's second-level cache
 _POSITIONS_AT_ONCE = 1 << 20  # matched positions of one call: 100 MB with all temporaries
@@ -35,8 +31,8 @@ class Matched:
 class Lstd:
     r"""LSTD, the linear space-time distance of Wait for Me (Abul, Bonchi, Nanni 2010), over one data set.
 
-    Abul et al. print no complete definition; this is the one used here. Between two of its points a trajectory
-    moves in a straight line at constant speed; :math:`q(t)` is the position of trajectory :math:`q` at
+    The papers at hand describe it without a formula; this is the definition used here. Between two of its points a
+    trajectory moves in a straight line at constant speed; :math:`q(t)` is the position of trajectory :math:`q` at
     :math:`t`. For a point :math:`(t_j, p_j)` of the pivot, the matched time :math:`t'_j` is
 
     * the time in :math:`[t_j - \tau, t_j + \tau]`, inside the span of :math:`q`, at which :math:`q(t)` is nearest
@@ -260,111 +256,3 @@ class Lstd:
 
 def _whole_mm(distance_mm: FloatArray) -> IntArray:
     return np.rint(np.minimum(distance_mm, _LARGEST_MM)).astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EditScript:
-    """One cheapest way to edit a trajectory into a pivot: ``s`` steps in time order.
-
-    Step ``i`` pairs point ``own[i]`` with point ``pivot[i]``; -1 in ``own`` is a point that only the pivot has (to be
-    created), -1 in ``pivot`` one that only the trajectory has (to be deleted).
-    """
-
-    distance: int
-    """EDR: edits of the script, that is all its steps but the pairs that match."""
-
-    own: IntArray
-    """Point of the trajectory, ascending, or -1, shape ``(s,)``."""
-
-    pivot: IntArray
-    """Point of the pivot, ascending, or -1, shape ``(s,)``."""
-
-
-def edr(
-    t_ms: IntArray,
-    xy_m: FloatArray,
-    pivot_t_ms: IntArray,
-    pivot_xy_m: FloatArray,
-    *,
-    space_tolerance_m: float,
-    time_tolerance_s: float,
-) -> EditScript:
-    """Compute EDR and an optimal edit script (Chen, Ozsu, Oria 2005; time as in Abul, Bonchi, Nanni 2010).
-
-    Two points match when x, y and time each differ by at most their tolerance. A match costs 0; an insertion, a
-    deletion and a replacement (a pair that does not match) cost 1; an empty trajectory is as many edits away as
-    the other has points. The undivided count is returned.
-
-    Of several optimal scripts one is fixed, from the end: two points that match are a pair; of others the later one
-    stays alone if that is optimal, else both are a pair if that is, else the earlier one stays alone (at equal
-    times: a pair, else the pivot's). Pairs that do not match are so at least near in time.
-
-    The table is worked through a column at a time as bits of whole numbers (Hyyro 2003): ``m * n / 2`` bytes.
-
-    Args:
-        t_ms: Times of the trajectory, Unix milliseconds, shape ``(m,)``.
-        xy_m: Its positions, metres, shape ``(m, 2)``.
-        pivot_t_ms: Times of the pivot, shape ``(n,)``.
-        pivot_xy_m: Its positions, shape ``(n, 2)``.
-        space_tolerance_m: Largest difference of each coordinate, metres.
-        time_tolerance_s: Largest difference in time, seconds.
-    """
-    full = (1 << len(t_ms)) - 1
-    up, down = full, 0  # bit i of a column: entry i + 1 is one more, one less, than entry i
-    distance = len(t_ms)
-    last = full ^ (full >> 1)
-    columns = []
-    tolerance_ms = round(time_tolerance_s * 1000)
-    for matching in _matches((t_ms, xy_m), (pivot_t_ms, pivot_xy_m), space_tolerance_m, tolerance_ms):
-        same = ((((matching & up) + up) ^ up) | matching | down) & full  # entry equals its diagonal neighbour
-        wider = down | (full & ~(up | same))  # entry is one more than in the column before
-        narrower = up & same
-        distance += bool(wider & last) - bool(narrower & last)
-        shifted = (wider << 1) | 1  # the first row counts 0, 1, 2, ...
-        down = shifted & same & full
-        up = ((narrower << 1) | ~(shifted | same)) & full
-        columns.append((matching, up, wider, same))
-    own, pivot = _walk_back(t_ms.tolist(), pivot_t_ms.tolist(), columns)
-    return EditScript(distance=distance if len(t_ms) else len(pivot_t_ms), own=own, pivot=pivot)
-
-
-def _matches(
-    points: tuple[IntArray, FloatArray],
-    pivot: tuple[IntArray, FloatArray],
-    space_tolerance_m: float,
-    time_tolerance_ms: int,
-) -> Iterator[int]:
-    """Yield, for each point of the pivot, the points that match it as bits."""
-    (t_ms, xy_m), (pivot_t_ms, pivot_xy_m) = points, pivot
-    low = np.searchsorted(t_ms, pivot_t_ms - time_tolerance_ms, side="left").tolist()
-    high = np.searchsorted(t_ms, pivot_t_ms + time_tolerance_ms, side="right").tolist()
-    for start, stop, at in zip(low, high, pivot_xy_m, strict=True):
-        near = (np.abs(xy_m[start:stop] - at) <= space_tolerance_m).all(axis=1)
-        yield int.from_bytes(np.packbits(near, bitorder="little").tobytes(), "little") << start
-
-
-def _walk_back(
-    t_ms: list[int], pivot_t_ms: list[int], columns: list[tuple[int, int, int, int]]
-) -> tuple[IntArray, IntArray]:
-    i, j = len(t_ms) - 1, len(columns) - 1
-    own: list[int] = []
-    pivot: list[int] = []
-    while i >= 0 and j >= 0:
-        matching, up, wider, same = (column >> i & 1 for column in columns[j])
-        delete, create = bool(up), bool(wider)
-        if matching:
-            delete = create = False
-        elif not same:  # a replacement is optimal as well
-            delete &= t_ms[i] > pivot_t_ms[j]
-            create &= t_ms[i] < pivot_t_ms[j]
-        elif delete and create:
-            delete = t_ms[i] > pivot_t_ms[j]
-        own.append(-1 if create and not delete else i)
-        pivot.append(-1 if delete else j)
-        i -= own[-1] >= 0
-        j -= pivot[-1] >= 0
-    own += range(i, -1, -1)
-    pivot += [-1] * (i + 1)
-    own += [-1] * (j + 1)
-    pivot += range(j, -1, -1)
-    return np.array(own[::-1], dtype=np.int64), np.array(pivot[::-1], dtype=np.int64)

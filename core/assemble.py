@@ -45,6 +45,9 @@ class SequenceWindow:
     suppressed: int
     """Rows left out because their user has too many."""
 
+    curbed: npt.NDArray[np.bool_]
+    """Users of whom rows were left out because they have too many, shape ``(sequences.n_users,)``."""
+
     n_users: int
     """Distinct people in the rows."""
 
@@ -61,8 +64,11 @@ class PointWindow:
     suppressed: int
     """Points left out because their user has too many, or demands more than the guarantee gives."""
 
+    curbed: npt.NDArray[np.bool_]
+    """Users of whom points were left out because they have too many, shape ``(trajectories.n_users,)``."""
+
     n_users: int
-    """Distinct people in the rows."""
+    """Distinct people in the rows; some have no trajectory here: they demand more than the guarantee gives."""
 
 
 def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> SequenceWindow:
@@ -90,8 +96,9 @@ def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> Sequence
     user, ts_ms, location = rows["user"][order], rows["ts_ms"][order], location[order]
     again = _same_as_before(user, ts_ms, location)
     user, location = user[~again], location[~again]
-    within = _position_in_user(user) < limits.points_per_user
-    n_users = len(np.unique(user))
+    at = _position_in_user(user)
+    within = at < limits.points_per_user
+    curbed = at[_is_last_of_user(user)] >= limits.points_per_user
     user, location = user[within], location[within]
 
     begins = _position_in_user(user) % limits.trajectory_length == 0
@@ -105,7 +112,8 @@ def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> Sequence
         vocabulary=vocabulary,
         duplicates=int(again.sum()),
         suppressed=int((~within).sum()),
-        n_users=n_users,
+        curbed=curbed,
+        n_users=len(curbed),
     )
 
 
@@ -128,8 +136,9 @@ def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits) -> PointWindo
     unmet = (rows["k"] > guarantee.k) | (rows["delta_m"] < np.float32(guarantee.delta_m))
     demanding = np.isin(rows["user"], rows["user"][unmet])
     left = rows[~again & ~demanding]
-    within = _position_in_user(left["user"]) < limits.points_per_user
-    left = left[within]
+    at = _position_in_user(left["user"])
+    curbed = at[_is_last_of_user(left["user"])] >= limits.points_per_user
+    left = left[at < limits.points_per_user]
 
     lat, lon = np.ascontiguousarray(left["lat"]), np.ascontiguousarray(left["lon"])
     projection = LocalProjection.around(lat, lon) if len(left) else LocalProjection(0.0, 0.0)
@@ -144,6 +153,7 @@ def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits) -> PointWindo
         projection=projection,
         duplicates=int(again.sum()),
         suppressed=len(rows) - int(again.sum()) - len(left),
+        curbed=curbed,
         n_users=n_users,
     )
 
@@ -162,3 +172,8 @@ def _position_in_user(users: npt.NDArray[np.generic]) -> IntArray:
     first = ~_same_as_before(users)
     index = np.arange(len(users))
     return index - np.maximum.accumulate(np.where(first, index, 0)) if len(users) else index
+
+
+def _is_last_of_user(users: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Tell the last row of each user, shape ``(n,)``; rows of one user stand together."""
+    return np.append(users[1:] != users[:-1], True)[: len(users)]

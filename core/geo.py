@@ -56,7 +56,7 @@ class LocalProjection:
         return np.column_stack([east, north])
 
     def to_degrees(self, xy_m: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return latitudes and longitudes, degrees, each of shape ``(n,)``; longitudes in ``[-180, 180)``."""
+        """Return latitudes and longitudes, degrees, each of shape ``(n,)``; longitudes in ``[-180, 180]``."""
         if len(xy_m) == 0:
             return np.empty(0), np.empty(0)
         lon, lat = self._proj(xy_m[:, 0], xy_m[:, 1], inverse=True)

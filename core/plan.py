@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import h3
 import numpy as np
+import pyproj
 
 from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits
@@ -16,8 +18,16 @@ from core.window import WindowKey
 
 __all__ = ["ALGORITHMS", "Plan", "PointPlan", "SequencePlan"]
 
-ALGORITHMS = f"1+numpy{np.__version__}"
-"""Version of everything that decides the bytes of a release; numpy may change how it draws random numbers."""
+ALGORITHMS = {
+    "algorithms": "1",
+    "numpy": np.__version__,
+    "proj": pyproj.proj_version_str,
+    "h3": str(h3.versions()["c"]),
+}
+"""Versions of all that decides the bytes of a release: where one differs, a replay could differ.
+
+Raise the first whenever the same rows would give other bytes.
+"""
 
 Parameters = dict[str, float | int | str]
 
@@ -44,7 +54,7 @@ class _PlanBase:
     @property
     def digest(self) -> str:
         """Digest of the settings, the secret and the algorithms: where it differs, a replay would differ."""
-        return keyed_id(self.secret, "plan", self.settings, ALGORITHMS)
+        return keyed_id(self.secret, "plan", self.settings, *ALGORITHMS.values())
 
     def seal(self, key: WindowKey, last_offset: int, n_rows: int, writer: str) -> Seal:
         """Make the seal of a window; its release id depends on window and plan, not on offset or writer."""

@@ -119,6 +119,10 @@ class Chunk:
     rows: Rows = field(repr=False)
     """The records, in the order of their source offsets; the points of one record share its offset."""
 
+    complete_ms: int | None = None
+    """Event time, milliseconds, that the source has reached when this chunk is there, for every shard; None: the
+    newest of the rows. The chunks that a batch makes for other shards may still be on their way."""
+
 
 class Reason(StrEnum):
     """Why a record was rejected: a closed set, safe as a metric label."""

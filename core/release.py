@@ -139,13 +139,19 @@ class ReleaseRefused(Withheld):
 Outcome = Release | Withheld | ReleaseRefused
 
 
-def publishable(count: int, k: int) -> int | None:
-    """Return a count of people or points if nobody can be singled out by it: zero, or at least k.
+def publishable(count: int, k: int, *, people: int | None = None) -> int | None:
+    """Return a count if nobody can be singled out by it: nobody is behind it, or at least k people are.
 
-    >>> publishable(0, 5), publishable(4, 5), publishable(5, 5)
-    (0, None, 5)
+    Args:
+        count: How many people, points or trajectories.
+        k: Fewest people that may be told of.
+        people: Distinct people behind the count; the count itself where it counts people.
+
+    >>> publishable(0, 5), publishable(4, 5), publishable(5, 5), publishable(20, 5, people=1)
+    (0, None, 5, None)
     """
-    return count if count == 0 or count >= k else None
+    behind = count if people is None else people
+    return count if behind == 0 or behind >= k else None
 
 
 def keyed_id(secret: bytes, purpose: str, *parts: str | int) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from core.anonymize.wait4me import wait4me
-from core.assemble import assemble_points
+from core.anonymize.wait4me import Wait4MeResult, wait4me
+from core.assemble import PointWindow, assemble_points
 from core.plan import PointPlan
 from core.records import Rows
 from core.release import (
@@ -54,6 +56,8 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
         return plan.refuse(seal, f"(k,delta) is broken: {finding}", withheld=n_rows, duplicates=duplicates)
 
     n_people, n_released = len(set(users)), int(result.kept.sum())
+    unseen = _people_unseen(window, result)
+    trash = publishable(len(result.trash), k, people=unseen.left_out)
     return Release(
         release_id=seal.release_id,
         key=seal.key,
@@ -67,17 +71,46 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
         ),
         locations=None,
         points_released=n_released,
-        points_suppressed=publishable(n_rows - n_released, k),
+        points_suppressed=publishable(n_rows - n_released, k, people=unseen.all_suppressed),
         smallest_support=report.smallest_set,
         information_loss={
             "mean_space_translation_m": round(result.mean_space_translation_m, 1),
             "mean_time_translation_s": round(result.mean_time_translation_s, 1),
             "points_published": len(result.t_ms),
-            "points_created": publishable(result.points_created, k),
-            "points_deleted": publishable(result.points_deleted, k),
-            "trash": publishable(len(result.trash), k),
+            "points_created": publishable(result.points_created, k, people=int((result.created > 0).sum())),
+            # Without the deleted ones the suppressed points would be those of who is left out.
+            "points_deleted": None if trash is None else publishable(result.points_deleted, k, people=unseen.edited),
+            "trash": trash,
             "sets": n_sets,
-            "discernibility": result.discernibility if publishable(len(result.trash), k) is not None else None,
+            "discernibility": None if trash is None else result.discernibility,
         },
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
+    )
+
+
+class _Unseen(NamedTuple):
+    """How many people some points stand behind that are not released."""
+
+    edited: int
+    """People in the release of whom points were deleted by editing."""
+
+    left_out: int
+    """People of whom a whole trajectory, or what was too much of it, was left out."""
+
+    all_suppressed: int
+    """Either."""
+
+
+def _people_unseen(window: PointWindow, result: Wait4MeResult) -> _Unseen:
+    trajectories = window.trajectories
+    owner = np.repeat(trajectories.users, np.diff(trajectories.starts))
+    left_out = window.curbed.copy()
+    left_out[trajectories.users[result.trash]] = True
+    incomplete = np.zeros(trajectories.n_users, dtype=np.bool_)
+    incomplete[owner[~result.kept]] = True
+    absent = window.n_users - trajectories.n_users  # they demanded more
+    return _Unseen(
+        edited=int((incomplete & ~left_out).sum()),
+        left_out=int(left_out.sum()) + absent,
+        all_suppressed=int((left_out | incomplete).sum()) + absent,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
+
 from core.anonymize.seqanon import Generalization, seqanon
 from core.assemble import SequenceWindow, assemble_sequences
 from core.geo import mean_position
@@ -68,7 +70,7 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
         ),
         locations=tuple(_describe(vocabulary, members[group]) for group in shown),
         points_released=n_released,
-        points_suppressed=publishable(n_rows - n_released, k),
+        points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, result)),
         smallest_support=report.smallest_support,
         information_loss={
             "distance_m": round(distance_m, 1),
@@ -103,6 +105,15 @@ def _candidate(
             users.append(user)
             candidate.append(tuple(names[group] for group in left))
     return users, candidate
+
+
+def _people_suppressed(window: SequenceWindow, result: Generalization) -> int:
+    """Count the people of whom a visit is not released."""
+    sequences = window.sequences
+    owner = np.repeat(sequences.users, np.diff(sequences.starts))
+    affected = window.curbed.copy()
+    affected[owner[~result.kept]] = True
+    return int(affected.sum())
 
 
 def _describe(vocabulary: Vocabulary, ids: list[int]) -> GeneralizedLocation:

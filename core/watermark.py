@@ -40,7 +40,6 @@ class Watermark:
 
     def advance(self, source: Source, newest_ms: int, *, clock_ms: int) -> None:
         """Take note of a source's newest event time, milliseconds; it never goes back."""
-        self._retired.discard(source)
         known = self._sources.setdefault(source, _Progress(None, clock_ms))
         known.heard_ms = clock_ms
         known.newest_ms = newest_ms if known.newest_ms is None else max(known.newest_ms, newest_ms)

@@ -9,6 +9,7 @@ from typing import NamedTuple, cast
 import msgspec
 import numpy as np
 
+from core.plan import ALGORITHMS
 from core.records import ROW_TYPES, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
 from core.release import SCHEMA, Outcome, PointTrajectory, Release, SequenceTrajectory
 from core.seal import Seal, SealedUntil, SealRecord
@@ -56,13 +57,27 @@ def decoder(kind: Kind, names: dict[str, str]) -> Callable[[bytes], CheckIn | Fr
     base: type[CheckIn] | type[Fragment] = CheckIn if kind is Kind.CHECKINS else Fragment
     renamed = {field: names[field] for field in base.__struct_fields__ if names[field] != field}
     if not renamed:
-        return cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(base).decode)
+        return _guarded(cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(base).decode))
     fields: list[tuple[str, type] | tuple[str, type, object]] = [
         (field.name, field.type) if field.required else (field.name, field.type, field.default)
         for field in msgspec.structs.fields(base)
     ]
     wire = msgspec.defstruct(base.__name__, fields, bases=(base,), rename=renamed, frozen=True, gc=False)
-    return cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(wire).decode)
+    return _guarded(cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(wire).decode))
+
+
+def _guarded(decode: Callable[[bytes], CheckIn | Fragment]) -> Callable[[bytes], CheckIn | Fragment]:
+    """Turn what else anybody can send, foreign bytes and nesting without end, into faults like any other."""
+
+    def decode_or_refuse(value: bytes) -> CheckIn | Fragment:
+        try:
+            return decode(value)
+        except UnicodeDecodeError:  # it would carry the whole message along
+            raise msgspec.DecodeError("the message is not UTF-8") from None
+        except RecursionError:
+            raise msgspec.ValidationError("the message is nested too deep") from None
+
+    return decode_or_refuse
 
 
 def refusal(fault: Exception) -> tuple[Reason, str]:
@@ -113,6 +128,7 @@ class _ChunkWire(msgspec.Struct, array_like=True):
     n_partitions: int
     vocabulary: str
     rows: bytes
+    complete_ms: int | None = None
 
 
 _CHUNK_VERSION = 1
@@ -131,6 +147,7 @@ def chunk_to_bytes(chunk: Chunk) -> bytes:
             n_partitions=chunk.n_partitions,
             vocabulary=chunk.vocabulary,
             rows=chunk.rows.tobytes(),
+            complete_ms=chunk.complete_ms,
         )
     )
 
@@ -145,7 +162,7 @@ def chunk_from_bytes(value: bytes) -> Chunk:
     try:
         wire = _chunk_decoder.decode(value)
         rows = np.frombuffer(wire.rows, dtype=ROW_TYPES[wire.kind])
-    except (msgspec.DecodeError, ValueError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         raise DecodeError("a message of the shards topic is not a chunk: who else writes to it?") from None
     if wire.version != _CHUNK_VERSION:
         raise VersionError(f"a chunk has version {wire.version}, this program reads {_CHUNK_VERSION}: upgrade it")
@@ -156,6 +173,7 @@ def chunk_from_bytes(value: bytes) -> Chunk:
         n_partitions=wire.n_partitions,
         vocabulary=wire.vocabulary,
         rows=rows,
+        complete_ms=wire.complete_ms,
     )
 
 
@@ -225,7 +243,7 @@ def seal_from_bytes(value: bytes) -> SealRecord:
     """
     try:
         wire = _seal_decoder.decode(value)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise DecodeError("a message of the seals topic is not a seal: who else writes to it?") from None
     if isinstance(wire, _UntilWire):
         return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms)
@@ -253,10 +271,10 @@ class OutMessage(NamedTuple):
     timestamp_ms: int
 
 
-def outcome_messages(outcome: Outcome, versions: dict[str, str]) -> Iterator[OutMessage]:
+def outcome_messages(outcome: Outcome) -> Iterator[OutMessage]:
     """Encode what leaves of a window: its trajectories, then the windows message, which commits them.
 
-    The bytes depend on the outcome and the versions alone, so that a window emitted again is the same.
+    The bytes depend on the outcome and the algorithms' versions alone, so that a window emitted again is the same.
     """
     key = outcome.key
     head = {
@@ -270,7 +288,7 @@ def outcome_messages(outcome: Outcome, versions: dict[str, str]) -> Iterator[Out
         for i, trajectory in enumerate(trajectories):
             value = msgspec.json.encode(head | {"pseudonym": trajectory.pseudonym} | _content(trajectory))
             yield OutMessage("anonymized", f"{outcome.release_id}:{i}".encode(), value, key.end_ms)
-    value = msgspec.json.encode(head | _window_content(outcome) | {"versions": versions})
+    value = msgspec.json.encode(head | _window_content(outcome) | {"versions": ALGORITHMS})
     yield OutMessage("windows", outcome.release_id.encode(), value, key.end_ms)
 
 

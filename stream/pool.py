@@ -24,7 +24,6 @@ __all__ = ["ReleasePool"]
 log = structlog.get_logger("shoal.pool")
 
 _plans: dict[Kind, Plan] = {}
-_versions: dict[str, str] = {}
 _max_bytes = 0
 
 
@@ -33,13 +32,12 @@ class ReleasePool:
 
     Args:
         plans: How each kind of feed is released.
-        versions: Versions to name in windows messages.
         max_bytes: Longest message of a release.
         processes: How many windows are anonymized side by side.
     """
 
-    def __init__(self, plans: Mapping[Kind, Plan], versions: dict[str, str], *, max_bytes: int, processes: int) -> None:
-        self._initial = (dict(plans), versions, max_bytes, os.getpid())
+    def __init__(self, plans: Mapping[Kind, Plan], *, max_bytes: int, processes: int) -> None:
+        self._initial = (dict(plans), max_bytes, os.getpid())
         self._processes = processes
         self._executor = self._new_executor()
 
@@ -74,10 +72,9 @@ class ReleasePool:
             process.terminate()
 
 
-def _initialize(plans: dict[Kind, Plan], versions: dict[str, str], max_bytes: int, parent: int) -> None:
+def _initialize(plans: dict[Kind, Plan], max_bytes: int, parent: int) -> None:
     global _max_bytes  # noqa: PLW0603 - one process, one set of plans
     _plans.update(plans)
-    _versions.update(versions)
     _max_bytes = max_bytes
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal group; the worker decides
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
@@ -91,4 +88,4 @@ def _die_with(parent: int) -> None:
 
 
 def _job(kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
-    return release(seal, rows, _plans[kind], versions=_versions, max_bytes=_max_bytes)
+    return release(seal, rows, _plans[kind], max_bytes=_max_bytes)

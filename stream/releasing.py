@@ -37,14 +37,13 @@ class WindowResult:
     """What somebody must look at; no location and no user."""
 
 
-def release(seal: Seal, rows: Rows, plan: Plan, *, versions: dict[str, str], max_bytes: int) -> WindowResult:
+def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResult:
     """Anonymize, verify and encode a sealed window; a window that cannot be released is withheld.
 
     Args:
         seal: The window's first seal.
         rows: Its rows.
         plan: How to release it.
-        versions: Versions to name in the windows message.
         max_bytes: Longest message that the topics take.
     """
     begun = time.perf_counter()
@@ -59,11 +58,11 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, versions: dict[str, str], max
         line = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where is not None else "?"
         alarm = f"the anonymizer failed: {type(fault).__name__} at {line}"
         outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
-    messages = tuple(outcome_messages(outcome, versions))
+    messages = tuple(outcome_messages(outcome))
     if any(len(message.value) + len(message.key) > max_bytes for message in messages):
         alarm = f"a message of the release is longer than limits.message_bytes={max_bytes}"
         outcome = plan.withhold(seal, WithholdReason.TOO_LARGE, withheld=len(rows))
-        messages = tuple(outcome_messages(outcome, versions))
+        messages = tuple(outcome_messages(outcome))
     if isinstance(outcome, ReleaseRefused):
         alarm = f"release refused: {outcome.finding}"
     return WindowResult(

@@ -7,10 +7,11 @@ late only because its file was read late.
 from __future__ import annotations
 
 import heapq
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -74,15 +75,23 @@ class Replay:
     def __init__(self, feed: Feed, files: Sequence[RecordFile], *, now_ms: int, max_bytes: int) -> None:
         self.summary = Summary()
         self._feed, self._files, self._now_ms, self._max_bytes = feed, files, now_ms, max_bytes
-        self._partition = Partition({feed.kind: feed.policy}, partial(feed.plan.seal, writer="replay"))
+        # No limit on open windows: it would seal some before a file that is read later comes to them.
+        policy = replace(feed.policy, max_open=sys.maxsize)
+        self._partition = Partition({feed.kind: policy}, partial(feed.plan.seal, writer="replay"))
         self._offset = 0
 
-    def run(self, output: Path, progress: Callable[[int], None] = lambda _: None) -> Summary:
+    def run(
+        self,
+        output: Path,
+        progress: Callable[[int], None] = lambda _: None,
+        alarm: Callable[[str], None] = lambda _: None,
+    ) -> Summary:
         """Read everything and write ``anonymized.ndjson`` and ``windows.ndjson`` below ``output``.
 
         Args:
             output: A folder; made where it is missing.
             progress: Called with the bytes read so far.
+            alarm: Called with what somebody must look at: a refused release, an anonymizer that failed.
 
         Raises:
             FileFormatError: A file is damaged or of another form.
@@ -94,6 +103,8 @@ class Replay:
             for result in self._results():
                 for message in result.messages:
                     topics[message.topic].write(message.value + b"\n")
+                if result.alarm is not None:
+                    alarm(result.alarm)
                 progress(sum(file.position for file in self._files))
         self.summary.seconds = round(time.perf_counter() - begun, 3)
         return self.summary
@@ -145,7 +156,6 @@ class Replay:
                     action.seal,
                     action.rows,
                     self._feed.plan,
-                    versions=self._feed.versions,
                     max_bytes=self._max_bytes,
                 )
                 self._count(result)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -73,11 +72,6 @@ class Feed:
         )
         self.plan: Plan = _plan(settings, own, locator, secret, vocabulary)
 
-    @property
-    def versions(self) -> dict[str, str]:
-        """Versions that decide the bytes of a release."""
-        return {"shoal": version("shoal"), "numpy": np.__version__}
-
 
 def wire(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
     """Wire every kind of feed whose topic is named.
@@ -130,7 +124,7 @@ def _venues(file: Path) -> Venues:
             found = sorted((row["venue"], float(row["lat"]), float(row["lon"])) for row in csv.DictReader(lines))
     except OSError as fault:
         raise SettingsError(f"location.venues_file {file}: cannot be read ({fault.strerror})") from None
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, csv.Error):
         raise SettingsError(f"location.venues_file {file}: needs the columns venue, lat and lon, degrees") from None
     names, lat, lon = zip(*found, strict=True) if found else ((), (), ())
     if not names or len(set(names)) < len(names):

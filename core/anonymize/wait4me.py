@@ -102,8 +102,8 @@ class Wait4MeResult:
     radius_m: float
     """Radius with which the clusters were formed, metres."""
 
-    points_created: int
-    """Published points without a counterpart in their trajectory."""
+    created: IntArray
+    """Published points of each released trajectory without a counterpart in its input, shape ``(r,)``."""
 
     points_deleted: int
     """Input points of released trajectories that took no part."""
@@ -119,6 +119,11 @@ class Wait4MeResult:
 
     discernibility: int
     """Sum of the squared sizes of the sets plus ``n`` for each trajectory in the trash (Abul et al. 2008)."""
+
+    @property
+    def points_created(self) -> int:
+        """Published points without a counterpart in their trajectory."""
+        return int(self.created.sum())
 
     @property
     def mean_space_translation_m(self) -> float:
@@ -209,7 +214,7 @@ def _result(trajectories: PointTrajectories, clustering: Clustering, translated:
         kept=kept,
         trash=trash,
         radius_m=clustering.radius_m,
-        points_created=sum(int(one.created.sum()) for one in translated),
+        created=np.concatenate([np.zeros(0, np.int64), *(one.created.sum(axis=1) for one in translated)]),
         points_deleted=int((~kept).sum()) - in_trash,
         points_translated=sum(int(np.count_nonzero((one.moved_m > 0) | (one.shifted_s > 0))) for one in translated),
         space_translation_m=sum(float(one.moved_m.sum()) for one in translated),

@@ -1,0 +1,156 @@
+"""Small inputs for tests: rules, records, rows, plans, and whole windows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from core.anonymize.wait4me import Wait4MeOptions
+from core.assemble import Limits
+from core.guarantees import KDelta, KmAnonymity
+from core.locate import Locator, Venues
+from core.pipeline import release_window
+from core.plan import Plan, PointPlan, SequencePlan
+from core.records import POINT, VISIT, CheckIn, Fragment, Kind, Rows, Source, Timestamp
+from core.release import Outcome, Release
+from core.seal import Seal
+from core.validate import Rules, user_hash
+from core.window import WindowKey
+from stream.codec import OutMessage, outcome_messages
+
+USER_KEY = b"a key of the user hash"
+SECRET = b"a secret of the plan..."
+SOURCE = Source("checkins", 0)
+
+START_MS = 1_795_813_200_000
+"""2026-11-27T21:00:00Z, the start of the window that rows are built in."""
+
+WINDOW_MS = 900_000
+NOW_MS = START_MS + WINDOW_MS
+
+PLACES = ("bakery", "cinema", "market", "museum", "park", "station")
+"""Names of the venues, ascending; a visit's location is an index into them."""
+
+VENUES = Venues(PLACES, np.linspace(52.50, 52.55, 6), np.linspace(13.30, 13.45, 6))
+
+
+def rules(**changes: Any) -> Rules:
+    """Accept the years 2000 to 2099 and ten minutes ahead, and change some of it."""
+    return replace(
+        Rules(
+            user_key=USER_KEY,
+            earliest_ms=ms(datetime(2000, 1, 1, tzinfo=UTC)),
+            latest_ms=ms(datetime(2100, 1, 1, tzinfo=UTC)),
+            max_ahead_ms=600_000,
+            max_points=10,
+        ),
+        **changes,
+    )
+
+
+def ms(moment: datetime) -> int:
+    """Unix milliseconds of a moment on a whole millisecond, without floats."""
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+
+
+def checkin(**changes: Any) -> CheckIn:
+    """One valid check-in, with changes."""
+    values: dict[str, Any] = {"user": "u1", "ts": START_MS / 1000, "lat": 52.5, "lon": 13.4}
+    return CheckIn(**(values | changes))
+
+
+def fragment(points: Sequence[tuple[Timestamp, float, float]] | None = None, **changes: Any) -> Fragment:
+    """One valid fragment of two points, or of the points given, with changes."""
+    two = [(START_MS / 1000, 52.5, 13.4), (START_MS / 1000 + 30, 52.5001, 13.4001)]
+    values: dict[str, Any] = {"user": "u1", "points": two if points is None else list(points)}
+    return Fragment(**(values | changes))
+
+
+def hash_of(user: int | str) -> int:
+    """The keyed hash under which rows know a user."""
+    return user_hash(str(user), USER_KEY)
+
+
+def visits(*rows: tuple[int, int, int]) -> Rows:
+    """Visits ``(user, seconds into the window, location)``; offsets count up."""
+    columns = [(i, hash_of(user), START_MS + 1000 * at_s, location) for i, (user, at_s, location) in enumerate(rows)]
+    return np.array(columns, dtype=VISIT)
+
+
+def points(*rows: tuple[int, int, float, float] | tuple[int, int, float, float, int, float]) -> Rows:
+    """Points ``(user, seconds into the window, lat, lon[, k, delta_m])``; offsets count up."""
+    columns = []
+    for i, (user, at_s, lat, lon, *demands) in enumerate(rows):
+        k, delta_m = demands or (0, np.inf)
+        columns.append((i, hash_of(user), START_MS + 1000 * at_s, lat, lon, k, delta_m))
+    return np.array(columns, dtype=POINT)
+
+
+def limits(*, points_per_user: int = 1000, trajectory_length: int = 100) -> Limits:
+    """Limits that no small test reaches, unless told."""
+    return Limits(points_per_user=points_per_user, trajectory_length=trajectory_length)
+
+
+def sequence_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: Any) -> SequencePlan:
+    """A plan for check-ins."""
+    values: dict[str, Any] = {"limits": limits(), "secret": SECRET, "settings": "settings"}
+    return SequencePlan(guarantee=KmAnonymity(k=k, m=m), locator=locator, **(values | changes))
+
+
+def point_plan(*, k: int = 3, delta_m: float = 300.0, **changes: Any) -> PointPlan:
+    """A plan for fragments."""
+    values: dict[str, Any] = {
+        "limits": limits(),
+        "secret": SECRET,
+        "settings": "settings",
+        "wait4me": Wait4MeOptions(),
+    }
+    return PointPlan(guarantee=KDelta(k=k, delta_m=delta_m), **(values | changes))
+
+
+def seal_of(rows: Rows, plan: Plan, *, shard: str = "all", start_ms: int = START_MS) -> Seal:
+    """The seal of a window that holds these rows."""
+    kind = Kind.CHECKINS if isinstance(plan, SequencePlan) else Kind.FRAGMENTS
+    key = WindowKey(start_ms + WINDOW_MS, kind, shard, start_ms)
+    return plan.seal(key, last_offset=7, n_rows=len(rows), writer="test")
+
+
+def release(rows: Rows, plan: Plan) -> Outcome:
+    """Release the rows of one window."""
+    return release_window(seal_of(rows, plan), rows, plan)
+
+
+def released(rows: Rows, plan: Plan) -> Release:
+    """Release the rows of one window that is not withheld."""
+    outcome = release(rows, plan)
+    assert isinstance(outcome, Release), outcome
+    return outcome
+
+
+def messages(outcome: Outcome) -> list[OutMessage]:
+    """What would be sent."""
+    return list(outcome_messages(outcome))
+
+
+def window_message(outcome: Outcome) -> dict[str, Any]:
+    """The windows message, decoded."""
+    content: dict[str, Any] = json.loads(messages(outcome)[-1].value)
+    return content
+
+
+def integers_in(value: object, path: str = "") -> Iterator[tuple[str, int]]:
+    """Every integer of decoded JSON, with the keys that lead to it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from integers_in(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from integers_in(inner, path)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield path, value

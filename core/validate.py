@@ -53,11 +53,11 @@ class ValidCheckIns:
     """Check-ins that passed, as columns of shape ``(n,)``; positions are NaN where a venue stands alone."""
 
     offsets: IntArray
-    users: npt.NDArray[np.uint64]
-    ts_ms: IntArray
-    lat_deg: FloatArray
-    lon_deg: FloatArray
-    venues: list[str | None]
+    users: npt.NDArray[np.uint64] = field(repr=False)
+    ts_ms: IntArray = field(repr=False)
+    lat_deg: FloatArray = field(repr=False)
+    lon_deg: FloatArray = field(repr=False)
+    venues: list[str | None] = field(repr=False)
 
 
 def user_hash(user: str, key: bytes) -> int:

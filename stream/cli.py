@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import secrets
 import sys
@@ -55,7 +56,7 @@ def _settings(config: Path | None, given: tuple[str, ...]) -> Settings:
     for pair in given:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise SettingsError(f"--set {pair}: must be KEY=VALUE, for instance --set privacy.k=10")
+            raise SettingsError("--set takes KEY=VALUE, for instance --set privacy.k=10")
         try:
             named[name.strip()] = yaml.safe_load(value)
         except yaml.YAMLError:
@@ -77,6 +78,11 @@ class _Group(click.Group):
             ctx.exit(2)
         except (ClusterError, FileFormatError, DemoError, BrokerError) as fault:
             click.echo(f"shoal: {fault}", err=True)
+            ctx.exit(1)
+        except OSError as fault:
+            if fault.filename is None or fault.errno == errno.EPIPE:
+                raise
+            click.echo(f"shoal: {fault.filename}: {fault.strerror}", err=True)
             ctx.exit(1)
 
 
@@ -143,7 +149,11 @@ def replay(
     run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes)
     with _progress() as bar:
         task = bar.add_task(f"replaying {kind}", total=sum(file.size for file in records))
-        summary = run.run(output, lambda done: bar.update(task, completed=done))
+        summary = run.run(
+            output,
+            progress=lambda done: bar.update(task, completed=done),
+            alarm=lambda line: _stderr.print(f"shoal: {line}", markup=False, highlight=False),
+        )
     for file in records:
         file.close()
     if as_json:

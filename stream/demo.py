@@ -216,8 +216,7 @@ async def _print_windows(settings: Settings, counts: Counter[str], say: Callable
 
 
 async def _watch(worker: subprocess.Popen[bytes]) -> None:
-    while worker.poll() is None:
-        await asyncio.sleep(0.2)
+    await asyncio.to_thread(worker.wait)
     raise DemoError(f"the worker ended with code {worker.returncode}; its last lines:")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
@@ -44,15 +45,16 @@ class RecordFile:
             packed = self._raw.peek(2)[:2] == b"\x1f\x8b"
             self._lines: IO[bytes] = cast("IO[bytes]", gzip.GzipFile(fileobj=self._raw)) if packed else self._raw
             start = cast(io.BufferedReader, self._lines).peek(1)[:1]
-        except OSError as fault:
-            raise FileFormatError(f"{path}: cannot be read ({fault.strerror or 'damaged gzip'})") from None
+        except (OSError, EOFError, zlib.error) as fault:
+            why = getattr(fault, "strerror", None) or "damaged gzip"
+            raise FileFormatError(f"{path}: cannot be read ({why})") from None
         suffixes = {s.lower() for s in path.suffixes}
         self._is_ndjson = bool(suffixes & {".ndjson", ".jsonl", ".json"}) or start == b"{"
 
     @property
     def position(self) -> int:
         """Bytes of the file read so far, for showing progress; ``size`` is the end."""
-        return self._raw.tell()
+        return self.size if self._raw.closed else self._raw.tell()
 
     def close(self) -> None:
         """Close the file."""
@@ -67,26 +69,27 @@ class RecordFile:
         """
         try:
             yield from self._ndjson() if self._is_ndjson else self._csv()
-        except (EOFError, gzip.BadGzipFile, csv.Error, OSError) as fault:
+        except (EOFError, zlib.error, csv.Error, OSError) as fault:
             raise FileFormatError(f"{self.path}: is damaged ({type(fault).__name__})") from None
 
     def _ndjson(self) -> Iterator[Entry]:
         decode = decoder(self._kind, self._names)
         for line in self._lines:
-            if not line.strip():
+            line = line.strip()  # noqa: PLW2901 - the message, as it would stand on the topic
+            if not line:
                 continue
             if len(line) > self._max_bytes:
                 yield Reason.MESSAGE_TOO_LARGE, f"the line is longer than {self._max_bytes} bytes"
                 continue
             try:
                 yield decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+            except msgspec.DecodeError as fault:
                 yield refusal(fault)
 
     def _csv(self) -> Iterator[Entry]:
-        text = io.TextIOWrapper(self._lines, encoding="utf-8", errors="surrogateescape", newline="")
+        text = io.TextIOWrapper(self._lines, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = csv.reader(text)
-        header = next(rows, [])
+        header = [name.strip() for name in next(rows, [])]
         column = {field: header.index(name) for field, name in self._names.items() if name in header}
         needed = {"user", "ts"} if self._kind is Kind.CHECKINS else {"user", "ts", "lat", "lon"}
         if missing := sorted(self._names[field] for field in needed - column.keys()):
@@ -96,8 +99,8 @@ class RecordFile:
             )
         build = self._check_in if self._kind is Kind.CHECKINS else self._one_point
         for row in rows:
-            if not row:
-                continue
+            if len(row) < 2 and not "".join(row).strip():
+                continue  # a blank line
             values = {field: row[i].strip() if i < len(row) else "" for field, i in column.items()}
             try:
                 yield build(values)

@@ -10,17 +10,38 @@ from typing import Any, TypeVar
 import faust
 import structlog
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    KafkaError,
+    MessageSizeTooLargeError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+)
 
 from stream.settings import KafkaSettings, SettingsError
+from stream.settings.values import LARGEST_MESSAGE_BYTES
 
 __all__ = ["client_options", "faust_options", "new_producer", "until_it_works"]
 
 log = structlog.get_logger("shoal.kafka")
 T = TypeVar("T")
 
-MAX_REQUEST_BYTES = 8 * 1024**2
-"""Largest request we send; the broker's and the topics' own limits are lower as a rule."""
+_AROUND_A_MESSAGE = 64 * 1024
+"""Room for a key, headers and the request's own fields."""
+
+_CREDENTIALS = "check kafka.sasl_username, kafka.sasl_password and kafka.sasl_mechanism"
+_RIGHTS = "let the worker's user read and write its topics and use its groups"
+_HOPELESS: dict[type[KafkaError], str] = {
+    MessageSizeTooLargeError: "raise max.message.bytes of the topic above limits.message_bytes and ingest.chunk_bytes",
+    AuthenticationFailedError: _CREDENTIALS,
+    SaslAuthenticationFailed: _CREDENTIALS,
+    TopicAuthorizationFailedError: _RIGHTS,
+    GroupAuthorizationFailedError: _RIGHTS,
+    ClusterAuthorizationFailedError: _RIGHTS,
+}
+"""What repeating does not cure, and what does."""
 
 
 def _ssl_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
@@ -90,7 +111,11 @@ def new_producer(kafka: KafkaSettings) -> AIOKafkaProducer:
     It is not idempotent: every consumer of ours drops repetitions anyway, and so any Kafka-compatible broker will do.
     """
     return AIOKafkaProducer(
-        **client_options(kafka), acks="all", linger_ms=2, max_request_size=MAX_REQUEST_BYTES, request_timeout_ms=20_000
+        **client_options(kafka),
+        acks="all",
+        linger_ms=2,
+        max_request_size=LARGEST_MESSAGE_BYTES + _AROUND_A_MESSAGE,
+        request_timeout_ms=20_000,
     )
 
 
@@ -101,6 +126,9 @@ async def until_it_works(what: str, attempt: Callable[[], Awaitable[T]], *, on_t
         what: Names the operation in the log.
         attempt: The operation; safe to repeat.
         on_trouble: Called after each failure.
+
+    Raises:
+        KafkaError: The cluster refuses for good; the log says what to do.
     """
     pause_s = 0.2
     while True:
@@ -108,6 +136,10 @@ async def until_it_works(what: str, attempt: Callable[[], Awaitable[T]], *, on_t
             return await attempt()
         except KafkaError as fault:
             on_trouble()
+            for error, action in _HOPELESS.items():
+                if isinstance(fault, error):
+                    log.critical("kafka_refuses", operation=what, fault=type(fault).__name__, action=action)
+                    raise
             log.warning("kafka_trouble", operation=what, fault=type(fault).__name__, retry_in_s=pause_s)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, 5.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from typing import TextIO
 
 import structlog
@@ -12,6 +13,27 @@ from structlog.typing import Processor
 from stream.settings import LogSettings
 
 __all__ = ["set_up_logs"]
+
+
+_DAMPED_S = 10.0
+
+
+class _Damped(logging.Filter):
+    """Lets the Kafka client say a thing once in ten seconds: without a cluster it says hundreds a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_s: dict[tuple[str, str], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Decide by the template of the message, of which the client has a few."""
+        if not record.name.startswith("aiokafka"):
+            return True
+        said, now_s = (record.name, str(record.msg)[:40]), time.monotonic()
+        if now_s - self._said_s.get(said, -_DAMPED_S) < _DAMPED_S:
+            return False
+        self._said_s[said] = now_s
+        return True
 
 
 def set_up_logs(settings: LogSettings, *, stream: TextIO | None = None) -> None:
@@ -27,6 +49,7 @@ def set_up_logs(settings: LogSettings, *, stream: TextIO | None = None) -> None:
         else structlog.dev.ConsoleRenderer(colors=(stream or sys.stderr).isatty())
     )
     handler = logging.StreamHandler(stream or sys.stderr)
+    handler.addFilter(_Damped())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

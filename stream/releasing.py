@@ -15,6 +15,9 @@ from stream.codec import OutMessage, outcome_messages
 
 __all__ = ["WindowResult", "release"]
 
+_ENVELOPE_BYTES = 512
+"""What Kafka adds to key and value, headers included, and counts against the longest message it takes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowResult:
@@ -59,7 +62,7 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResu
         alarm = f"the anonymizer failed: {type(fault).__name__} at {line}"
         outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
     messages = tuple(outcome_messages(outcome))
-    if any(len(message.value) + len(message.key) > max_bytes for message in messages):
+    if any(len(message.value) + len(message.key) + _ENVELOPE_BYTES > max_bytes for message in messages):
         alarm = f"a message of the release is longer than limits.message_bytes={max_bytes}"
         outcome = plan.withhold(seal, WithholdReason.TOO_LARGE, withheld=len(rows))
         messages = tuple(outcome_messages(outcome))

@@ -11,11 +11,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO
 
 from core.partition import Partition, ReleaseWindow, WriteSeal
 from core.records import CheckIn, Fragment, Source
@@ -98,14 +98,19 @@ class Replay:
         """
         begun = time.perf_counter()
         output.mkdir(parents=True, exist_ok=True)
-        with (output / "anonymized.ndjson").open("wb") as anonymized, (output / "windows.ndjson").open("wb") as windows:
-            topics: dict[str, IO[bytes]] = {"anonymized": anonymized, "windows": windows}
+        # Results get their names at the end, so that half of them is never taken for the whole.
+        paths = {topic: output / f"{topic}.ndjson" for topic in ("anonymized", "windows")}
+        parts = {topic: path.with_suffix(".ndjson.part") for topic, path in paths.items()}
+        with ExitStack() as stack:
+            files = {topic: stack.enter_context(part.open("wb")) for topic, part in parts.items()}
             for result in self._results():
                 for message in result.messages:
-                    topics[message.topic].write(message.value + b"\n")
+                    files[message.topic].write(message.value + b"\n")
                 if result.alarm is not None:
                     alarm(result.alarm)
                 progress(sum(file.position for file in self._files))
+        for topic, part in parts.items():
+            part.replace(paths[topic])
         self.summary.seconds = round(time.perf_counter() - begun, 3)
         return self.summary
 

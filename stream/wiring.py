@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from core.records import Kind
 from core.release import keyed_id
 from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from core.validate import Rules
-from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings, digest
+from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings
 
 __all__ = ["Feed", "wire"]
 
@@ -42,7 +43,7 @@ class Feed:
         locator = _locator(own.location)
         venues = _file_digest(own.location.venues_file)
         user_key = _derived_key(secret, "users")
-        vocabulary = digest(
+        vocabulary = _digest(
             own.location.model_dump(mode="json", exclude={"venues_file"}),
             venues,
             own.shard.model_dump(mode="json"),
@@ -94,6 +95,12 @@ def wire(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
             )
         feeds[kind] = Feed(settings, kind, secret=given)
     return feeds
+
+
+def _digest(*parts: object) -> str:
+    """Return a short digest of plain data, the same on every machine."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _derived_key(secret: str, purpose: str) -> bytes:
@@ -148,7 +155,7 @@ def _sharder(shard: ShardSettings) -> Sharder:
 def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, vocabulary: str) -> Plan:
     privacy, limits = own.privacy, settings.limits
     curbs = Limits(points_per_user=limits.points_per_user, trajectory_length=limits.trajectory_length)
-    fingerprint = digest(
+    fingerprint = _digest(
         vocabulary,
         own.window.size,
         privacy.model_dump(mode="json", exclude={"secret"}),

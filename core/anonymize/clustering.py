@@ -116,7 +116,7 @@ class _Search:
             order = within[np.argsort(row.at_least_mm[within], kind="stable")]
             _, firsts = np.unique(self._users[order], return_index=True)  # nearest trajectory of each user
             if len(firsts) < self._k - 1:
-                self.limited |= len(np.unique(self._users[others])) >= self._k - 1
+                self.limited = self.limited or self._n_users(others) >= self._k - 1
                 return None
             chosen: IntArray = np.sort(firsts)[: self._k - 1]
             looked_at = chosen[-1] + 1
@@ -136,6 +136,11 @@ class _Search:
             nearest_mm[nearer] = its_mm
             cluster[nearer] = cluster[pivot]
         self.limited |= bool(pivots) and bool((cluster < 0).any())
+
+    def _n_users(self, trajectories: IntArray) -> int:
+        # users ascend with the numbers of trajectories: no sorting is needed to count them.
+        users = self._users[np.sort(trajectories)]
+        return int(np.count_nonzero(users[1:] != users[:-1])) + (len(users) > 0)
 
     def _row(self, pivot: int) -> _Row:
         if pivot not in self._rows:

@@ -1,0 +1,87 @@
+"""Checks across settings: what each of them allows, but not together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.records import POINT, Kind
+from stream.settings.sections import KindSettings, TopicSettings
+from stream.settings.values import show_duration, show_instant, show_size
+
+if TYPE_CHECKING:
+    from stream.settings.model import Settings
+
+__all__ = ["SettingsError", "check_always", "check_kind", "check_sizes", "check_topics"]
+
+
+class SettingsError(Exception):
+    """A setting is wrong; the message is a sentence that says which, what it is, and what is allowed."""
+
+
+_MODELS = {Kind.CHECKINS: "seqanon", Kind.FRAGMENTS: "w4m"}
+
+
+def check_kind(settings: KindSettings) -> None:
+    """Check that the sections of one kind of feed fit it and one another."""
+    kind, privacy, location = settings.kind, settings.privacy, settings.location
+    expected = _MODELS[kind]
+    if privacy.model not in (None, expected):
+        raise SettingsError(
+            f"privacy.model is {privacy.model}: {kind} allow {expected} (set {kind}.privacy.model for one feed alone)"
+        )
+    secret = privacy.secret.get_secret_value() if privacy.secret else None
+    if secret is not None and len(secret) < 16:
+        raise SettingsError(f"privacy.secret has {len(secret)} characters: it must have at least 16")
+    if kind is Kind.FRAGMENTS and settings.window.size % privacy.time_step:
+        raise SettingsError(
+            f"privacy.time_step is {show_duration(privacy.time_step)}: it must divide window.size, "
+            f"{show_duration(settings.window.size)}, so that released time stamps stay inside their window"
+        )
+    if kind is Kind.CHECKINS and location.kind == "venues" and location.venues_file is None:
+        raise SettingsError("location.venues_file is not set: location.kind venues needs a CSV with venue,lat,lon")
+    if location.kind != "grid" and location.area is not None:
+        raise SettingsError(f"location.area is set: it goes with location.kind grid, not {location.kind}")
+
+
+def check_topics(topics: TopicSettings) -> None:
+    """Check that every topic has a name of its own."""
+    named: dict[str, str] = {}
+    for setting, topic in topics:
+        if topic in named and topic:
+            raise SettingsError(
+                f"topics.{named[topic]} and topics.{setting} are both {topic!r}: every topic needs a name of its own"
+            )
+        if not topic and setting not in tuple(Kind):
+            raise SettingsError(f"topics.{setting} is empty: only topics.checkins and topics.fragments may be")
+        named[topic] = setting
+
+
+def check_sizes(settings: Settings) -> None:
+    """Check that what is sent fits into what is taken."""
+    limits, chunk_bytes = settings.limits, settings.ingest.chunk_bytes
+    needed = limits.points_per_fragment * POINT.itemsize
+    if Kind.FRAGMENTS in settings.kinds and needed > chunk_bytes:
+        # The points of one fragment stay together, so they have to fit in one message of the shards topic.
+        raise SettingsError(
+            f"limits.points_per_fragment is {limits.points_per_fragment}, which takes {needed} bytes: it must fit in "
+            f"ingest.chunk_bytes, {show_size(chunk_bytes)} ({POINT.itemsize} bytes a point)"
+        )
+    if chunk_bytes > limits.message_bytes:
+        raise SettingsError(
+            f"ingest.chunk_bytes is {show_size(chunk_bytes)}: it must be at most limits.message_bytes, "
+            f"{show_size(limits.message_bytes)}, the longest message that the brokers take"
+        )
+
+
+def check_always(settings: Settings) -> None:
+    """Check what is wrong whatever the settings are used for."""
+    if settings.time.earliest >= settings.time.latest:
+        earliest, latest = show_instant(settings.time.earliest), show_instant(settings.time.latest)
+        raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")
+    named: dict[str, str] = {}
+    for field, name in settings.fields:
+        if name in named:
+            raise SettingsError(
+                f"fields.{named[name]} and fields.{field} are both {name!r}: every field needs a name of its own"
+            )
+        named[name] = field

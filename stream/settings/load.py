@@ -1,0 +1,117 @@
+"""Load the settings from a file, the environment and the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
+from pydantic_settings import SettingsError as VariableError
+
+from stream.settings.checks import SettingsError, check_always
+from stream.settings.model import Settings
+
+__all__ = ["load_settings"]
+
+_MASK = "**********"
+"""What pydantic shows of a secret."""
+
+
+def load_settings(file: Path | None = None, given: dict[str, Any] | None = None) -> Settings:
+    """Load the settings: the command line wins over the environment, the environment over the file.
+
+    Args:
+        file: A YAML file, or None.
+        given: Dotted names and values from the command line.
+
+    Raises:
+        SettingsError: Something is wrong; the sentence says what is allowed.
+    """
+    from_file = _read(file) if file is not None else {}
+    _refuse_unknown_variables()
+
+    class _Loaded(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=from_file)
+
+    try:
+        settings = _Loaded(**_nested(given or {}))
+    except ValidationError as fault:
+        raise SettingsError("\n".join(_sentence(error) for error in fault.errors())) from None
+    except VariableError:
+        raise SettingsError(
+            "a SHOAL_... variable names a section: name one setting, as SHOAL_PRIVACY__K does"
+        ) from None
+    check_always(settings)
+    return settings
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        loaded = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise SettingsError(f"{file}: cannot be read ({fault.strerror})") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{file}: is not text in UTF-8") from None
+    except yaml.YAMLError as fault:
+        raise SettingsError(f"{file}: is not YAML ({str(fault).splitlines()[0]})") from None
+    if not isinstance(loaded, dict | None) or any(not isinstance(name, str) for name in loaded or {}):
+        raise SettingsError(f"{file}: must hold sections such as `privacy:` with names and values below")
+    return {name: _unmasked(section) for name, section in (loaded or {}).items() if section is not None}
+
+
+def _unmasked(value: Any) -> Any:
+    """Leave out secrets as :meth:`Settings.masked` prints them: they have to come from elsewhere."""
+    if not isinstance(value, dict):
+        return value
+    return {name: _unmasked(below) for name, below in value.items() if below != _MASK}
+
+
+def _nested(given: dict[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for dotted, value in given.items():
+        at = nested
+        *sections, name = dotted.split(".")
+        for section in sections:
+            at = at.setdefault(section, {})
+            if not isinstance(at, dict):
+                raise SettingsError(f"--set {dotted}: {section} is set to a value as well")
+        at[name] = value
+    return nested
+
+
+def _sentence(error: Any) -> str:
+    name = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"{name} is not a setting: `shoal check-config` lists them"
+    if error["type"] in ("model_type", "dict_type"):  # what stands there could be a secret in the wrong place
+        return f"{name} is a section: it must hold names and values, such as privacy.k"
+    shown = "hidden" if re.search("secret|password", name) else repr(error["input"])
+    rule = re.sub(r"^(Value error, |Input )", "", error["msg"])
+    rule = rule if rule.startswith("it ") else f"it {rule}"
+    return f"{name} is {shown}: {rule}"
+
+
+def _refuse_unknown_variables() -> None:
+    for variable in os.environ:
+        # Kubernetes adds SHOAL_SERVICE_HOST and the like; a setting always has a section.
+        if not variable.startswith("SHOAL_") or "__" not in variable:
+            continue
+        section, name = variable.removeprefix("SHOAL_").lower().split("__")[:2]
+        field = Settings.model_fields.get(section)
+        model = field.annotation if field else None
+        known = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
+        if name not in known:
+            raise SettingsError(f"{variable} is not a setting: `shoal check-config` lists them")

@@ -1,0 +1,107 @@
+"""The one settings object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Self, TypeVar
+
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from core.records import Kind
+from stream.settings.checks import SettingsError, check_kind, check_sizes, check_topics
+from stream.settings.sections import (
+    FieldSettings,
+    IngestSettings,
+    KafkaSettings,
+    KindSettings,
+    LimitSettings,
+    LocationSettings,
+    LogSettings,
+    OverrideSettings,
+    PrivacySettings,
+    Section,
+    ShardSettings,
+    TimeSettings,
+    TopicSettings,
+    WebSettings,
+    WindowSettings,
+    WorkerSettings,
+)
+
+__all__ = ["Settings"]
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. ``checkins`` and ``fragments`` override sections for one kind of feed."""
+
+    model_config = SettingsConfigDict(env_prefix="SHOAL_", env_nested_delimiter="__", extra="forbid", frozen=True)
+    kafka: KafkaSettings = KafkaSettings()
+    topics: TopicSettings = TopicSettings()
+    fields: FieldSettings = FieldSettings()
+    location: LocationSettings = LocationSettings()
+    shard: ShardSettings = ShardSettings()
+    window: WindowSettings = WindowSettings()
+    privacy: PrivacySettings = PrivacySettings()
+    time: TimeSettings = TimeSettings()
+    limits: LimitSettings = LimitSettings()
+    ingest: IngestSettings = IngestSettings()
+    web: WebSettings = WebSettings()
+    logs: LogSettings = LogSettings()
+    worker: WorkerSettings = WorkerSettings()
+    checkins: OverrideSettings = OverrideSettings()
+    fragments: OverrideSettings = OverrideSettings()
+
+    def for_kind(self, kind: Kind) -> KindSettings:
+        """Apply the overrides of one kind of feed.
+
+        Raises:
+            SettingsError: The sections do not fit the kind or one another.
+        """
+        overrides: OverrideSettings = getattr(self, kind.value)
+        resolved = KindSettings(
+            kind=kind,
+            location=_overlaid(self.location, overrides.location),
+            shard=_overlaid(self.shard, overrides.shard),
+            window=_overlaid(self.window, overrides.window),
+            privacy=_overlaid(self.privacy, overrides.privacy),
+        )
+        check_kind(resolved)
+        return resolved
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of feed whose input topic is named."""
+        return tuple(kind for kind in Kind if getattr(self.topics, kind.value))
+
+    def checked(self) -> Self:
+        """Check every kind of feed that is read, and what a worker needs.
+
+        Raises:
+            SettingsError: A setting is wrong, or the secret is missing.
+        """
+        if not self.kinds:
+            raise SettingsError("topics.checkins and topics.fragments are both empty: at least one must be named")
+        check_topics(self.topics)
+        check_sizes(self)
+        for kind in self.kinds:
+            privacy = self.for_kind(kind).privacy
+            if privacy.secret is None:
+                raise SettingsError(
+                    "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, "
+                    "the same for every worker (for instance from `openssl rand -hex 32`)"
+                )
+        return self
+
+    def masked(self) -> dict[str, Any]:
+        """Return the settings as plain data, secrets masked, for printing."""
+        shown: dict[str, Any] = json.loads(self.model_dump_json())
+        for kind in Kind:  # of the overrides only those that are set: shown, a default would read as one
+            shown[kind] = json.loads(getattr(self, kind).model_dump_json(exclude_unset=True))
+        return {str(name): section for name, section in shown.items()}
+
+
+_S = TypeVar("_S", bound=Section)
+
+
+def _overlaid(base: _S, over: _S) -> _S:
+    return base.model_copy(update={name: getattr(over, name) for name in over.model_fields_set})

@@ -1,0 +1,259 @@
+"""The sections of the settings, each with its names, defaults and ranges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic_settings import NoDecode
+
+from core.records import Kind
+from stream.settings.values import (
+    Count,
+    Duration,
+    FieldName,
+    Instant,
+    OptionalName,
+    PositiveDuration,
+    Size,
+    four_degrees,
+    instant_ms,
+    not_too_large,
+    rows_and_columns,
+    servers,
+)
+
+__all__ = [
+    "FieldSettings",
+    "IngestSettings",
+    "KafkaSettings",
+    "KindSettings",
+    "LimitSettings",
+    "LocationSettings",
+    "LogSettings",
+    "OverrideSettings",
+    "PrivacySettings",
+    "Section",
+    "ShardSettings",
+    "TimeSettings",
+    "TopicSettings",
+    "WebSettings",
+    "WindowSettings",
+    "WorkerSettings",
+]
+
+
+class Section(BaseModel):
+    """Names with values; unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KafkaSettings(Section):
+    """How to reach the cluster."""
+
+    bootstrap_servers: Annotated[str, AfterValidator(servers)] = "127.0.0.1:9092"
+    """Brokers, ``host:port`` separated by commas."""
+
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    ssl_cafile: Path | None = None
+    """Certificates to trust; the system's where it is not set."""
+
+    ssl_certfile: Path | None = None
+    ssl_keyfile: Path | None = None
+    ssl_key_password: SecretStr | None = None
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
+    sasl_username: str | None = None
+    sasl_password: SecretStr | None = None
+    group: str = "shoal"
+    """Prefix of the consumer groups."""
+
+    session_timeout: PositiveDuration = 15_000
+    """After how long a silent worker loses its partitions."""
+
+    startup_timeout: PositiveDuration = 60_000
+    """How long a worker waits for the cluster when it starts."""
+
+    partitions: Annotated[int, Field(ge=1, le=10_000)] = 4
+    """Partitions of the topics that ``shoal topics create`` makes: the most workers that help."""
+
+    replication_factor: Annotated[int, Field(ge=1, le=10)] = 1
+
+
+class TopicSettings(Section):
+    """Names of the topics; an input topic that is empty is not read."""
+
+    checkins: OptionalName = "checkins"
+    fragments: OptionalName = "fragments"
+    shards: str = "shoal-shards"
+    seals: str = "shoal-seals"
+    anonymized: str = "anonymized"
+    windows: str = "windows"
+    dead_letters: str = "shoal-dead-letters"
+
+
+class FieldSettings(Section):
+    """Names that an existing feed uses for our fields."""
+
+    user: FieldName = "user"
+    ts: FieldName = "ts"
+    lat: FieldName = "lat"
+    lon: FieldName = "lon"
+    venue: FieldName = "venue"
+    category: FieldName = "category"
+    points: FieldName = "points"
+    k: FieldName = "k"
+    delta_m: FieldName = "delta_m"
+
+
+class LocationSettings(Section):
+    """The vocabulary of locations that check-ins are told in."""
+
+    kind: Literal["grid", "h3", "venues"] = "grid"
+    cell_m: Annotated[float, Field(ge=1, le=1_000_000)] = 500.0
+    """Side of a grid cell, metres, where no area is given."""
+
+    area: Annotated[tuple[float, float, float, float] | None, BeforeValidator(four_degrees), NoDecode] = None
+    """South, west, north, east of the only area served, degrees; records outside are rejected."""
+
+    cells: Annotated[tuple[Count, Count], BeforeValidator(rows_and_columns), NoDecode] = (20, 20)
+    """Rows and columns of the grid over the area."""
+
+    h3_resolution: Annotated[int, Field(ge=0, le=15)] = 8
+    venues_file: Path | None = None
+    """CSV with the header ``venue,lat,lon`` (more columns are ignored)."""
+
+
+class ShardSettings(Section):
+    """What is anonymized on its own."""
+
+    kind: Literal["single", "region", "user"] = "single"
+    h3_resolution: Annotated[int, Field(ge=0, le=9)] = 5
+    """Resolution of the cells of ``region``."""
+
+    cohorts: Annotated[int, Field(ge=1, le=100_000)] = 8
+    """Number of cohorts of ``user``."""
+
+
+class WindowSettings(Section):
+    """Event-time windows."""
+
+    size: PositiveDuration = 900_000
+    allowed_lateness: Duration = 60_000
+    idle_timeout: PositiveDuration = 60_000
+    max_open: Annotated[int, Field(ge=1)] = 64
+    """Most open windows of one shard; beyond it the oldest is sealed early."""
+
+
+class PrivacySettings(Section):
+    """What a release promises."""
+
+    model: Literal["seqanon", "w4m"] | None = None
+    """``seqanon`` for check-ins, ``w4m`` for fragments; the right one where it is not set."""
+
+    k: Annotated[int, Field(ge=2)] = 5
+    m: Annotated[int, Field(ge=1, le=10)] = 2
+    delta_m: Annotated[float, Field(gt=1, le=1_000_000)] = 500.0
+    secret: SecretStr | None = None
+    """Key of pseudonyms and random choices, at least 16 characters; a worker does not start without it."""
+
+    translation: Literal["exchangeable", "minimal"] = "exchangeable"
+    time_step: PositiveDuration = 30_000
+    """Step of the common grid of time stamps in released trajectories."""
+
+    time_tolerance: Duration = 60_000
+    """How far in time LSTD looks for the nearest position."""
+
+    max_radius_m: Annotated[float, Field(gt=0, le=20_000_000)] = 5_000.0
+    """Largest distance from a pivot to its cluster's members at first; it grows where too much would be trash."""
+
+    trash_share: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """Largest share of trajectories left out before the radius grows."""
+
+
+class TimeSettings(Section):
+    """Which event times are accepted, and how numbers are read."""
+
+    earliest: Instant = instant_ms("2000-01-01T00:00:00Z")
+    latest: Instant = instant_ms("2100-01-01T00:00:00Z")
+    max_ahead: Duration = 600_000
+    """How far an event time may lie in the future."""
+
+    unit: Literal["s", "ms"] = "s"
+    """Unit of time stamps given as numbers; strings are always RFC 3339."""
+
+
+class LimitSettings(Section):
+    """What keeps one user or one flood from stopping a shard."""
+
+    message_bytes: Annotated[Size, AfterValidator(not_too_large)] = 1024**2
+    """Longest message that is read or sent; the brokers must take it."""
+
+    user_length: Annotated[int, Field(ge=1)] = 256
+    points_per_fragment: Annotated[int, Field(ge=1)] = 10_000
+    points_per_user: Annotated[int, Field(ge=1)] = 10_000
+    """Most visits or points of one user in one window."""
+
+    trajectory_length: Annotated[int, Field(ge=1)] = 100
+    """Longest sequence of locations: C(100, 2) = 4,950 subtrajectories of size 2, 166,650 of size up to 3."""
+
+    buffered_rows: Annotated[int, Field(ge=1000)] = 5_000_000
+    """Most rows that a worker buffers; consumption pauses beyond it."""
+
+
+class IngestSettings(Section):
+    """How input is read in batches."""
+
+    max_records: Annotated[int, Field(ge=1, le=100_000)] = 5_000
+    """Most messages of one batch."""
+
+    max_wait: PositiveDuration = 200
+    """Longest wait for a batch."""
+
+    chunk_bytes: Size = 512 * 1024
+    """Most bytes of rows in one message of the shards topic."""
+
+
+class WebSettings(Section):
+    """Where health, metrics and the status page are served."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=1, le=65535)] = 6066
+
+
+class LogSettings(Section):
+    """How the program speaks."""
+
+    format: Literal["console", "json"] = "console"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class WorkerSettings(Section):
+    """How a worker uses its machine."""
+
+    processes: Annotated[int, Field(ge=1, le=256)] = 1
+    """Processes that anonymize."""
+
+    grace_period: PositiveDuration = 20_000
+    """How long a worker may take to finish its window when it is told to stop."""
+
+
+class OverrideSettings(Section):
+    """Sections that differ for one kind of feed; what is not set here is as it is for all."""
+
+    location: LocationSettings = LocationSettings()
+    shard: ShardSettings = ShardSettings()
+    window: WindowSettings = WindowSettings()
+    privacy: PrivacySettings = PrivacySettings()
+
+
+class KindSettings(BaseModel):
+    """The settings of one kind of feed, overrides applied."""
+
+    model_config = ConfigDict(frozen=True)
+    kind: Kind
+    location: LocationSettings
+    shard: ShardSettings
+    window: WindowSettings
+    privacy: PrivacySettings

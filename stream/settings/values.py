@@ -1,0 +1,155 @@
+"""Values as people write them: durations, sizes, instants, areas. They print as they are read."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+
+__all__ = [
+    "LARGEST_MESSAGE_BYTES",
+    "Count",
+    "Duration",
+    "FieldName",
+    "Instant",
+    "OptionalName",
+    "PositiveDuration",
+    "Size",
+    "empty_for_none",
+    "four_degrees",
+    "instant_ms",
+    "not_too_large",
+    "not_too_long",
+    "positive",
+    "rows_and_columns",
+    "servers",
+    "show_duration",
+    "show_instant",
+    "show_size",
+]
+
+_DURATION_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_LONGEST_MS = 36_500 * _DURATION_MS["d"]
+"""Far beyond every use, far below where 64-bit milliseconds end."""
+
+LARGEST_MESSAGE_BYTES = 8 * 1024**2
+"""Longest message that can be set; our clients' requests hold one of them."""
+
+_SIZE_BYTES = {"": 1, "B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+
+
+def _duration_ms(value: object) -> object:
+    if isinstance(value, str) and (match := re.fullmatch(r"(\d+)\s*(ms|s|m|h|d|w)", value.strip())):
+        return int(match[1]) * _DURATION_MS[match[2]]
+    if value in (0, "0") and not isinstance(value, bool):
+        return 0
+    raise ValueError("it must be a duration such as 500ms, 30s, 15m, 1h, 7d or 1w")
+
+
+def _size_bytes(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (match := re.fullmatch(r"(\d+)\s*(B|KiB|MiB|GiB|)", value.strip())):
+        return int(match[1]) * _SIZE_BYTES[match[2]]
+    raise ValueError("it must be a size such as 900KiB or 1MiB")
+
+
+def instant_ms(value: object) -> int:
+    """Read an instant as Unix milliseconds; without an offset it is UTC."""
+    if isinstance(value, datetime):
+        moment = value
+    else:
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            raise ValueError("it must be an instant such as 2000-01-01T00:00:00Z") from None
+    return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+
+
+def four_degrees(value: object) -> object:
+    """Read four numbers, as a list or separated by commas."""
+    if value is None:
+        return None
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)) or len(parts) != 4:
+        raise ValueError("it must be four numbers: south, west, north, east in degrees")
+    return tuple(parts)
+
+
+def rows_and_columns(value: object) -> object:
+    """Read rows and columns, as a pair or as ``20x20``."""
+    if isinstance(value, str) and (match := re.fullmatch(r"(\d+)\s*x\s*(\d+)", value.strip())):
+        return int(match[1]), int(match[2])
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        return tuple(value)
+    raise ValueError("it must be rows and columns such as 20x20")
+
+
+def not_too_long(value: int) -> int:
+    """Refuse durations that no arithmetic of ours should meet."""
+    if value > _LONGEST_MS:
+        raise ValueError("it must be at most 36500d")
+    return value
+
+
+def not_too_large(value: int) -> int:
+    """Refuse messages that no request of ours could hold."""
+    if value > LARGEST_MESSAGE_BYTES:
+        raise ValueError(f"it must be at most {show_size(LARGEST_MESSAGE_BYTES)}")
+    return value
+
+
+def positive(value: int) -> int:
+    """Refuse a duration of zero."""
+    if value <= 0:
+        raise ValueError("it must be longer than zero")
+    return value
+
+
+def servers(value: str) -> str:
+    """Refuse what is not ``host:port``, separated by commas."""
+    for server in value.split(","):
+        if not re.fullmatch(r"\s*(\[[0-9a-fA-F:.]+\]|[^\s:/@\[\]]+):\d{1,5}\s*", server):
+            raise ValueError("it must be brokers such as kafka-1:9092,kafka-2:9092")
+    return value
+
+
+def empty_for_none(value: object) -> object:
+    """Read YAML's empty value as an empty name."""
+    return "" if value is None else value
+
+
+def _largest_unit(value: int, units: dict[str, int]) -> str:
+    unit = max((u for u, size in units.items() if value % size == 0), key=lambda u: units[u])
+    return f"{value // units[unit]}{unit}"
+
+
+def show_duration(value: int) -> str:
+    """Write milliseconds in the largest unit that fits."""
+    return _largest_unit(value, _DURATION_MS) if value else "0s"
+
+
+def show_size(value: int) -> str:
+    """Write bytes in the largest unit that fits."""
+    return _largest_unit(value, _SIZE_BYTES)
+
+
+def show_instant(value: int) -> str:
+    """Write Unix milliseconds as RFC 3339."""
+    return datetime.fromtimestamp(value / 1000, tz=UTC).isoformat().replace("+00:00", "Z")
+
+
+Duration = Annotated[
+    int,
+    BeforeValidator(_duration_ms),
+    AfterValidator(not_too_long),
+    PlainSerializer(show_duration, when_used="json"),
+]
+PositiveDuration = Annotated[Duration, AfterValidator(positive)]
+Size = Annotated[int, BeforeValidator(_size_bytes), Field(ge=1024), PlainSerializer(show_size, when_used="json")]
+Instant = Annotated[int, BeforeValidator(instant_ms), PlainSerializer(show_instant, when_used="json")]
+OptionalName = Annotated[str, BeforeValidator(empty_for_none)]
+FieldName = Annotated[str, Field(pattern=r'^[^"\\\x00-\x1f]+$')]
+Count = Annotated[int, Field(ge=1, le=100_000)]

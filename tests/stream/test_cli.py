@@ -1,0 +1,389 @@
+"""The command line: help that helps, exit codes that mean something, one sentence for what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from stream.cli import main
+
+SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
+ROWS = "user,lat,lon,ts\n" + "".join(f"p{i % 7},52.5,13.4,{1_600_000_200 + 10 * i}\n" for i in range(100))
+SHOAL = Callable[..., Result]
+
+
+@pytest.fixture
+def shoal(monkeypatch: pytest.MonkeyPatch) -> SHOAL:
+    """Run the command line with arguments; no setting comes from the environment of the tests."""
+    for name in [name for name in os.environ if name.startswith("SHOAL_")]:
+        monkeypatch.delenv(name)
+
+    def shoal(*arguments: str | Path, **variables: str) -> Result:
+        return CliRunner(env=variables).invoke(main, [str(argument) for argument in arguments])
+
+    return shoal
+
+
+@pytest.fixture
+def feed(tmp_path: Path) -> Path:
+    """A small feed of check-ins."""
+    path = tmp_path / "feed.csv"
+    path.write_text(ROWS)
+    return path
+
+
+def sentence(result: Result, exit_code: int) -> str:
+    """Return what a failed command said at last: a sentence of ours, not a traceback."""
+    assert result.exit_code == exit_code
+    assert isinstance(result.exception, SystemExit)
+    assert "Traceback" not in result.output
+    last = result.stderr.splitlines()[-1]
+    assert re.match(r"(shoal|Error): .", last)
+    return last
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """List every command with the words that call it."""
+    yield path, group
+    for name, command in sorted(group.commands.items()):
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+# Help
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), [pytest.param(path, command, id=" ".join(path) or "shoal") for path, command in commands(main)]
+)
+def test_help_says_what_a_command_does_and_every_option_means(
+    path: tuple[str, ...], command: click.Command, shoal: SHOAL
+) -> None:
+    """
+    Each command has a sentence, each option an explanation, and ``-h`` shows all of it.
+    """
+    result = shoal(*path, "-h")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert command.help
+    assert " ".join(command.help.split(".")[0].split()) in text.replace("\b", "")
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help
+            assert len(option.help) > 10
+            assert " ".join(option.help.split()) in text
+
+
+def test_help_leads_to_the_first_steps(shoal: SHOAL) -> None:
+    """
+    Who knows nothing finds the demo, a replay and the worker, and every command in the list.
+    """
+    text = shoal("--help").stdout
+    for words in ("shoal demo", "shoal replay", "shoal worker", "check-config", "generate", "topics"):
+        assert words in text
+
+
+def test_the_version_is_told(shoal: SHOAL) -> None:
+    """
+    ``shoal --version`` names the program and its version.
+    """
+    assert re.fullmatch(r"shoal, version \d+\.\d+\.\d+\S*\n", shoal("--version").stdout)
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--set", "privacy.k=1"), "privacy.k is 1: it should be greater than or equal to 2"),
+        (("--set", "privacy.kk=5"), "privacy.kk is not a setting"),
+        (("--set", "privacy.k"), "--set takes KEY=VALUE"),
+        (("--set", "window.size=soon"), "window.size is 'soon'"),
+        (("--set", "privacy.secret=tooshort"), "privacy.secret has 8 characters"),
+        (("--set", "privacy.model=w4m"), "checkins allow seqanon"),
+        (("--set", "location.area=3,2,1,4"), "location.area is 3.0,2.0,1.0,4.0: an area is south, west, north, east"),
+        (("--set", "location.kind=venues", "--set", "location.venues_file=/nowhere.csv"), "cannot be read"),
+        (("--config", "/nowhere.yaml"), "/nowhere.yaml: cannot be read"),
+        (("--kind", "buses"), "'buses' is not one of"),
+        (("--colour",), "No such option"),
+    ],
+)
+def test_wrong_settings_and_arguments_end_with_2(
+    arguments: tuple[str, ...], says: str, feed: Path, tmp_path: Path, shoal: SHOAL
+) -> None:
+    """
+    Nothing is started, and the sentence says which setting, what it is, and what is allowed.
+    """
+    result = shoal("replay", feed, "--kind", "checkins", "--output", tmp_path / "out", *arguments)
+    assert says in sentence(result, 2)
+    assert result.stdout == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_secret_is_repeated(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    A secret that was typed wrongly is not shown on the screen.
+    """
+    for wrong in ("privacy.secret=hunter2", "privacy.secret:hunter2", "privacy=hunter2", "privacy.sekret=hunter2"):
+        result = shoal("replay", feed, "--kind", "checkins", "--output", tmp_path / "out", "--set", wrong)
+        sentence(result, 2)
+        assert "hunter2" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "the header has no column ts, user"),
+        (b"a,b\n1,2\n", "the header has no column ts, user"),
+        (gzip.compress(ROWS.encode())[:-9], "is damaged"),
+        (b"\x1f\x8b\x08", "damaged gzip"),
+    ],
+)
+def test_a_file_that_cannot_be_read_ends_with_1(content: bytes, says: str, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    The sentence names the file.
+    """
+    path = tmp_path / "broken.csv"
+    path.write_bytes(content)
+    said = sentence(shoal("replay", path, "--kind", "checkins", "--output", tmp_path / "out"), 1)
+    assert str(path) in said
+    assert says in said
+
+
+def test_a_file_that_is_not_there_is_a_wrong_argument(tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    The sentence names the file, and the exit code is that of a wrong argument.
+    """
+    said = sentence(shoal("replay", tmp_path / "nowhere", "--kind", "checkins", "--output", tmp_path), 2)
+    assert "nowhere' does not exist" in said
+
+
+def test_an_output_that_cannot_be_written_ends_with_1(feed: Path, shoal: SHOAL) -> None:
+    """
+    The sentence names the place.
+    """
+    assert "/proc/nowhere" in sentence(shoal("replay", feed, "--kind", "checkins", "--output", "/proc/nowhere"), 1)
+    said = sentence(shoal("generate", "--kind", "checkins", "--output", "/proc/nowhere.ndjson", "--people", "5"), 1)
+    assert said == "shoal: /proc/nowhere.ndjson: No such file or directory"
+
+
+@pytest.mark.parametrize("command", [("worker",), ("check-config",)])
+def test_a_worker_without_a_secret_does_not_start(command: tuple[str, ...], shoal: SHOAL) -> None:
+    """
+    There is no default: the sentence says how to set one.
+    """
+    said = sentence(shoal(*command), 2)
+    assert "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--to-topics", "--output", "x"),
+        ("--output", "x"),
+        ("--output", "x", "--kind", "checkins", "--people", "0"),
+        ("--output", "x", "--kind", "checkins", "--dirty", "2"),
+        ("--output", "x", "--kind", "checkins", "--start", "soon"),
+    ],
+)
+def test_generate_refuses_what_it_cannot_do(arguments: tuple[str, ...], shoal: SHOAL) -> None:
+    """
+    The sentence is about the arguments.
+    """
+    sentence(shoal("generate", *arguments), 2)
+
+
+@pytest.fixture
+def nobody() -> str:
+    """An address where no broker listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def test_a_broker_that_is_down_is_waited_for_and_then_named(nobody: str, shoal: SHOAL) -> None:
+    """
+    After ``kafka.startup_timeout`` the sentence says where nobody answered and what to do.
+    """
+    result = shoal("topics", "describe", "--set", "kafka.startup_timeout=2s", SHOAL_KAFKA__BOOTSTRAP_SERVERS=nobody)
+    said = sentence(result, 1)
+    assert f"no Kafka broker answers at {nobody}" in said
+    assert "start it, or set kafka.bootstrap_servers" in said
+    assert f"shoal: waiting for a Kafka broker at {nobody}" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "command", [("topics", "create"), ("generate", "--to-topics", "--people", "5", "--hours", "0.01")]
+)
+def test_every_command_that_needs_a_broker_says_so(command: tuple[str, ...], nobody: str, shoal: SHOAL) -> None:
+    """
+    The same sentence wherever it is missing.
+    """
+    settings = ("--set", "kafka.startup_timeout=1ms", "--set", f"kafka.bootstrap_servers={nobody}")
+    assert f"no Kafka broker answers at {nobody}" in sentence(shoal(*command, *settings), 1)
+
+
+# check-config
+
+
+def test_check_config_prints_settings_that_can_be_read_back(tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    What it prints is a settings file that means the same; secrets are masked and come from elsewhere.
+    """
+    given = ("privacy.k=9", "checkins.privacy.m=3", "window.size=1h", "location.area=52,13,53,14", "topics.fragments=")
+    first = shoal("check-config", *(part for one in given for part in ("--set", one)), SHOAL_PRIVACY__SECRET=SECRET)
+    assert (first.exit_code, first.stderr) == (0, "# all settings are valid\n")
+    assert SECRET not in first.output
+    file = tmp_path / "shoal.yaml"
+    file.write_text(first.stdout)
+    again = shoal("check-config", "--config", file, SHOAL_PRIVACY__SECRET=SECRET)
+    assert again.stdout == first.stdout
+    shown = yaml.safe_load(again.stdout)
+    assert (shown["privacy"]["k"], shown["checkins"], shown["window"]["size"]) == (9, {"privacy": {"m": 3}}, "1h")
+    assert "privacy.secret is not set" in sentence(shoal("check-config", "--config", file), 2)
+
+
+def test_the_command_line_wins_over_the_environment_and_it_over_the_file(tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    As the help of ``--config`` and ``--set`` says.
+    """
+    file = tmp_path / "shoal.yaml"
+    file.write_text("privacy: {k: 6, m: 3, delta_m: 50}\n")
+    result = shoal(
+        "check-config", "--config", file, "--set", "privacy.k=8",
+        SHOAL_PRIVACY__K="7", SHOAL_PRIVACY__M="1", SHOAL_PRIVACY__SECRET=SECRET,
+    )  # fmt: skip
+    privacy = yaml.safe_load(result.stdout)["privacy"]
+    assert (privacy["k"], privacy["m"], privacy["delta_m"]) == (8, 1, 50.0)
+
+
+# replay
+
+KEYS = {
+    "records", "rejected", "late", "duplicates", "withheld_records", "windows", "windows_released",
+    "windows_withheld", "windows_refused", "trajectories_released", "points_released", "points_suppressed", "seconds",
+}  # fmt: skip
+
+
+def summary_of(result: Result) -> dict[str, Any]:
+    """Return the only thing on standard output, a JSON object."""
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("\n") == 1
+    summary: dict[str, Any] = json.loads(result.stdout)
+    return summary
+
+
+def test_replay_prints_one_json_object(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    Scripts read standard output: one object with every count, and nothing else; progress is on standard error.
+    """
+    result = shoal("replay", feed, "--kind", "checkins", "--output", tmp_path / "out", "--json")
+    summary = summary_of(result)
+    assert summary.keys() >= KEYS
+    assert (summary["records"], summary["rejected"], summary["windows_released"]) == (100, 0, 2)
+    assert summary["points_released"] + summary["points_suppressed"] + summary["withheld_records"] == 100
+    assert "replaying checkins" in result.stderr
+    written = (tmp_path / "out" / "windows.ndjson").read_bytes().splitlines()
+    assert len(written) == summary["windows"]
+
+
+def test_replay_shows_a_table_to_people(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    Without ``--json`` the same counts are a table that says where the results are.
+    """
+    feed.write_text(ROWS + "p1,99,13.4,1600000200\n")
+    result = shoal("replay", feed, "--kind", "checkins", "--output", tmp_path / "out")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    for words in ("results in", "records", "101", "points released", "position out of range"):
+        assert words in text
+
+
+def test_replay_needs_no_secret_but_says_what_that_means(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    Without a secret a random one is used: two runs have nothing in common, and a note says so.
+    """
+    outputs = []
+    for name in ("a", "b"):
+        result = shoal("replay", feed, "--kind", "checkins", "--output", tmp_path / name, "--json")
+        assert "privacy.secret is not set" in result.stderr
+        outputs.append((tmp_path / name / "anonymized.ndjson").read_bytes())
+    assert outputs[0] != outputs[1]
+
+
+def test_replay_with_a_secret_repeats_itself(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    The same secret, settings and file give the same bytes.
+    """
+    outputs = []
+    for name in ("a", "b"):
+        result = shoal(
+            "replay", feed, "--kind", "checkins", "--output", tmp_path / name, "--json", SHOAL_PRIVACY__SECRET=SECRET
+        )
+        assert "secret" not in result.stderr
+        outputs.append([(tmp_path / name / f"{part}.ndjson").read_bytes() for part in ("anonymized", "windows")])
+    assert outputs[0] == outputs[1]
+
+
+# generate
+
+
+@pytest.mark.parametrize("kind", ["checkins", "fragments"])
+def test_a_generated_feed_can_be_replayed(kind: str, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    The city's feed goes to a file and from there through the whole service, dirt and all.
+    """
+    feed = tmp_path / "feed.ndjson"
+    generated = shoal(
+        "generate", "--output", feed, "--kind", kind, "--people", "80", "--hours", "9.5", "--dirty", "0.05",
+        "--duplicates", "0.1",
+    )  # fmt: skip
+    assert generated.exit_code == 0, generated.output
+    n = len(feed.read_bytes().splitlines())
+    assert generated.stdout == f"{n} records\n"
+    # The city's Monday may lie in the future.
+    settings = ("time.max_ahead=36500d", "privacy.k=3", "location.cell_m=2000", "window.allowed_lateness=5m")
+    result = shoal(
+        "replay", feed, "--kind", kind, "--output", tmp_path / "out", "--json",
+        *(part for one in settings for part in ("--set", one)), "--set", "window.size=30m",
+    )  # fmt: skip
+    summary = summary_of(result)
+    assert summary["records"] == n
+    assert 0 < summary["rejected"] < n / 5
+    assert summary["duplicates"] > 0
+    assert summary["windows_released"] > 0
+    assert (summary["windows_refused"], summary["late"]) == (0, 0)
+    accounted = ("late", "duplicates", "withheld_records", "points_released", "points_suppressed")
+    assert sum(summary[name] for name in accounted) == summary["rows"]
+
+
+def test_the_same_seed_generates_the_same_bytes(tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    Two files of one seed are equal, those of two seeds are not; ``--start`` says when they begin.
+    """
+    contents = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        path = tmp_path / name
+        size = ("--people", "30", "--hours", "11", "--start", "2026-11-30")
+        result = shoal("generate", "--output", path, "--kind", "checkins", "--seed", str(seed), *size)
+        assert result.exit_code == 0
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1] != contents[2]
+    assert b"2026-11-30T" in contents[0]
+    assert b"2026-11-29T" not in contents[0]

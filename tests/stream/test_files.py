@@ -1,0 +1,318 @@
+"""Files: CSV and NDJSON, gzipped or not, as people have them; a bad line costs that line, a bad file is named."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.records import CheckIn, Fragment, Kind, Reason
+from stream.files import Entry, FileFormatError, RecordFile
+from stream.settings import FieldSettings
+
+NAMES: dict[str, str] = FieldSettings().model_dump()
+HEADER = "user,lat,lon,ts,venue,category\n"
+ROWS = HEADER + "u1,52.5,13.4,1600000000,v1,Park\nu2,52.6,13.5,1600000060,v2,\n"
+RECORDS = [
+    CheckIn(user="u1", ts=1_600_000_000.0, lat=52.5, lon=13.4, venue="v1", category="Park"),
+    CheckIn(user="u2", ts=1_600_000_060.0, lat=52.6, lon=13.5, venue="v2"),
+]
+LINES = (
+    '{"user":"u1","lat":52.5,"lon":13.4,"ts":1600000000,"venue":"v1","category":"Park"}\n'
+    '{"user":"u2","lat":52.6,"lon":13.5,"ts":1600000060,"venue":"v2"}\n'
+)
+
+
+def read(
+    path: Path,
+    content: str | bytes,
+    kind: Kind = Kind.CHECKINS,
+    names: dict[str, str] = NAMES,
+    max_bytes: int = 10_000,
+) -> list[Entry]:
+    """Write a file and read its entries."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    file = RecordFile(path, kind, names, max_bytes=max_bytes)
+    try:
+        return list(file)
+    finally:
+        file.close()
+
+
+def reasons(entries: list[Entry]) -> list[Reason | None]:
+    """Return for each entry why it cannot be read, None where it can."""
+    return [entry[0] if isinstance(entry, tuple) else None for entry in entries]
+
+
+# What is read
+
+
+@pytest.mark.parametrize("name", ["feed.csv", "feed", "feed.txt"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_csv_is_read_gzipped_or_not(name: str, packed: bool, tmp_path: Path) -> None:
+    """
+    A header tells the columns; gzip is known by its bytes, whatever the file is called.
+    """
+    content = ROWS.encode()
+    assert read(tmp_path / name, gzip.compress(content) if packed else content) == RECORDS
+
+
+@pytest.mark.parametrize("name", ["feed.ndjson", "feed.jsonl", "feed.json", "feed", "feed.ndjson.gz"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_ndjson_is_read_gzipped_or_not(name: str, packed: bool, tmp_path: Path) -> None:
+    """
+    NDJSON is known by its name or its first character; its numbers may be whole.
+    """
+    content = LINES.encode()
+    assert read(tmp_path / name, gzip.compress(content) if packed else content) == RECORDS
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ROWS.replace("\n", "\r\n"),
+        "\ufeff" + ROWS,
+        ROWS.removesuffix("\n"),
+        ROWS.replace("\n", "\n\n").replace("u2", "  \nu2"),
+        ROWS.replace("u1,", '"u1",').replace("Park", '"Park"'),
+        ROWS.replace(",", " , "),
+        "\n".join(f"x,{line},y" for line in ROWS.splitlines()),
+    ],
+    ids=["crlf", "byte order mark", "no last newline", "blank lines", "quotes", "spaces", "more columns"],
+)
+def test_csv_as_other_programs_write_it_is_the_same(content: str, tmp_path: Path) -> None:
+    """
+    Line ends, byte order marks, blank lines, quotes, spaces and further columns change nothing.
+    """
+    assert read(tmp_path / "feed.csv", content) == RECORDS
+
+
+def test_ndjson_as_other_programs_write_it_is_the_same(tmp_path: Path) -> None:
+    """
+    Line ends and blank lines change nothing.
+    """
+    assert read(tmp_path / "feed.ndjson", LINES.replace("\n", "\r\n\r\n \n")) == RECORDS
+
+
+def test_columns_are_found_by_name(tmp_path: Path) -> None:
+    """
+    Their order does not count; what a check-in can do without may be missing.
+    """
+    entries = read(tmp_path / "feed.csv", "venue,ts,user\nv1,5,u1\n,6,u2\nv3,7\n")
+    assert entries == [
+        CheckIn(user="u1", ts=5.0, venue="v1"),
+        CheckIn(user="u2", ts=6.0),
+        CheckIn(user="", ts=7.0, venue="v3"),  # validation finds that there is no user
+    ]
+
+
+def test_a_quoted_field_may_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
+    """
+    Quoting is that of RFC 4180.
+    """
+    (entry,) = read(tmp_path / "feed.csv", HEADER + '"a,""b""\nc",1,2,3,,"x, y"\n')
+    assert entry == CheckIn(user='a,"b"\nc', ts=3.0, lat=1.0, lon=2.0, category="x, y")
+
+
+def test_a_csv_of_fragments_has_one_point_a_line(tmp_path: Path) -> None:
+    """
+    A user's own demands may be columns.
+    """
+    entries = read(tmp_path / "feed.csv", "user,ts,lat,lon,k,delta_m\nu1,5,1,2,8,300\nu2,6,3,4,,\n", Kind.FRAGMENTS)
+    assert entries == [
+        Fragment(user="u1", points=[(5.0, 1.0, 2.0)], k=8, delta_m=300.0),
+        Fragment(user="u2", points=[(6.0, 3.0, 4.0)]),
+    ]
+
+
+def test_a_field_map_names_columns_and_keys(tmp_path: Path) -> None:
+    """
+    ``fields.user: driver`` holds for files of both forms.
+    """
+    names = NAMES | {"user": "driver", "ts": "when"}
+    (from_csv,) = read(tmp_path / "feed.csv", "driver,when,lat,lon\nd1,5,1,2\n", names=names)
+    (from_ndjson,) = read(tmp_path / "feed.ndjson", '{"driver":"d1","when":5,"lat":1,"lon":2}\n', names=names)
+    assert from_csv == CheckIn(user="d1", ts=5.0, lat=1.0, lon=2.0)
+    assert isinstance(from_ndjson, CheckIn)
+    assert msgspec.structs.astuple(from_csv) == msgspec.structs.astuple(from_ndjson)
+
+
+def test_a_time_is_a_number_or_rfc_3339(tmp_path: Path) -> None:
+    """
+    CSV tells times as JSON does.
+    """
+    lines = "user,ts\nu,1600000000.5\nu,2020-09-13T12:26:40Z\nu,2020-09-13T14:26:40+02:00\nu,2020-09-13T12:26:40\n"
+    first, second, third, fourth = read(tmp_path / "feed.csv", lines)
+    assert isinstance(first, CheckIn)
+    assert isinstance(second, CheckIn)
+    assert isinstance(third, CheckIn)
+    assert first.ts == 1_600_000_000.5
+    assert second.ts == third.ts
+    assert reasons([fourth]) == [Reason.WRONG_TYPE]  # whose noon?
+
+
+def test_an_empty_ndjson_file_holds_nothing(tmp_path: Path) -> None:
+    """
+    A feed may have been silent.
+    """
+    assert read(tmp_path / "feed.ndjson", "") == []
+    assert read(tmp_path / "feed.csv", HEADER) == []
+
+
+def test_the_position_grows_to_the_size(tmp_path: Path) -> None:
+    """
+    Progress is told in bytes of the file as it lies there, also after its end.
+    """
+    for name, content in (("a.csv", ROWS.encode()), ("a.csv.gz", gzip.compress(ROWS.encode())), ("b.ndjson", b"{}\n")):
+        path = tmp_path / name
+        path.write_bytes(content)
+        file = RecordFile(path, Kind.CHECKINS, NAMES, max_bytes=10_000)
+        assert 0 <= file.position <= file.size == len(content)
+        list(file)
+        assert file.position == file.size
+        file.close()
+        assert file.position == file.size
+
+
+# A bad line costs that line
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("u1,52.5,13.4,,,", Reason.MISSING_FIELD),
+        ("u1,52.5,13.4,noon,,", Reason.WRONG_TYPE),
+        ("u1,north,13.4,5,,", Reason.WRONG_TYPE),
+        ("u1,52.5,east,5,,", Reason.WRONG_TYPE),
+        ("u1", Reason.MISSING_FIELD),
+        (",,,,,", Reason.MISSING_FIELD),
+    ],
+)
+def test_a_bad_csv_row_has_a_reason_and_the_next_is_read(row: str, reason: Reason, tmp_path: Path) -> None:
+    """
+    A row is rejected with a reason from the closed set, by a sentence without its values.
+    """
+    bad, *good = read(tmp_path / "feed.csv", ROWS.replace("\n", f"\n{row}\n", 1))
+    assert isinstance(bad, tuple)
+    assert bad[0] is reason
+    assert not any(value in bad[1] for value in ("u1", "52.5", "13.4", "noon", "north", "east"))
+    assert good == RECORDS
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("u1,5,1,,,", Reason.MISSING_FIELD),
+        ("u1,5,,2,,", Reason.MISSING_FIELD),
+        ("u1,5,1,2,8.5,", Reason.WRONG_TYPE),
+        ("u1,5,1,2,nan,", Reason.WRONG_TYPE),
+        ("u1,5,1,2,inf,", Reason.WRONG_TYPE),
+        ("u1,5,1,2,many,", Reason.WRONG_TYPE),
+        ("u1,5,1,2,8,far", Reason.WRONG_TYPE),
+    ],
+)
+def test_a_bad_point_has_a_reason(row: str, reason: Reason, tmp_path: Path) -> None:
+    """
+    A point needs a place and a time, and demands are numbers.
+    """
+    entries = read(tmp_path / "feed.csv", f"user,ts,lat,lon,k,delta_m\n{row}\n", Kind.FRAGMENTS)
+    assert reasons(entries) == [reason]
+
+
+def test_a_bad_ndjson_line_has_a_reason_and_the_next_is_read(tmp_path: Path) -> None:
+    """
+    The reasons are those of messages.
+    """
+    bad = [b"{", b'{"user":"u1"}', b'{"user":"u1","ts":[5]}', b'{"user":"\xff","ts":5}', b'{"user":' + b"[" * 5000]
+    entries = read(tmp_path / "feed.ndjson", b"\n".join([*bad, LINES.encode()]))
+    assert reasons(entries) == [
+        Reason.NOT_JSON,
+        Reason.MISSING_FIELD,
+        Reason.WRONG_TYPE,
+        Reason.NOT_JSON,
+        Reason.WRONG_TYPE,
+        None,
+        None,
+    ]
+
+
+def test_a_line_may_be_as_long_as_a_message(tmp_path: Path) -> None:
+    """
+    The limit is that of messages: line ends do not count.
+    """
+    line = LINES.splitlines()[0]
+    assert reasons(read(tmp_path / "a.ndjson", f"{line}\r\n", max_bytes=len(line))) == [None]
+    assert reasons(read(tmp_path / "a.ndjson", f"{line}\r\n", max_bytes=len(line) - 1)) == [Reason.MESSAGE_TOO_LARGE]
+
+
+# A bad file is named
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "missing"),
+    [
+        ("", Kind.CHECKINS, "ts, user"),
+        ("\n", Kind.CHECKINS, "ts, user"),
+        ("u1,52.5,13.4,5,,\n", Kind.CHECKINS, "ts, user"),
+        ("user;lat;lon;ts\n", Kind.CHECKINS, "ts, user"),
+        ("user,time\n", Kind.CHECKINS, "ts"),
+        ("user,ts\n", Kind.FRAGMENTS, "lat, lon"),
+    ],
+)
+def test_a_csv_without_its_columns_is_refused(content: str, kind: Kind, missing: str, tmp_path: Path) -> None:
+    """
+    The sentence names the file, the columns that are missing, and what is needed.
+    """
+    with pytest.raises(FileFormatError) as fault:
+        read(tmp_path / "feed.csv", content, kind)
+    assert str(fault.value).startswith(f"{tmp_path / 'feed.csv'}: the header has no column {missing}: a CSV needs")
+    assert "u1" not in str(fault.value).replace(str(tmp_path), "")
+
+
+PACKED = gzip.compress((HEADER + "u1,52.5,13.4,1600000000,v1,Park\n" * 3000).encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PACKED[:-20],
+        PACKED[: len(PACKED) // 2],
+        PACKED[:12],
+        PACKED[:2],
+        PACKED[:-6] + b"\0\0" + PACKED[-4:],
+        PACKED[:60] + b"\xff" * 8 + PACKED[68:],
+        PACKED[:14] + b"\xff" * 8 + PACKED[22:],
+        PACKED + b"junk",
+        b"\x1f\x8b" + b"junk" * 10,
+    ],
+    ids=["end", "half", "start", "magic", "checksum", "middle", "first block", "behind", "not gzip"],
+)
+def test_a_damaged_gzip_is_named(content: bytes, tmp_path: Path) -> None:
+    """
+    Wherever the damage is, it is told in a sentence with the file's name.
+    """
+    path = tmp_path / "feed.csv.gz"
+    with pytest.raises(FileFormatError) as fault:
+        read(path, content)
+    assert str(fault.value).startswith(f"{path}: ")
+    assert "damaged" in str(fault.value)
+
+
+def test_a_field_without_an_end_is_named(tmp_path: Path) -> None:
+    """
+    A quote that never closes swallows the file: better told than read as one record.
+    """
+    with pytest.raises(FileFormatError, match="is damaged"):
+        read(tmp_path / "feed.csv", HEADER + '"u1' + ",52.5\n" * 100_000)
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    """
+    The sentence says why.
+    """
+    with pytest.raises(FileFormatError, match="cannot be read \\(No such file or directory\\)"):
+        RecordFile(tmp_path / "nowhere.csv", Kind.CHECKINS, NAMES, max_bytes=10_000)
+    with pytest.raises(FileFormatError, match="cannot be read \\(Is a directory\\)"):
+        RecordFile(tmp_path, Kind.CHECKINS, NAMES, max_bytes=10_000)

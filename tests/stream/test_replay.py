@@ -1,0 +1,448 @@
+"""Replay: files go through the service's own code, every record is accounted for, and nothing depends on reading."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.records import Kind
+from core.release import WithholdReason
+from core.verify.km import KmReport
+from stream.files import FileFormatError, RecordFile
+from stream.replay import Replay, Summary
+from stream.settings import load_settings
+from stream.wiring import Feed
+
+START_S = 1_600_000_200  # 2020-09-13T12:30:00Z, where a window of 15 minutes begins
+SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
+NOW_MS = 1_700_000_000_000
+SETTINGS = {"location.area": "52,13,53,14", "location.cells": "3x3", "privacy.k": 3}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a replay gave."""
+
+    summary: Summary
+    anonymized: bytes
+    windows: bytes
+    alarms: list[str]
+
+    @property
+    def bytes(self) -> tuple[bytes, bytes]:
+        """All that leaves."""
+        return self.anonymized, self.windows
+
+    @property
+    def window_records(self) -> list[dict[str, Any]]:
+        """The windows messages."""
+        return [json.loads(line) for line in self.windows.splitlines()]
+
+    @property
+    def trajectories(self) -> list[dict[str, Any]]:
+        """The released trajectories."""
+        return [json.loads(line) for line in self.anonymized.splitlines()]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check-in, or one point."""
+
+    user: str
+    at_s: int
+    lat: float
+    lon: float
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Replay contents, each a file of its own."""
+    runs = 0
+
+    def run(
+        *contents: bytes,
+        kind: Kind = Kind.CHECKINS,
+        secret: str = SECRET,
+        batch: int = 5_000,
+        max_bytes: int = 2**20,
+        **given: object,
+    ) -> Result:
+        nonlocal runs
+        runs += 1
+        folder = tmp_path / f"run-{runs}"
+        folder.mkdir()
+        monkeypatch.setattr("stream.replay._BATCH", batch)
+        settings = load_settings(given=SETTINGS | {name.replace("__", "."): value for name, value in given.items()})
+        files = []
+        for i, content in enumerate(contents):
+            path = folder / f"input-{i}"
+            path.write_bytes(content)
+            files.append(RecordFile(path, kind, settings.fields.model_dump(), max_bytes=10**6))
+        alarms: list[str] = []
+        replay = Replay(Feed(settings, kind, secret=secret), files, now_ms=NOW_MS, max_bytes=max_bytes)
+        summary = replay.run(folder / "out", alarm=alarms.append)
+        for file in files:
+            file.close()
+        out = folder / "out"
+        return Result(summary, (out / "anonymized.ndjson").read_bytes(), (out / "windows.ndjson").read_bytes(), alarms)
+
+    return run
+
+
+def as_csv(rows: Sequence[Row]) -> bytes:
+    """Write rows as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["user", "lat", "lon", "ts"])
+    writer.writerows((row.user, row.lat, row.lon, row.at_s) for row in rows)
+    return out.getvalue().encode()
+
+
+def as_ndjson(rows: Sequence[Row], kind: Kind = Kind.CHECKINS) -> bytes:
+    """Write rows as NDJSON, one record a row."""
+    if kind is Kind.CHECKINS:
+        records = [{"user": row.user, "ts": row.at_s, "lat": row.lat, "lon": row.lon} for row in rows]
+    else:
+        records = [{"user": row.user, "points": [[row.at_s, row.lat, row.lon]]} for row in rows]
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def crowd(n: int = 240, *, people: int = 8, every_s: int = 20, start_s: int = START_S, seed: int = 1) -> list[Row]:
+    """Return check-ins all over the area, one after the other."""
+    chance = random.Random(seed)
+    return [
+        Row(
+            f"person-{chance.randrange(people)}",
+            start_s + i * every_s,
+            round(chance.uniform(52, 53), 4),
+            round(chance.uniform(13, 14), 4),
+        )
+        for i in range(n)
+    ]
+
+
+def walkers(*, people: int = 6, minutes: int = 40) -> list[Row]:
+    """Return points of people who go the same way, a few metres from one another, by time."""
+    return [
+        Row(f"walker-{who}", START_S + at_s, round(52.5 + at_s * 1e-5, 6), round(13.4 + who * 1e-4, 6))
+        for at_s in range(0, 60 * minutes, 30)
+        for who in range(people)
+    ]
+
+
+def check_account(summary: Summary, *, rows_per_record_is_one: bool = True) -> None:
+    """Check that every record is in exactly one count."""
+    accounted = (
+        summary.late
+        + summary.duplicates
+        + summary.withheld_records
+        + summary.points_released
+        + summary.points_suppressed
+    )
+    assert accounted == summary.rows
+    if rows_per_record_is_one:
+        assert summary.records == summary.rejected + accounted
+    assert summary.windows == summary.windows_released + summary.windows_withheld + summary.windows_refused
+    assert sum(summary.reasons.values()) == summary.rejected + summary.windows_withheld + summary.windows_refused
+
+
+# Nothing depends on reading
+
+
+def test_the_form_of_a_file_changes_nothing(run: Run) -> None:
+    """
+    CSV and NDJSON of the same records, packed or not, give the same release.
+    """
+    rows = crowd()
+    expected = run(as_csv(rows))
+    assert expected.summary.points_released > 0
+    assert run(as_ndjson(rows)).bytes == expected.bytes
+    assert run(gzip.compress(as_csv(rows))).bytes == expected.bytes
+
+
+def test_the_form_of_fragments_changes_nothing(run: Run) -> None:
+    """
+    One point a CSV line, one point a fragment, or all of a user's points in one: the same release.
+    """
+    rows = walkers(minutes=15)
+    expected = run(as_csv(rows), kind=Kind.FRAGMENTS)
+    assert expected.summary.trajectories_released > 0
+    assert run(as_ndjson(rows, Kind.FRAGMENTS), kind=Kind.FRAGMENTS).bytes == expected.bytes
+    whole = [
+        {"user": user, "points": [[row.at_s, row.lat, row.lon] for row in rows if row.user == user]}
+        for user in sorted({row.user for row in rows})
+    ]
+    content = "\n".join(json.dumps(record) for record in whole).encode()
+    result = run(content, kind=Kind.FRAGMENTS)
+    assert result.bytes == expected.bytes
+    assert (result.summary.records, result.summary.rows) == (6, len(rows))
+    check_account(result.summary, rows_per_record_is_one=False)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 100])
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_batch_size_changes_nothing(kind: Kind, batch: int, run: Run) -> None:
+    """
+    How much is read at a time decides when windows are sealed, not what is in them.
+    """
+    content = as_csv(crowd() if kind is Kind.CHECKINS else walkers())
+    expected = run(content, kind=kind)
+    assert expected.summary.windows_released > 1
+    assert run(content, kind=kind, batch=batch).bytes == expected.bytes
+
+
+@pytest.mark.parametrize("shard", ["single", "region", "user"])
+@pytest.mark.parametrize("batch", [3, 5_000])
+def test_files_side_by_side_are_one_feed(batch: int, shard: str, run: Run) -> None:
+    """
+    Records dealt out over files give the same bytes as in one file, in whatever order the files are named.
+    """
+    rows = crowd(400)
+    deal = random.Random(2)
+    hands = [deal.choice([0, 0, 0, 1, 2]) for _ in rows]
+    parts = [as_csv([row for row, hand in zip(rows, hands, strict=True) if hand == i]) for i in range(3)]
+    settings = {"shard__kind": shard, "shard__h3_resolution": 3, "shard__cohorts": 2}
+    expected = run(as_csv(rows), **settings)
+    for files in (parts, parts[::-1]):
+        result = run(*files, batch=batch, **settings)
+        assert result.summary.late == 0
+        assert result.bytes == expected.bytes
+
+
+@pytest.mark.parametrize("batch", [2, 5_000])
+def test_nothing_is_late_only_because_its_file_was_read_late(batch: int, run: Run) -> None:
+    """
+    Files that overlap, follow one another in the wrong order, or are empty: each is read when its time has come.
+    """
+    #  first read   [===================]   100 days, more than window.max_open
+    #  second read            [=========]
+    #  third read   [=========]
+    rows = crowd(600, every_s=14_400)
+    files = [as_csv(rows[::2]), as_csv(rows[301::2]), as_csv(rows[1:301:2]), b"user,lat,lon,ts\n"]
+    settings = {"window__size": "1d", "window__allowed_lateness": "0", "window__max_open": 30}
+    result = run(*files, batch=batch, **settings)
+    assert result.summary.late == 0
+    assert result.summary.windows_released > 30
+    assert result.bytes == run(as_csv(rows), **settings).bytes
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_file_that_ends_early_does_not_hold_the_others(first: int, run: Run) -> None:
+    """
+    A source at its end stops holding windows open, and every window comes to its end.
+    """
+    rows = crowd(300)
+    files = [as_csv(rows[:40:2]), as_csv([*rows[1:40:2], *rows[40:]])]
+    result = run(files[first], files[1 - first], batch=10)
+    assert result.bytes == run(as_csv(rows)).bytes
+    check_account(result.summary)
+
+
+def test_another_secret_gives_other_pseudonyms_and_the_same_places(run: Run) -> None:
+    """
+    Pseudonyms and ids hang on the secret alone; what SeqAnon releases does not.
+    """
+    content = as_csv(crowd())
+    one, other = run(content), run(content, secret="another" + SECRET)
+    assert not {t["pseudonym"] for t in one.trajectories} & {t["pseudonym"] for t in other.trajectories}
+    assert not {w["release"] for w in one.window_records} & {w["release"] for w in other.window_records}
+    assert sorted(t["locations"] for t in one.trajectories) == sorted(t["locations"] for t in other.trajectories)
+
+
+def test_pseudonyms_are_fresh_in_every_window(run: Run) -> None:
+    """
+    Nobody can be followed from one release to the next.
+    """
+    trajectories = run(as_csv(crowd(400))).trajectories
+    assert len({t["release"] for t in trajectories}) > 1
+    assert len({t["pseudonym"] for t in trajectories}) == len(trajectories)
+
+
+# Every record is accounted for
+
+
+def test_counts_add_up_over_dirt(run: Run) -> None:
+    """
+    ``records = rejected + late + duplicates + withheld + released + suppressed``, and rejections have reasons.
+    """
+    rows = crowd(400)
+    lines = as_csv(rows).decode().splitlines()
+    dirt = [
+        "person-1,95,13.4,1600000300",
+        "person-1,nan,13.4,1600000300",
+        "person-1,51.9,13.4,1600000300",
+        "person-1,52.5,13.4,-3339576000",
+        "person-1,52.5,13.4,99999999999",
+        "person-1,52.5,13.4,",
+        ",52.5,13.4,1600000300",
+        "person-1,,13.4,1600000300",
+        "x" * 300 + ",52.5,13.4,1600000300",
+        "person-1,52.5,13.4,soon",
+    ]
+    spread = [*lines[:5], *dirt, *lines[5:300], *lines[290:300], *lines[300:], lines[1]]
+    result = run("\n".join(spread).encode(), batch=50)
+    assert result.summary.records == len(spread) - 1
+    assert result.summary.rejected == len(dirt)
+    assert result.summary.duplicates == 10
+    assert result.summary.late == 1  # the first row again, hours later
+    assert {reason: n for reason, n in result.summary.reasons.items() if reason in REJECTIONS} == REJECTIONS
+    check_account(result.summary)
+
+
+REJECTIONS = {
+    "position_out_of_range": 2,
+    "outside_area": 1,
+    "time_out_of_range": 2,
+    "missing_field": 3,
+    "user_id_too_long": 1,
+    "wrong_type": 1,
+}
+
+
+def test_a_late_record_is_counted_and_not_released(run: Run) -> None:
+    """
+    Behind the watermark and in a sealed window: late. Within the allowed lateness: in its window.
+    """
+    #  window   [0-------------15m)[15m--
+    #  rows      ooooooooooooooooo | o(16m30) ^ (14m59)
+    people = [Row(f"p{i}", START_S + i, 52.5, 13.5) for i in range(5)]
+    after = Row("p0", START_S + 990, 52.5, 13.5)
+    straggler = Row("p5", START_S + 899, 52.5, 13.5)
+    late = run(as_csv([*people, after, straggler]), batch=1, window__allowed_lateness="1m")
+    assert (late.summary.late, late.window_records[0]["population"]) == (1, 5)
+    in_time = run(as_csv([*people, after, straggler]), batch=1, window__allowed_lateness="2m")
+    assert (in_time.summary.late, in_time.window_records[0]["population"]) == (0, 6)
+    check_account(late.summary)
+    check_account(in_time.summary)
+
+
+def test_a_record_on_the_edge_belongs_to_the_later_window(run: Run) -> None:
+    """
+    Windows are half-open.
+    """
+    #  12:30:00 [---------) 12:45:00
+    #                      [---------)
+    rows = [Row(f"p{i}", START_S + at_s, 52.5, 13.5) for at_s in (0, 900) for i in range(3)]
+    first, second = run(as_csv(rows)).window_records
+    assert first["window"] == ["2020-09-13T12:30:00Z", "2020-09-13T12:45:00Z"]
+    assert second["window"] == ["2020-09-13T12:45:00Z", "2020-09-13T13:00:00Z"]
+    assert (first["population"], second["population"]) == (3, 3)
+
+
+def test_points_are_accounted_for_row_by_row(run: Run) -> None:
+    """
+    A fragment of three points is one record and three rows; one bad point rejects the record.
+    """
+    fragments = [
+        {"user": f"w{i}", "points": [[START_S + s, 52.5 + s * 1e-5, 13.4 + i * 1e-4] for s in (0, 30, 60)]}
+        for i in range(5)
+    ]
+    bad = {"user": "w9", "points": [[START_S, 52.5, 13.4], [START_S + 30, 95.0, 13.4]]}
+    content = "\n".join(json.dumps(record) for record in [*fragments, bad, fragments[0]]).encode()
+    summary = run(content, kind=Kind.FRAGMENTS).summary
+    assert (summary.records, summary.rejected, summary.rows, summary.duplicates) == (7, 1, 18, 3)
+    check_account(summary, rows_per_record_is_one=False)
+
+
+def test_files_without_a_record_give_no_window(run: Run) -> None:
+    """
+    Nothing came, or nothing that could be read: nothing leaves, and both outputs are there.
+    """
+    for content in (b"user,lat,lon,ts\n", b"user,lat,lon,ts\n,,,\n" * 3):
+        result = run(content)
+        assert result.bytes == (b"", b"")
+        assert (result.summary.windows, result.summary.rows) == (0, 0)
+        check_account(result.summary)
+
+
+# What may not leave
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_fewer_than_k_people_leave_nothing(kind: Kind, run: Run) -> None:
+    """
+    The window is withheld with a reason; no count says how many they were, or how often they came.
+    """
+    rows = [Row(f"p{i % 2}", START_S + i, 52.5, 13.5) for i in range(77)]
+    result = run(as_csv(rows), kind=kind)
+    assert result.anonymized == b""
+    (window,) = result.window_records
+    assert (window["outcome"], window["reason"], window["verified"]) == ("withheld", "too_few_people", False)
+    numbers = {name for name, value in window.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+    assert numbers == {"schema"}
+    assert "77" not in json.dumps(window | {"release": ""})
+    assert result.summary.withheld_records == 77
+    check_account(result.summary)
+
+
+def test_many_visits_are_not_many_people(run: Run) -> None:
+    """
+    k counts people: 500 visits of two people are withheld, three people with one visit each are not.
+    """
+    many = run(as_csv([Row(f"p{i % 2}", START_S + i, 52.5, 13.5) for i in range(500)]))
+    few = run(as_csv([Row(f"p{i}", START_S + i, 52.5, 13.5) for i in range(3)]))
+    assert (many.summary.windows_released, few.summary.windows_released) == (0, 1)
+
+
+def test_a_refused_release_leaves_nothing_and_raises_an_alarm(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Where the verifier finds a violation the window is withheld, counted as refused, and somebody is told.
+    """
+    broken = KmReport(smallest_support=1, violations=3)
+    monkeypatch.setattr("core.release_sequences.verify_km", lambda *_: broken)
+    result = run(as_csv(crowd(40)))
+    assert result.anonymized == b""
+    assert {window["reason"] for window in result.window_records} == {WithholdReason.VERIFICATION_FAILED}
+    assert (result.summary.windows_refused, result.summary.windows_released) == (result.summary.windows, 0)
+    assert result.alarms == ["release refused: 3 subtrajectories of length <= 2 have support below k=3"]
+    check_account(result.summary)
+
+
+def test_an_anonymizer_that_fails_leaves_nothing_and_raises_an_alarm(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The feed goes on; the alarm names the exception's type and place, not its text, which could hold a person.
+    """
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("person-1 was at 52.5, 13.4")
+
+    monkeypatch.setattr("stream.releasing.release_window", fail)
+    result = run(as_csv(crowd(40)))
+    assert result.anonymized == b""
+    assert {window["reason"] for window in result.window_records} == {WithholdReason.ANONYMIZER_FAILED}
+    (alarm,) = result.alarms
+    assert alarm.startswith("the anonymizer failed: RuntimeError at ")
+    assert "person-1" not in alarm
+    check_account(result.summary)
+
+
+def test_a_release_with_a_message_too_large_for_the_topics_is_withheld(run: Run) -> None:
+    """
+    Nothing of it may leave if not all of it can.
+    """
+    result = run(as_csv(crowd(40)), max_bytes=600)
+    assert result.anonymized == b""
+    assert {window["reason"] for window in result.window_records} == {WithholdReason.TOO_LARGE}
+    assert "limits.message_bytes=600" in result.alarms[0]
+    check_account(result.summary)
+
+
+def test_a_damaged_file_ends_the_replay_by_name(run: Run) -> None:
+    """
+    Who replays half a feed has to know.
+    """
+    content = gzip.compress(as_csv(crowd(4000)))
+    with pytest.raises(FileFormatError, match="is damaged"):
+        run(content[:-20])

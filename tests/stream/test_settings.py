@@ -1,0 +1,500 @@
+"""Settings: one name in three places, values as people write them, and a sentence for everything that is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from core.records import Kind
+from stream.settings import Settings, SettingsError, load_settings
+
+SECRET = "correct-horse-battery-staple"  # noqa: S105 - of no real deployment
+Write = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of whoever runs the tests holds no setting."""
+    import os  # noqa: PLC0415 - only here
+
+    for name in [name for name in os.environ if name.startswith("SHOAL_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a settings file."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "shoal.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def fault(given: dict[str, Any] | None = None, file: Path | None = None) -> str:
+    """Return the sentence that refuses some settings."""
+    with pytest.raises(SettingsError) as refused:
+        load_settings(file, given)
+    return str(refused.value)
+
+
+def complaint(given: dict[str, Any]) -> str:
+    """Return the sentence with which a worker refuses settings that are right one by one."""
+    settings = load_settings(given={"privacy.secret": SECRET} | given)
+    with pytest.raises(SettingsError) as refused:
+        settings.checked()
+    return str(refused.value)
+
+
+def at(settings: Settings, dotted: str) -> object:
+    """Look up a setting by its dotted name."""
+    found: object = settings
+    for part in dotted.split("."):
+        found = getattr(found, part)
+    return found
+
+
+# Where a setting comes from
+
+
+def test_a_setting_has_one_name_in_file_environment_and_command_line(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    ``privacy.k`` is the same setting as ``k`` below ``privacy:`` and as ``SHOAL_PRIVACY__K``.
+    """
+    assert load_settings(write("privacy:\n  k: 7\n")).privacy.k == 7
+    assert load_settings(given={"privacy.k": 7}).privacy.k == 7
+    monkeypatch.setenv("SHOAL_PRIVACY__K", "7")
+    assert load_settings().privacy.k == 7
+
+
+def test_the_environment_wins_over_the_file_and_the_command_line_over_both(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    What is nearer to the person who starts the program wins, setting by setting: neighbours stay as they were.
+    """
+    file = write("privacy:\n  k: 6\n  m: 3\n  delta_m: 100\n")
+    monkeypatch.setenv("SHOAL_PRIVACY__K", "7")
+    monkeypatch.setenv("SHOAL_PRIVACY__M", "1")
+    privacy = load_settings(file, {"privacy.k": 8}).privacy
+    assert (privacy.k, privacy.m, privacy.delta_m) == (8, 1, 100.0)
+
+
+def test_an_override_is_for_its_kind_alone() -> None:
+    """
+    ``checkins.privacy.k`` changes check-ins; fragments, and what is not overridden, stay as set for all.
+    """
+    settings = load_settings(given={"privacy.k": 6, "privacy.m": 3, "checkins.privacy.k": 9})
+    checkins, fragments = settings.for_kind(Kind.CHECKINS).privacy, settings.for_kind(Kind.FRAGMENTS).privacy
+    assert (checkins.k, checkins.m) == (9, 3)
+    assert (fragments.k, fragments.m) == (6, 3)
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value", "expected"),
+    [
+        ("location", "cell_m", 250, 250.0),
+        ("shard", "kind", "user", "user"),
+        ("window", "size", "1h", 3_600_000),
+        ("privacy", "delta_m", 99.5, 99.5),
+    ],
+)
+def test_four_sections_can_be_overridden(section: str, name: str, value: object, expected: object) -> None:
+    """
+    Location, shard, window and privacy may differ for one kind of feed.
+    """
+    settings = load_settings(given={f"fragments.{section}.{name}": value})
+    assert at(settings.for_kind(Kind.FRAGMENTS), f"{section}.{name}") == expected  # type: ignore[arg-type]
+    assert at(settings.for_kind(Kind.CHECKINS), f"{section}.{name}") != expected  # type: ignore[arg-type]
+
+
+def test_overrides_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    ``SHOAL_CHECKINS__LOCATION__CELLS`` is ``checkins.location.cells``, written as people write it.
+    """
+    monkeypatch.setenv("SHOAL_CHECKINS__LOCATION__CELLS", "30x40")
+    assert load_settings().for_kind(Kind.CHECKINS).location.cells == (30, 40)
+
+
+# Values as people write them
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("window.size", "500ms", 500),
+        ("window.size", "30s", 30_000),
+        ("window.size", "15m", 900_000),
+        ("window.size", "1h", 3_600_000),
+        ("window.size", "7d", 604_800_000),
+        ("window.size", "1w", 604_800_000),
+        ("window.size", " 2 h ", 7_200_000),
+        ("window.allowed_lateness", "0", 0),
+        ("limits.message_bytes", "2048", 2048),
+        ("limits.message_bytes", "4096B", 4096),
+        ("limits.message_bytes", "900KiB", 921_600),
+        ("limits.message_bytes", "1MiB", 1_048_576),
+        ("time.earliest", "1970-01-02", 86_400_000),
+        ("time.earliest", "1970-01-01T00:00:01Z", 1000),
+        ("time.earliest", "1970-01-01T02:00:00+02:00", 0),
+        ("location.area", "40.5,-74.3, 41.0,-73.6", (40.5, -74.3, 41.0, -73.6)),
+        ("location.cells", "30x40", (30, 40)),
+        ("kafka.bootstrap_servers", "kafka-1:9092,[::1]:9093", "kafka-1:9092,[::1]:9093"),
+        ("topics.fragments", "", ""),
+    ],
+)
+def test_the_same_text_means_the_same_everywhere(
+    name: str, text: str, expected: object, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Durations, sizes, instants, areas and grids are text that people write; a variable, a file and the command line
+    read them alike.
+    """
+    section, leaf = name.split(".")
+    file = write(yaml.safe_dump({section: {leaf: text}}))
+    assert at(load_settings(given={name: text}), name) == expected
+    assert at(load_settings(file), name) == expected
+    monkeypatch.setenv(f"SHOAL_{section}__{leaf}".upper(), text)
+    assert at(load_settings(), name) == expected
+
+
+def test_yaml_has_its_own_types(write: Write) -> None:
+    """
+    YAML reads a date, a list and a whole number by itself, and they mean what they say.
+    """
+    file = write(
+        "time: {earliest: 1970-01-01T00:00:01Z, latest: 2030-01-01}\nlimits: {message_bytes: 2048}\n"
+        "location: {area: [1, 2, 3, 4], cells: [5, 6]}\nwindow: {allowed_lateness: 0}\n"
+    )
+    settings = load_settings(file)
+    assert (settings.time.earliest, settings.time.latest) == (1000, 1_893_456_000_000)
+    assert settings.limits.message_bytes == 2048
+    assert (settings.location.area, settings.location.cells) == ((1, 2, 3, 4), (5, 6))
+    assert settings.window.allowed_lateness == 0
+
+
+def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write) -> None:
+    """
+    A heading whose settings are all commented out changes nothing; ``fragments:`` without a name is not read.
+    """
+    settings = load_settings(write("privacy:\n  # k: 7\ntopics:\n  fragments:\n"))
+    assert settings.privacy == Settings().privacy
+    assert settings.kinds == (Kind.CHECKINS,)
+
+
+# Wrong values
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("privacy.k", 1, "greater than or equal to 2"),
+        ("privacy.k", "many", "valid integer"),
+        ("privacy.k", 5.5, "valid integer"),
+        ("privacy.m", 0, "greater than or equal to 1"),
+        ("privacy.m", 11, "less than or equal to 10"),
+        ("privacy.delta_m", 1, "greater than 1"),
+        ("privacy.delta_m", float("nan"), "less than or equal to"),
+        ("privacy.delta_m", float("inf"), "less than or equal to"),
+        ("privacy.max_radius_m", float("inf"), "less than or equal to 20000000"),
+        ("privacy.trash_share", 1.5, "less than or equal to 1"),
+        ("privacy.model", "magic", "'seqanon' or 'w4m'"),
+        ("privacy.translation", "none", "'exchangeable' or 'minimal'"),
+        ("window.size", "15 minutes", "15m"),
+        ("window.size", 900, "a duration such as 500ms"),
+        ("window.size", "-5m", "a duration such as 500ms"),
+        ("window.size", "0s", "longer than zero"),
+        ("window.size", "99999999999d", "at most 36500d"),
+        ("window.allowed_lateness", False, "a duration such as 500ms"),
+        ("limits.message_bytes", "1MB", "900KiB or 1MiB"),
+        ("limits.message_bytes", 10, "greater than or equal to 1024"),
+        ("limits.message_bytes", True, "900KiB or 1MiB"),
+        ("time.earliest", "yesterday", "2000-01-01T00:00:00Z"),
+        ("time.unit", "us", "'s' or 'ms'"),
+        ("location.area", "40.5,-74.3,41.0", "south, west, north, east"),
+        ("location.cells", "20", "20x20"),
+        ("location.cells", "0x20", "greater than or equal to 1"),
+        ("location.cells", "20x200000", "less than or equal to 100000"),
+        ("location.cell_m", float("nan"), "less than or equal to"),
+        ("location.kind", "hexagons", "'grid', 'h3' or 'venues'"),
+        ("location.h3_resolution", 16, "less than or equal to 15"),
+        ("shard.kind", "city", "'single', 'region' or 'user'"),
+        ("kafka.bootstrap_servers", "kafka", "kafka-1:9092"),
+        ("kafka.bootstrap_servers", "kafka:port", "kafka-1:9092"),
+        ("kafka.bootstrap_servers", "", "kafka-1:9092"),
+        ("web.port", 70_000, "less than or equal to 65535"),
+        ("fields.user", "", "match pattern"),
+        ("logs.level", "loud", "'debug'"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(name: str, value: object, allowed: str) -> None:
+    """
+    The sentence names the setting, the value that was found, and what is allowed.
+    """
+    sentence = fault({name: value})
+    assert sentence.startswith(name)
+    assert allowed in sentence
+    assert name == "location.cells" or repr(value) in sentence
+
+
+def test_every_wrong_value_is_named_at_once() -> None:
+    """
+    Who made three mistakes reads about all of them, one to a line.
+    """
+    lines = fault({"privacy.k": 0, "privacy.m": 0, "window.size": "x"}).splitlines()
+    assert sorted(line.split()[0] for line in lines) == ["privacy.k", "privacy.m", "window.size"]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"privacy.secret": ["hunter2-hunter2"]}, "privacy.secret"),
+        ({"kafka.sasl_password": {"x": "hunter2-hunter2"}}, "kafka.sasl_password"),
+        ({"kafka.ssl_key_password": ["hunter2-hunter2"]}, "kafka.ssl_key_password"),
+        ({"privacy": "hunter2-hunter2"}, "privacy"),
+        ({"checkins.privacy": "hunter2-hunter2"}, "checkins.privacy"),
+        ({"checkins.privacy.secret": ["hunter2-hunter2"]}, "checkins.privacy.secret"),
+        ({"privacy.sekret": "hunter2-hunter2"}, "privacy.sekret"),
+    ],
+)
+def test_no_sentence_shows_a_secret(given: dict[str, Any], name: str) -> None:
+    """
+    A secret is not repeated, of whatever wrong type it is and in whatever wrong place it stands.
+    """
+    sentence = fault(given)
+    assert sentence.startswith(name)
+    assert "hunter2" not in sentence
+
+
+@pytest.mark.parametrize("name", ["privasy.k", "privacy.kk", "checkins.privacy.kk", "checkins.kafka.group", "k"])
+def test_an_unknown_setting_is_refused(name: str) -> None:
+    """
+    A misspelt setting would silently leave the default in force.
+    """
+    assert "is not a setting" in fault({name: 5})
+
+
+@pytest.mark.parametrize(
+    "variable", ["SHOAL_X__Y", "SHOAL_PRIVACY__KK", "SHOAL_CHECKINS__KAFKA__GROUP", "SHOAL_CHECKINS__PRIVACY__KK"]
+)
+def test_an_unknown_variable_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A variable with a section is meant as a setting, so it has to be one.
+    """
+    monkeypatch.setenv(variable, "5")
+    assert "is not a setting" in fault()
+
+
+def test_variables_that_kubernetes_adds_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A service named shoal puts variables with our prefix into every pod; none of them has a section.
+    """
+    for name in ("SHOAL_SERVICE_HOST", "SHOAL_PORT", "SHOAL_PORT_6066_TCP", "SHOAL_SERVICE_PORT_WEB"):
+        monkeypatch.setenv(name, "tcp://10.0.0.1:6066")
+    assert load_settings().masked() == Settings().masked()
+
+
+def test_a_variable_for_a_whole_section_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    ``SHOAL_PRIVACY=5`` is answered by how to name one setting, and does not repeat the value.
+    """
+    monkeypatch.setenv("SHOAL_PRIVACY", "hunter2-hunter2")
+    sentence = fault()
+    assert "SHOAL_PRIVACY__K" in sentence
+    assert "hunter2" not in sentence
+
+
+def test_a_section_and_one_of_its_settings_exclude_each_other() -> None:
+    """
+    ``--set privacy=5 --set privacy.k=5`` contradicts itself.
+    """
+    assert "privacy" in fault({"privacy": 5, "privacy.k": 5})
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"- a\n", "must hold sections"),
+        (b"5\n", "must hold sections"),
+        (b"1: {k: 5}\n", "must hold sections"),
+        (b"privacy: {k: 5\n", "is not YAML"),
+        (b"privacy:\n\tk: 5\n", "is not YAML"),
+        (b"\xff\xfe\x81", "is not text"),
+    ],
+)
+def test_a_file_that_holds_no_settings_is_refused(content: bytes, says: str, tmp_path: Path) -> None:
+    """
+    The sentence names the file and what is wrong with it.
+    """
+    file = tmp_path / "broken.yaml"
+    file.write_bytes(content)
+    assert fault(file=file).startswith(f"{file}: {says}")
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """
+    The sentence says why.
+    """
+    assert "No such file" in fault(file=tmp_path / "nowhere.yaml")
+
+
+# Settings that contradict one another
+
+
+def test_the_accepted_time_must_not_be_empty() -> None:
+    """
+    An earliest time at or after the latest would reject every record.
+    """
+    sentence = fault({"time.earliest": "2020-01-01", "time.latest": "2020-01-01"})
+    assert sentence == "time.earliest is 2020-01-01T00:00:00Z: it must be before time.latest, 2020-01-01T00:00:00Z"
+
+
+def test_two_fields_cannot_share_a_name() -> None:
+    """
+    One name of the feed cannot be read as two of our fields.
+    """
+    assert "fields.user and fields.venue are both 'id'" in fault({"fields.user": "id", "fields.venue": "id"})
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"topics.checkins": "", "topics.fragments": ""}, "at least one must be named"),
+        ({"topics.anonymized": "checkins"}, "topics.checkins and topics.anonymized are both 'checkins'"),
+        ({"topics.fragments": "checkins"}, "topics.checkins and topics.fragments are both 'checkins'"),
+        ({"topics.seals": ""}, "topics.seals is empty"),
+        ({"limits.points_per_fragment": 20_000}, "takes 960000 bytes: it must fit in ingest.chunk_bytes, 512KiB"),
+        ({"ingest.chunk_bytes": "2MiB"}, "at most limits.message_bytes, 1MiB"),
+        ({"privacy.secret": "fifteen letters"}, "has 15 characters: it must have at least 16"),
+        ({"checkins.privacy.secret": "short"}, "has 5 characters"),
+        ({"privacy.model": "seqanon"}, "fragments allow w4m (set fragments.privacy.model for one feed alone)"),
+        ({"privacy.model": "w4m"}, "checkins allow seqanon"),
+        ({"privacy.time_step": "1h"}, "privacy.time_step is 1h: it must divide window.size, 15m"),
+        ({"location.kind": "venues"}, "location.venues_file is not set"),
+        ({"location.kind": "h3", "location.area": "1,2,3,4"}, "location.area is set"),
+    ],
+)
+def test_a_worker_refuses_settings_that_contradict_one_another(given: dict[str, Any], says: str) -> None:
+    """
+    What no single setting shows is checked before a worker starts.
+    """
+    assert says in complaint(given)
+
+
+def test_a_fragment_that_fits_is_accepted() -> None:
+    """
+    48 bytes a point: the largest fragment may fill a message of ingest to the last byte.
+    """
+    fits = {"limits.points_per_fragment": 1024 * 1024 // 48, "ingest.chunk_bytes": "1MiB", "privacy.secret": SECRET}
+    assert load_settings(given=fits).checked()
+    assert "points_per_fragment" in complaint(fits | {"limits.points_per_fragment": 1024 * 1024 // 48 + 1})
+
+
+def test_the_size_of_fragments_matters_only_where_they_are_read() -> None:
+    """
+    A service of check-ins alone may have any limit on points.
+    """
+    given = {"topics.fragments": "", "limits.points_per_fragment": 10**6, "privacy.secret": SECRET}
+    assert load_settings(given=given).checked()
+
+
+def test_a_model_may_be_set_for_one_kind_alone() -> None:
+    """
+    Each kind allows its own model, by name too.
+    """
+    given = {"checkins.privacy.model": "seqanon", "fragments.privacy.model": "w4m", "privacy.secret": SECRET}
+    assert load_settings(given=given).checked()
+
+
+def test_a_worker_needs_a_secret() -> None:
+    """
+    There is no default secret; the sentence says how to set one.
+    """
+    with pytest.raises(SettingsError, match="SHOAL_PRIVACY__SECRET to at least 16 random characters"):
+        Settings().checked()
+
+
+def test_a_secret_for_one_kind_is_not_one_for_the_other() -> None:
+    """
+    Every kind of feed that is read needs a secret.
+    """
+    with pytest.raises(SettingsError, match=r"privacy\.secret is not set"):
+        load_settings(given={"checkins.privacy.secret": SECRET}).checked()
+    only = load_settings(given={"checkins.privacy.secret": SECRET, "topics.fragments": ""})
+    assert only.checked() is only
+
+
+# Printing
+
+
+def test_masked_settings_hold_no_secret() -> None:
+    """
+    What is printed, and the repr, hold none of the secrets.
+    """
+    settings = load_settings(
+        given={
+            "privacy.secret": "hunter2-hunter2-1",
+            "checkins.privacy.secret": "hunter2-hunter2-2",
+            "kafka.sasl_password": "hunter2-hunter2-3",
+            "kafka.ssl_key_password": "hunter2-hunter2-4",
+        }
+    )
+    assert "hunter2" not in json.dumps(settings.masked())
+    assert "hunter2" not in repr(settings)
+    assert "hunter2" not in str(settings.for_kind(Kind.CHECKINS))
+
+
+def test_printed_settings_can_be_read_back(write: Write) -> None:
+    """
+    ``shoal check-config`` prints a settings file: read back it means the same, overrides included.
+    """
+    settings = load_settings(
+        given={
+            "privacy.k": 10,
+            "privacy.m": 3,
+            "checkins.privacy.m": 1,
+            "fragments.window.size": "1h",
+            "window.size": "90s",
+            "window.allowed_lateness": "0",
+            "limits.message_bytes": 1_500_001,
+            "location.area": "40.5,-74.3,41.0,-73.6",
+            "location.cells": "30x40",
+            "time.earliest": "1864-03-01T12:00:00.250Z",
+            "topics.fragments": "",
+            "kafka.bootstrap_servers": "a:1,b:2",
+        }
+    )
+    again = load_settings(write(yaml.safe_dump(settings.masked())))
+    assert again.masked() == settings.masked()
+    for kind in Kind:
+        assert again.for_kind(kind) == settings.for_kind(kind)
+
+
+def test_a_printed_override_is_one_that_was_set() -> None:
+    """
+    Defaults under ``checkins:`` would read as overrides, and weaken a stricter setting for all when read back.
+    """
+    shown = load_settings(given={"privacy.k": 10, "checkins.privacy.m": 1}).masked()
+    assert shown["checkins"] == {"privacy": {"m": 1}}
+    assert shown["fragments"] == {}
+
+
+def test_a_masked_secret_is_read_as_none(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Asterisks are nobody's secret: read back they leave it unset, and the environment still sets it.
+    """
+    settings = load_settings(given={"privacy.secret": SECRET, "kafka.sasl_password": SECRET})
+    file = write(yaml.safe_dump(settings.masked()))
+    again = load_settings(file)
+    assert (again.privacy.secret, again.kafka.sasl_password) == (None, None)
+    monkeypatch.setenv("SHOAL_PRIVACY__SECRET", SECRET)
+    assert load_settings(file).privacy.secret == settings.privacy.secret

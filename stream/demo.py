@@ -216,7 +216,9 @@ async def _print_windows(settings: Settings, counts: Counter[str], say: Callable
 
 
 async def _watch(worker: subprocess.Popen[bytes]) -> None:
-    await asyncio.to_thread(worker.wait)
+    # A thread that waits could not be cancelled, and the demo would never end.
+    while worker.poll() is None:  # noqa: ASYNC110 - a process has no event
+        await asyncio.sleep(0.2)
     raise DemoError(f"the worker ended with code {worker.returncode}; its last lines:")
 
 

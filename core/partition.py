@@ -3,7 +3,7 @@
 Inputs are method calls: chunks in the order of their offsets, seal records in the order of the seals topic, the clock,
 and what the driver has finished. Outputs are actions, one at a time, that the driver carries out:
 
-    accept(chunk) ...  next_action() -> WriteSeal   -> write it, read the seals topic back through it, apply_seal(each)
+    accept(chunk) ...  next_action() -> WriteSeal   -> write it, read the seals topic to its end, apply_seal(each)
                                      -> ReleaseWindow -> anonymize, verify, emit, all acknowledged, then released(seal)
                                      -> WriteCompletion -> write it, acknowledged, then completed(...)
     committable_offset()
@@ -13,6 +13,7 @@ A window's content depends on its first seal alone, never on clocks or watermark
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -55,7 +56,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class WriteSeal:
-    """Write the seal, then apply all that the seals topic holds up to it."""
+    """Write the seal, then apply all that the seals topic holds, to its end."""
 
     seal: Seal
 
@@ -94,7 +95,11 @@ class _OpenWindow:
 class _Shard:
     open_windows: set[WindowKey] = field(default_factory=set)
     seals: dict[WindowKey, Seal] = field(default_factory=dict)
-    until_ms: int | None = None
+    """First seals of open windows."""
+
+    sealed_ms: float = -math.inf
+    """Windows that end by then are sealed, completed, or empty for good."""
+
     known: set[SealRecord] = field(default_factory=set)
     heard: dict[Source, int] = field(default_factory=dict)
 
@@ -135,7 +140,8 @@ class Partition:
         if not len(fresh):
             return Accepted(buffered=0, late=0, duplicates=duplicates)
         shard.heard[chunk.source] = int(fresh["offset"][-1])
-        watermark.advance(chunk.source, int(fresh["ts_ms"].max()), clock_ms=clock_ms)
+        reached_ms = int(fresh["ts_ms"].max()) if chunk.complete_ms is None else chunk.complete_ms
+        watermark.advance(chunk.source, reached_ms, clock_ms=clock_ms)
 
         size_ms = self._policies[chunk.kind].size_ms
         starts = window_starts(fresh["ts_ms"], size_ms=size_ms)
@@ -156,19 +162,24 @@ class Partition:
     def apply_seal(self, record: SealRecord) -> int:
         """Learn what the seals topic says next, and return how many buffered rows that turns late.
 
-        Of several seals of one window the first one applied counts.
+        Of several seals of one window the first one applied counts, and none after a later window's: that one's
+        writer, who seals in order, had no rows of the earlier window, and may have released and completed its own.
         """
         kind, name = (record.key.kind, record.key.shard) if isinstance(record, Seal) else (record.kind, record.shard)
         shard = self._shard(kind, name)
         shard.known.add(record)
         if isinstance(record, SealedUntil):
-            shard.until_ms = record.until_ms if shard.until_ms is None else max(shard.until_ms, record.until_ms)
-            return sum(self._close(shard, k) for k in self._ending_by(shard, shard.until_ms))
-        if record.key in shard.seals or self._is_completed(shard, record.key):
+            shard.sealed_ms = max(shard.sealed_ms, record.until_ms)
+            shard.seals = {k: s for k, s in shard.seals.items() if k.end_ms > record.until_ms}
+            return sum(self._close(shard, k) for k in self._ending_by(shard, record.until_ms))
+        key = record.key
+        if key.end_ms <= shard.sealed_ms:
             return 0
-        shard.seals[record.key] = record
-        self._open(shard, record.key)  # even if its rows are gone, the window has to come to an end
-        return sum(self._trim(shard, k) for k in self._ending_by(shard, record.key.end_ms))
+        shard.sealed_ms = key.end_ms
+        shard.seals[key] = record
+        self._open(shard, key)  # even if its rows are gone, the window has to come to an end
+        empty = [k for k in self._ending_by(shard, key.end_ms) if k not in shard.seals]
+        return self._trim(record) + sum(self._close(shard, k) for k in empty)
 
     def retire(self, kind: Kind, source: Source) -> None:
         """Stop waiting for a source that has come to its end."""
@@ -187,7 +198,6 @@ class Partition:
         self.apply_seal(completion.until)  # drops the rows, which have left
         shard = self._shard(completion.until.kind, completion.until.shard)
         shard.known -= set(completion.obsolete)
-        shard.seals = {k: s for k, s in shard.seals.items() if not self._is_completed(shard, k)}
 
     # ----------------------------------------------------------------- outputs
 
@@ -240,17 +250,9 @@ class Partition:
         self._open(shard, key).pieces.append((offset, rows))
         self.buffered_rows += len(rows)
 
-    def _is_completed(self, shard: _Shard, key: WindowKey) -> bool:
-        return shard.until_ms is not None and key.end_ms <= shard.until_ms
-
     def _is_late(self, shard: _Shard, key: WindowKey, offset: int) -> bool:
-        if self._is_completed(shard, key):
-            return True
         own = shard.seals.get(key)
-        if own is not None:
-            return offset > own.last_offset
-        # A later window was sealed without this one, which was then empty, and so it stays.
-        return any(s.key.end_ms >= key.end_ms and offset > s.last_offset for s in shard.seals.values())
+        return offset > own.last_offset if own is not None else key.end_ms <= shard.sealed_ms
 
     def _is_due(self, key: WindowKey, clock_ms: int) -> bool:
         watermark = self._watermarks[key.kind]
@@ -263,15 +265,13 @@ class Partition:
     def _ending_by(self, shard: _Shard, end_ms: int) -> list[WindowKey]:
         return sorted(key for key in shard.open_windows if key.end_ms <= end_ms)
 
-    def _trim(self, shard: _Shard, key: WindowKey) -> int:
-        """Drop the rows of an open window that came too late for the seals now known."""
-        window = self._windows[key]
+    def _trim(self, seal: Seal) -> int:
+        """Drop the rows that came too late for the window's seal."""
+        window = self._windows[seal.key]
         before = window.n_rows
-        window.pieces = [(o, rows) for o, rows in window.pieces if not self._is_late(shard, key, o)]
-        dropped = before - window.n_rows
+        window.pieces = [(offset, rows) for offset, rows in window.pieces if offset <= seal.last_offset]
+        dropped: int = before - window.n_rows
         self.buffered_rows -= dropped
-        if not window.pieces and key not in shard.seals:
-            self._close(shard, key)
         return dropped
 
     def _close(self, shard: _Shard, key: WindowKey) -> int:

@@ -24,7 +24,7 @@ class Seal:
     """Digest of the settings, the secret and the algorithms' version that the release is made with."""
 
     writer: str
-    """Who wrote it; part of its key, so that compaction never lets a later seal replace the first."""
+    """Who wrote it, and in which attempt; part of its key, so that compaction never lets a later record replace it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable
@@ -14,6 +15,7 @@ import faust
 import structlog
 from faust.app import BootStrategy
 from faust.types import TP
+from faust.web.base import BlueprintManager
 from mode import Service
 from prometheus_client import CollectorRegistry
 
@@ -34,6 +36,7 @@ log = structlog.get_logger("shoal.worker")
 _EXIT_FATAL = 70
 _COMMIT_EVERY_S = 1.0
 _PROBE_EVERY_S = 5.0
+_CRASH_CHECK_S = 1.0
 
 
 def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
@@ -52,9 +55,40 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
     app = worker.app
     app.finalize()
     # Logging is ours; Faust would replace it and draw a banner.
-    faust_worker = app.Worker(quiet=True, override_logging=False, redirect_stdouts=False, loglevel="WARN")
+    faust_worker = _FaustWorker(
+        app,
+        quiet=True,
+        override_logging=False,
+        redirect_stdouts=False,
+        loglevel="WARN",
+        grace_s=settings.worker.grace_period / 1000,
+    )
     faust_worker.spinner = None
     faust_worker.execute_from_commandline()
+
+
+class _FaustWorker(faust.Worker):  # type: ignore[misc]
+    """Ends within the grace period, whatever hangs: without a cluster nobody can be told good-bye."""
+
+    def __init__(self, app: Any, *, grace_s: float, **options: Any) -> None:
+        super().__init__(app, **options)
+        self._grace_s = grace_s
+
+    async def stop(self) -> None:
+        """Stop everything, or end the process when the grace period is over."""
+        overdue = threading.Timer(self._grace_s, _end_overdue)
+        overdue.daemon = True
+        overdue.start()
+        await super().stop()
+
+
+def _end_overdue() -> None:
+    log.critical(
+        "worker_stop_overdue",
+        why="the cluster did not answer, or a window took longer than worker.grace_period",
+        action="nothing is lost; start it again",
+    )
+    os._exit(_EXIT_FATAL)
 
 
 class _BootStrategy(BootStrategy):  # type: ignore[misc]
@@ -105,7 +139,8 @@ class _Edge(Service):  # type: ignore[misc]
             web_tables_enabled=False,
             web_router_enabled=False,
         )
-        app.web.production_blueprints = []  # no index page of Faust's: ours is there
+        app._create_directories = lambda: None  # nothing of ours is kept on a disk, which may be read-only
+        app.web.blueprints = BlueprintManager([])  # no pages of Faust's: its index would take the place of ours
         # acks=False: Faust would commit over held-back offsets (faust-streaming#606); we commit ourselves.
         shards = app.topic(settings.topics.shards, key_serializer="raw", value_serializer="raw", acks=False)
 
@@ -134,7 +169,6 @@ class _Edge(Service):  # type: ignore[misc]
         feeds = self._feeds
         self._pool = ReleasePool(
             {kind: feed.plan for kind, feed in feeds.items()},
-            next(iter(feeds.values())).versions,
             max_bytes=settings.limits.message_bytes,
             processes=settings.worker.processes,
         )
@@ -168,6 +202,7 @@ class _Edge(Service):  # type: ignore[misc]
             self._forever("ingest", self._run_ingest),
             self._forever("commits", self._commit_regularly),
             self._forever("probe", self._probe_regularly),
+            self._forever("crash", self._end_on_crash),
         ]
         log.info("worker_started", feeds=[kind.value for kind in feeds], status=self.status_url)
 
@@ -243,6 +278,12 @@ class _Edge(Service):  # type: ignore[misc]
             except Exception as fault:  # whatever it is, the cluster did not answer
                 log.warning("kafka_trouble", operation="probe", fault=type(fault).__name__)
                 self._on_trouble()
+
+    async def _end_on_crash(self) -> None:
+        # A Faust service that crashed is neither restarted nor does it let the process end.
+        while not self.app.crashed:  # noqa: ASYNC110 - Faust has a flag, not an event
+            await asyncio.sleep(_CRASH_CHECK_S)
+        self._fatal(self.app.crash_reason or RuntimeError("Faust crashed"))
 
     def _on_trouble(self) -> None:
         self._kafka_up = False

@@ -58,6 +58,8 @@ class Ingest:
         self._now_ms, self._on_trouble = now_ms, on_trouble
         self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
         self._decoders = {kind: decoder(kind, settings.fields.model_dump()) for kind in feeds}
+        self._newest_ms: dict[TopicPartition, int] = {}
+        """Newest event time of what was forwarded and acknowledged, by source."""
         self._listener = _Assignment()
         kafka = settings.kafka
         self._consumer = AIOKafkaConsumer(
@@ -106,7 +108,7 @@ class Ingest:
             now_ms=self._now_ms(),
         )
         rejected += refused
-        await asyncio.gather(*(self._send_in_order(chunk) for chunk in chunks))
+        await self._send_batch(partition, chunks)
         await self._send_dead_letters(kind, rejected)
 
         counts = self._metrics.records
@@ -133,6 +135,22 @@ class Ingest:
                 reason, detail = refusal(fault)
             rejected.append(Rejected(reason=reason, detail=detail, source=source, offset=message.offset))
         return records, rejected
+
+    async def _send_batch(self, partition: TopicPartition, chunks: Sequence[Chunk]) -> None:
+        """Send the chunks of one batch.
+
+        One of them may be read, and windows be sealed by it, long before the others are there. So none of them claims
+        more than what holds without the others: that all before the batch is there, and nothing older than the batch
+        is left in it.
+        """
+        if not chunks:
+            return
+        times = [chunk.rows["ts_ms"] for chunk in chunks]
+        oldest_ms, newest_ms = min(int(ts.min()) for ts in times), max(int(ts.max()) for ts in times)
+        before_ms = self._newest_ms.get(partition, oldest_ms)
+        complete_ms = max(oldest_ms, before_ms)
+        await asyncio.gather(*(self._send_in_order(replace(chunk, complete_ms=complete_ms)) for chunk in chunks))
+        self._newest_ms[partition] = max(newest_ms, before_ms)
 
     async def _send_in_order(self, chunk: Chunk) -> None:
         """Send the chunk in pieces, each acknowledged before the next.

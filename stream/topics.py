@@ -37,7 +37,9 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     spans = [settings.for_kind(kind).window for kind in settings.kinds]
     # What waits for its window is only there, so it has to stay for longer than any window is open.
     keep_ms = 2 * max(w.size + w.allowed_lateness + w.idle_timeout for w in spans) + 7 * 86_400_000
-    compacted = {"cleanup.policy": "compact"}
+    # The first seal counts. A client that repeats a write repeats its key, and until nobody can be doing so any more
+    # compaction must keep both.
+    compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(86_400_000)}
     inputs = [(getattr(topics, kind.value), f"input: {kind.value}") for kind in Kind if kind in settings.kinds]
     return [
         *(TopicSpec(name=name, purpose=purpose, partitions=partitions, config={}) for name, purpose in inputs),

@@ -36,6 +36,9 @@ __all__ = ["ReleasedWindow", "Windows"]
 log = structlog.get_logger("shoal.windows")
 
 _IDLE_CHECK_S = 0.25
+_LONGEST_SILENCE_S = 5.0
+"""Most that counts as silence between two looks at the clock: a worker that was suspended has not been listening, and
+must not find every source idle when it wakes up, with its partitions perhaps lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +211,7 @@ class _PartitionTask:
         """Stop; nothing more is emitted for this partition after this returns."""
         self.stopped = True
         self._wake.set()
+        self.seals_read.set()  # whoever waits for them must not wait for ever
         if grace_s > 0:
             try:
                 async with asyncio.timeout(grace_s):
@@ -244,7 +248,7 @@ class _PartitionTask:
         """Let time pass for idle sources only while nothing waits to be read (or nothing may be read)."""
         now_s = time.monotonic()
         if self._last_offset is None or self.paused or self._edge.is_caught_up(self.number, self._last_offset):
-            self.clock_ms += round((now_s - self._heard_s) * 1000)
+            self.clock_ms += round(min(now_s - self._heard_s, _LONGEST_SILENCE_S) * 1000)
         self._heard_s = now_s
 
     async def _run(self) -> None:
@@ -272,8 +276,8 @@ class _PartitionTask:
         key = action.seal.key
         self._sealing_since_s.setdefault(key, time.monotonic())
         with self._edge.metrics.stage_seconds.labels("seal").time():
-            offset = await self._seals.write(action.seal)
-            for record in await self._seals.read_through(offset):
+            await self._seals.write(action.seal)
+            for record in await self._seals.read():
                 self._count(key.kind, late=self.machine.apply_seal(record))
 
     async def _release(self, action: ReleaseWindow) -> None:
@@ -299,7 +303,7 @@ class _PartitionTask:
         n_rows = len(action.rows)
         outcome = feed.plan.withhold(action.seal, WithholdReason.ANONYMIZER_FAILED, withheld=n_rows)
         return WindowResult(
-            messages=tuple(outcome_messages(outcome, feed.versions)),
+            messages=tuple(outcome_messages(outcome)),
             account=outcome.account,
             seconds=0.0,
             outcome="withheld",

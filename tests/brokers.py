@@ -30,7 +30,8 @@ LOG_OPTIONS = (
 )
 
 # The broker's session is short: after a kill -9 the controller turns the restarted broker away until the
-# session of the killed one has run out (nine seconds by default).
+# session of the killed one has run out (nine seconds by default). Releases carry the time of their window, so the
+# default retention would remove those of an old feed at once.
 PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -52,6 +53,7 @@ share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 share.coordinator.state.topic.num.partitions=1
 group.initial.rebalance.delay.ms=0
+log.retention.ms=-1
 broker.heartbeat.interval.ms=500
 broker.session.timeout.ms=3000
 """
@@ -144,7 +146,8 @@ class ApacheKafka:
 
     Args:
         timeout_s: How long :meth:`start` waits until it answers.
-        properties: Further lines of ``server.properties``, by key; they win over ours.
+        properties: Further lines of ``server.properties``, by key; they win over ours. ``{host}``, ``{port}`` and
+            ``{controller_port}`` stand for what is chosen at the start.
     """
 
     def __init__(self, *, timeout_s: float = 90.0, properties: dict[str, str] | None = None) -> None:
@@ -215,10 +218,8 @@ class ApacheKafka:
             # Kafka's own form of a random id: 22 characters of base64. One that begins with '-' would read as
             # an option.
             self._cluster_id = "s" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
-            text = PROPERTIES.format(
-                host=LOOPBACK, port=self.port, controller_port=controller_port, data=folder / "data"
-            )
-            text += "".join(f"{key}={value}\n" for key, value in self._properties.items())
+            text = PROPERTIES + "".join(f"{key}={value}\n" for key, value in self._properties.items())
+            text = text.format(host=LOOPBACK, port=self.port, controller_port=controller_port, data=folder / "data")
             (folder / "server.properties").write_text(text)
             done = subprocess.run(
                 self._command(

@@ -14,9 +14,11 @@ from stream.broker import BrokerMissingError, EmbeddedBroker
 from tests.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker
 
 # No deadline anywhere: on a shared machine it measures the neighbours. The default draws the same examples in
-# every run, so a failure comes from the change at hand; "ci" keeps looking and prints how to repeat a find.
+# every run, so a failure comes from the change at hand; "ci" keeps looking and prints how to repeat a find;
+# "thorough" does so for much longer where a test has a budget of its own.
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
+hypothesis.settings.register_profile("thorough", deadline=None, derandomize=False, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "default")
 
 

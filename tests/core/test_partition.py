@@ -10,7 +10,7 @@ import pytest
 
 from core.partition import Accepted, Action, Partition, ReleaseWindow, WindowPolicy, WriteCompletion, WriteSeal
 from core.records import VISIT, Chunk, Kind, Source
-from core.seal import Seal, SealedUntil
+from core.seal import Seal, SealedUntil, SealRecord
 from core.window import WindowKey
 
 IDLE_MS = 1_000
@@ -116,12 +116,12 @@ def test_a_record_for_a_sealed_window_is_late(how: str) -> None:
     Late is what comes after the window's seal, after the seal of a later window, or below sealed_until.
     """
     machine = partition()
-    record = {
+    records: dict[str, SealRecord] = {
         "own seal": seal(window(0), 3),
         "a later window's seal": seal(window(20), 3),
         "completed": completion(10),
-    }[how]
-    machine.apply_seal(record)
+    }
+    machine.apply_seal(records[how])
     assert put(machine, 4, (0, 5)).late == 1
     assert machine.buffered_rows == 0
 
@@ -390,8 +390,9 @@ def test_a_completion_removes_every_record_that_it_replaces() -> None:
     """
     machine = partition()
     put(machine, 0, (0, 15), (1, 25))
+    machine.skip(1)
     stays = seal(window(20), 0)
-    goes = {
+    goes: set[SealRecord] = {
         completion(5),
         seal(window(10), 0),
         seal(window(10), 1, writer="another"),

@@ -82,7 +82,7 @@ Action = WriteSeal | ReleaseWindow | WriteCompletion
 
 @dataclass(slots=True)
 class _OpenWindow:
-    pieces: list[tuple[int, Rows]] = field(default_factory=list)
+    pieces: list[tuple[int, Rows]] = field(default_factory=list, repr=False)
     """Rows with the offset of the chunk that brought them; offsets ascend."""
 
     @property

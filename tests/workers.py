@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).parents[1]
-SECRET = "a secret of the tests, long enough"
+SECRET = "a secret of the tests, long enough"  # noqa: S105 - of no worth anywhere
 READY_WITHIN_S = 90.0
 """A member that joins after another has died waits for nearly two session time-outs on the embedded broker."""
 
@@ -93,9 +93,9 @@ class Place:
         """What clients connect to."""
         return self.broker if isinstance(self.broker, str) else self.broker.bootstrap_servers
 
-    def values(self, **more: Any) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """Return every setting that differs from the defaults, by dotted name."""
-        return _QUICK | self.names | {"kafka.bootstrap_servers": self.bootstrap_servers} | self.given | more
+        return _QUICK | self.names | {"kafka.bootstrap_servers": self.bootstrap_servers} | self.given
 
     @property
     def settings(self) -> Settings:
@@ -141,9 +141,14 @@ class Place:
         return {name: {key: values.copy().pop() for key, values in found.items()} for name, found in outputs.items()}
 
     @contextlib.contextmanager
-    def worker(self, *, ready: bool = True, **more: Any) -> Iterator[Worker]:
-        """Run a worker for as long as a ``with`` block; at its end it is killed if it still runs."""
-        worker = Worker(self.values(**more))
+    def worker(self, more: dict[str, Any] | None = None, *, ready: bool = True) -> Iterator[Worker]:
+        """Run a worker for as long as a ``with`` block; at its end it is killed if it still runs.
+
+        Args:
+            more: Settings of this worker alone.
+            ready: Whether to wait until it is ready.
+        """
+        worker = Worker(self.values() | (more or {}))
         try:
             if ready:
                 worker.wait_until_ready()
@@ -194,7 +199,7 @@ class Worker:
     def get(self, path: str) -> tuple[int, str]:
         """Ask its web server; status 0 where it does not answer."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:  # noqa: S310 - our own loopback address
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as answer:
             return answer.code, answer.read().decode()
@@ -312,7 +317,9 @@ def read_topic(broker: RunningBroker | str, topic: str) -> list[Record]:
 # ---------------------------------------------------------------------- comparison and patience
 
 
-def replay(place: Place, kind: Kind, files: Sequence[Path], output: Path) -> tuple[Summary, dict[str, dict[bytes, bytes]]]:
+def replay(
+    place: Place, kind: Kind, files: Sequence[Path], output: Path
+) -> tuple[Summary, dict[str, dict[bytes, bytes]]]:
     """Replay files under a place's settings and return its counts, and values by the keys they have on the topics."""
     settings = place.settings
     feed = Feed(settings, kind, secret=SECRET)

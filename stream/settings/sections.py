@@ -142,7 +142,7 @@ class WindowSettings(Section):
     size: PositiveDuration = 900_000
     allowed_lateness: Duration = 60_000
     idle_timeout: PositiveDuration = 60_000
-    max_open: Annotated[int, Field(ge=1)] = 64
+    max_open: Annotated[int, Field(ge=1)] = 1000
     """Most open windows of one shard; beyond it the oldest is sealed early."""
 
 

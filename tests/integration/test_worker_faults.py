@@ -1,0 +1,279 @@
+"""What holds when something dies: workers, the cluster, and settings that change. Every feed's releases are compared
+with those of a replay: nothing is lost, and nothing is released in two ways."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.records import Kind
+from core.release import WithholdReason
+from core.seal import Seal
+from core.window import WindowKey
+from stream.codec import seal_key, seal_to_bytes
+from stream.wiring import wire
+from tests.brokers import ApacheKafka, RunningBroker
+from tests.workers import Place, Worker, children_of, is_running, replay, wait_until
+
+WITHIN_S = 120.0
+SIZE_S = 900
+START_S = 1_700_000_000 - 1_700_000_000 % SIZE_S
+
+Messages = list[tuple[bytes, bytes]]
+
+# With cohorts there is work on every partition.
+SETTINGS = {
+    "topics.fragments": "",
+    "window.size": "15m",
+    "window.allowed_lateness": "0s",
+    "shard.kind": "user",
+    "shard.cohorts": "4",
+    "location.cell_m": "500",
+    "privacy.m": "3",
+}
+
+
+def crowd(first: int, n_windows: int, *, people: int = 120, visits: int = 8) -> Messages:
+    """Check-ins of a crowd over some windows, in the order of their times."""
+    generator = np.random.default_rng(first)
+    found: Messages = []
+    for window in range(first, first + n_windows):
+        times = np.sort(generator.integers(0, SIZE_S, people * visits))
+        users = generator.permutation(np.repeat(np.arange(people), visits))
+        places = generator.integers(0, 6, (people * visits, 2))
+        for t, user, (row, column) in zip(times.tolist(), users.tolist(), places.tolist(), strict=True):
+            record: dict[str, object] = {
+                "user": f"u{user}",
+                "ts": START_S + window * SIZE_S + t,
+                "lat": 48.2 + row / 100,
+                "lon": 16.3 + column / 100,
+            }
+            found.append((b"u%d" % user, json.dumps(record).encode()))
+    return found
+
+
+def expected(place: Place, messages: Messages, folder: Path) -> dict[str, dict[bytes, bytes]]:
+    """What a replay of the messages releases."""
+    file = folder / "feed.ndjson"
+    file.write_bytes(b"".join(value + b"\n" for _, value in messages))
+    summary, found = replay(place, Kind.CHECKINS, [file], folder / "replay")
+    assert summary.late == 0
+    assert summary.windows_released > 0
+    return found
+
+
+def released_windows(worker: Worker) -> float:
+    return worker.metric("shoal_windows_total", kind="checkins", outcome="released")
+
+
+def wait_for_some(worker: Worker, n: int) -> None:
+    """Return in the middle of the windows that are due."""
+    wait_until(
+        lambda: released_windows(worker) >= n,
+        within_s=WITHIN_S,
+        what=lambda: f"{n} windows; its log:\n{worker.log[-3000:]}",
+        every_s=0.05,
+    )
+
+
+def assert_all_is_released_in_one_way(
+    place: Place, workers: Sequence[Worker], wanted: dict[str, dict[bytes, bytes]]
+) -> None:
+    """The topics come to hold what a replay gives, under each key one content."""
+
+    def logs() -> str:
+        n = len(place.outputs()["windows"])
+        return f"{n} of {len(wanted['windows'])} windows; logs:\n" + "\n----\n".join(w.log[-3000:] for w in workers)
+
+    wait_until(
+        lambda: place.outputs()["windows"].keys() >= wanted["windows"].keys(), within_s=WITHIN_S, what=logs, every_s=1.0
+    )
+    released = place.released()
+    for topic, values in wanted.items():
+        assert released[topic].keys() == values.keys()
+        assert released[topic] == values
+
+
+class TestAWorkerThatEnds:
+    @pytest.mark.broker
+    @pytest.mark.kafka
+    def test_an_orderly_end_in_the_middle(self, apache_kafka: ApacheKafka, tmp_path: Path) -> None:
+        """
+        SIGTERM in the middle of many windows: exit code 0 within the grace period, no process is left behind, and the
+        next worker does the rest.
+        """
+        place, messages = Place(apache_kafka, SETTINGS), crowd(0, 20)
+        wanted = expected(place, messages, tmp_path)
+        place.create_topics()
+        place.produce("checkins", messages)
+        with place.worker() as first:
+            wait_for_some(first, 3)
+            children = children_of(first.pid)
+            assert children
+            assert first.stop(within_s=20.0) == 0
+            assert "worker_stopped" in first.log
+            wait_until(
+                lambda: not any(map(is_running, children)), within_s=15, what="the anonymizers have ended", every_s=0.5
+            )
+            done = len(place.outputs()["windows"])
+            assert 3 <= done < len(wanted["windows"])
+            with place.worker() as second:
+                assert_all_is_released_in_one_way(place, [first, second], wanted)
+
+    @pytest.mark.broker
+    def test_a_sudden_death_in_the_middle(self, broker: RunningBroker, tmp_path: Path) -> None:
+        """
+        kill -9 in the middle of many windows: the anonymizers notice and end, and the next worker releases what is
+        missing; what both released is the same byte for byte.
+        """
+        place, messages = Place(broker, SETTINGS), crowd(0, 20)
+        wanted = expected(place, messages, tmp_path)
+        place.create_topics()
+        place.produce("checkins", messages)
+        with place.worker() as first:
+            wait_for_some(first, 3)
+            children = children_of(first.pid)
+            first.kill()
+            assert children
+            wait_until(
+                lambda: not any(map(is_running, children)), within_s=15, what="the anonymizers have ended", every_s=0.5
+            )
+            assert len(place.outputs()["windows"]) < len(wanted["windows"])
+            with place.worker() as second:
+                assert_all_is_released_in_one_way(place, [first, second], wanted)
+
+
+@pytest.mark.broker
+@pytest.mark.kafka
+class TestSeveralWorkers:
+    def test_one_joins_and_one_leaves(self, apache_kafka: ApacheKafka, tmp_path: Path) -> None:
+        """
+        A second worker joins in the middle and the first leaves in the middle: under each key one content, and
+        everything is released.
+        """
+        place, messages = Place(apache_kafka, SETTINGS), crowd(0, 50)
+        wanted = expected(place, messages, tmp_path)
+        place.create_topics()
+        with place.worker() as first:
+            place.produce("checkins", messages[: len(messages) // 2])
+            wait_for_some(first, 3)
+            with place.worker() as second:
+                place.produce("checkins", messages[len(messages) // 2 :])
+                wait_for_some(second, 3)
+                assert released_windows(first) + released_windows(second) < len(wanted["windows"])
+                assert first.stop(within_s=20.0) == 0
+                assert_all_is_released_in_one_way(place, [first, second], wanted)
+
+    def test_one_sleeps_until_another_has_taken_over(self, apache_kafka: ApacheKafka, tmp_path: Path) -> None:
+        """
+        A worker that is paused in the middle loses its partitions; when it wakes up it can only repeat what its
+        successor released, and then it works on.
+        """
+        place, messages = Place(apache_kafka, SETTINGS), crowd(0, 20)
+        wanted = expected(place, messages, tmp_path)
+        place.create_topics()
+        place.produce("checkins", messages)
+        with place.worker() as sleeper:
+            wait_for_some(sleeper, 3)
+            for pid in (sleeper.pid, *children_of(sleeper.pid)):
+                os.kill(pid, signal.SIGSTOP)
+            with place.worker() as successor:
+                assert_all_is_released_in_one_way(place, [successor], wanted)
+                for pid in (sleeper.pid, *children_of(sleeper.pid)):
+                    os.kill(pid, signal.SIGCONT)
+                sleeper.wait_until_ready()
+                assert successor.stop() == 0
+                more = crowd(20, 2)
+                wanted = expected(place, messages + more, tmp_path)
+                place.produce("checkins", more)
+                assert_all_is_released_in_one_way(place, [sleeper, successor], wanted)
+                assert sleeper.stop() == 0
+
+
+@pytest.mark.broker
+@pytest.mark.kafka
+class TestAClusterThatGoesAway:
+    def test_the_worker_waits_and_goes_on(self, disposable_kafka: ApacheKafka, tmp_path: Path) -> None:
+        """
+        While the cluster is away the worker is alive and not ready, and does not fill the disk with its complaints;
+        when it is back the same process goes on, and everything from before and after is released, in one way.
+        """
+        place = Place(disposable_kafka, SETTINGS)
+        before, after = crowd(0, 15), crowd(15, 5)
+        wanted = expected(place, before + after, tmp_path)
+        place.create_topics()
+        with place.worker() as worker:
+            place.produce("checkins", before)
+            wait_for_some(worker, 3)
+            disposable_kafka.kill()
+            wait_until(lambda: worker.get("/readyz")[0] == 503, within_s=30, what="it is not ready")
+            assert worker.metric("shoal_kafka_up") == 0
+            for _ in range(8):
+                assert worker.get("/healthz") == (200, "ok\n")
+                with pytest.raises(AssertionError):
+                    worker.wait(1.0)
+            assert "kafka_trouble" in worker.log
+            assert len(worker.log.splitlines()) < 300
+            disposable_kafka.start()
+            worker.wait_until_ready()
+            place.produce("checkins", after)
+            assert_all_is_released_in_one_way(place, [worker], wanted)
+            assert worker.metric("shoal_kafka_up") == 1
+            assert worker.stop() == 0
+
+    def test_the_worker_ends_when_it_is_told_to(self, disposable_kafka: ApacheKafka) -> None:
+        """
+        Without a cluster nobody can be told good-bye: the worker ends all the same once its grace period is over,
+        and says so.
+        """
+        place = Place(disposable_kafka, SETTINGS)
+        place.create_topics()
+        place.produce("checkins", crowd(0, 15))
+        with place.worker({"worker.grace_period": "4s"}) as worker:
+            wait_for_some(worker, 3)
+            children = children_of(worker.pid)
+            disposable_kafka.kill()
+            wait_until(lambda: worker.get("/readyz")[0] == 503, within_s=30, what="it is not ready")
+            assert worker.stop(within_s=20.0) != 0
+            assert "worker_stop_overdue" in worker.log
+            wait_until(
+                lambda: not any(map(is_running, children)), within_s=15, what="the anonymizers have ended", every_s=0.5
+            )
+
+
+@pytest.mark.broker
+@pytest.mark.kafka
+class TestSettingsThatChange:
+    def test_a_window_sealed_under_others_is_withheld(self, apache_kafka: ApacheKafka) -> None:
+        """
+        A window whose first seal was made with other settings is withheld, also by the next worker; the windows
+        after it are released.
+        """
+        given = SETTINGS | {"kafka.partitions": "1", "shard.kind": "single"}
+        place = Place(apache_kafka, given)
+        place.create_topics()
+        other = Place(apache_kafka, given | {"privacy.k": "7"})
+        key = WindowKey((START_S + SIZE_S) * 1000, Kind.CHECKINS, "all", START_S * 1000)
+        seal: Seal = wire(other.settings)[Kind.CHECKINS].plan.seal(key, 0, 40, "an earlier worker")
+        place.produce("seals", [(seal_key(seal), seal_to_bytes(seal))])
+        with place.worker() as worker:
+            place.produce("checkins", crowd(0, 3, people=30, visits=2))
+            wait_until(lambda: len(place.windows()) >= 3, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=1)
+            assert worker.stop() == 0
+        with place.worker() as worker:
+            place.produce("checkins", crowd(3, 1, people=30, visits=2))
+            wait_until(lambda: len(place.windows()) >= 4, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=1)
+
+        withheld, *released = place.windows()
+        assert (withheld["outcome"], withheld["reason"]) == ("withheld", WithholdReason.SETTINGS_CHANGED)
+        assert withheld["release"] == seal.release_id
+        assert [window["outcome"] for window in released] == ["released"] * 3
+        assert withheld["window"] not in [window["window"] for window in released]
+        emitted = {json.loads(record.value or b"")["release"] for record in place.read("anonymized")}
+        assert emitted == {window["release"] for window in released}

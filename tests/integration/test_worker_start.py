@@ -1,0 +1,301 @@
+"""Before the first record: topics that are missing or wrong, a cluster that is away, and one that wants a password."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+
+from stream.broker import free_port
+from stream.kafka import client_options, faust_options
+from stream.settings import KafkaSettings, SettingsError
+from stream.topics import create_topics, describe_topics
+from tests.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker
+from tests.workers import Place, Worker, wait_until
+
+WITHIN_S = 60.0
+USER, PASSWORD = "shoal", "a password of the tests"
+START_S = 1_700_000_100
+
+
+def end_of(worker: Worker) -> tuple[int, str]:
+    """Wait for the end of a worker that cannot start and return its exit code and what it said to people."""
+    code = worker.wait(WITHIN_S)
+    return code, "\n".join(line for line in worker.log.splitlines() if line.startswith("shoal: "))
+
+
+def shoal(place: Place, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line with a place's settings."""
+    given = [part for name, value in place.values().items() for part in ("--set", f"{name}={value}")]
+    return subprocess.run(
+        [sys.executable, "-m", "stream.cli", *arguments, *given],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.broker
+class TestTopics:
+    def test_a_topic_that_does_not_exist(self, broker: RunningBroker) -> None:
+        """
+        A worker whose topic is missing ends with code 1 and one sentence that names it and says how to make it.
+        """
+        place = Place(broker)
+        place.create_topics()
+        with place.worker({"topics.anonymized": "nobody-made-this"}, ready=False) as worker:
+            code, said = end_of(worker)
+        assert code == 1
+        assert "nobody-made-this" in said
+        assert "shoal topics create" in said
+        assert "Traceback" not in said
+
+    def test_seals_lie_beside_their_shards(self, broker: RunningBroker) -> None:
+        """
+        A worker whose seals topic has another number of partitions than its shards topic ends with code 1 and says so.
+        """
+        place, other = Place(broker), Place(broker, {"kafka.partitions": "3"})
+        place.create_topics()
+        other.create_topics()
+        seals = other.topic("seals")
+        with place.worker({"topics.seals": seals}, ready=False) as worker:
+            code, said = end_of(worker)
+        assert code == 1
+        assert f"{place.topic('shards')} has 2 partitions and {seals} has 3" in said
+
+    def test_creating_topics_twice_is_the_same_as_once(self, broker: RunningBroker) -> None:
+        """
+        `shoal topics create` makes what is missing and leaves the rest; seals are compacted, shards are kept for a
+        time, and `shoal topics describe` shows every topic.
+        """
+        place = Place(broker)
+        first, second = shoal(place, "topics", "create"), shoal(place, "topics", "create")
+        names = [name for setting, name in place.names.items() if setting.startswith("topics.")]
+        assert (first.returncode, second.returncode) == (0, 0)
+        assert sorted(first.stdout.splitlines()) == sorted(f"{name}: created" for name in names)
+        assert sorted(second.stdout.splitlines()) == sorted(f"{name}: was there" for name in names)
+
+        described = shoal(place, "topics", "describe")
+        assert described.returncode == 0
+        assert all(name in described.stdout for name in names)
+        assert asyncio.run(describe_topics(place.settings))[place.topic("seals")] == 2
+
+        configs = asyncio.run(configs_of(place, [place.topic("seals"), place.topic("shards")]))
+        assert configs[place.topic("seals")]["cleanup.policy"] == "compact"
+        assert configs[place.topic("shards")]["cleanup.policy"] == "delete"
+        assert int(configs[place.topic("shards")]["retention.ms"]) > 7 * 86_400_000
+
+
+async def configs_of(place: Place, topics: list[str]) -> dict[str, dict[str, str]]:
+    admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
+    await admin.start()
+    try:
+        answers = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic) for topic in topics])
+        found = [resource for answer in answers for resource in answer.resources]
+        return {resource[3]: {entry[0]: entry[1] for entry in resource[4]} for resource in found}
+    finally:
+        await admin.close()
+
+
+class TestACluster:
+    def test_that_is_away(self) -> None:
+        """
+        A worker that finds no broker within kafka.startup_timeout ends with code 1 and a sentence.
+        """
+        address = f"127.0.0.1:{free_port()}"
+        with Place(address, {"kafka.startup_timeout": "3s"}).worker(ready=False) as worker:
+            code, said = end_of(worker)
+        assert code == 1
+        assert f"no Kafka broker answers at {address}" in said
+        assert "kafka.bootstrap_servers" in said
+
+    @pytest.mark.broker
+    @pytest.mark.kafka
+    def test_that_comes_while_the_worker_waits(self, disposable_kafka: ApacheKafka) -> None:
+        """
+        A worker that is started before its cluster waits for it, and says so.
+        """
+        place = Place(disposable_kafka)
+        place.create_topics()
+        disposable_kafka.kill()
+        with place.worker(ready=False) as worker:
+            wait_until(
+                lambda: f"waiting for a Kafka broker at {place.bootstrap_servers}" in worker.log,
+                within_s=WITHIN_S,
+                what=lambda: f"it says that it waits; its log:\n{worker.log}",
+            )
+            disposable_kafka.start()
+            worker.wait_until_ready()
+            assert worker.stop() == 0
+
+
+# ---------------------------------------------------------------------- certificates and passwords
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for the loopback address that vouches for itself, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("certificate")
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    subprocess.run(
+        [
+            *(openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    return certificate, key
+
+
+class TestOptions:
+    def test_certificates_are_passed_on(self, certificate: tuple[Path, Path]) -> None:
+        """
+        The trusted certificates and the client's own go into one context, for our clients and for Faust's.
+        """
+        trusted, key = certificate
+        kafka = KafkaSettings(
+            security_protocol="SSL",
+            ssl_cafile=trusted,
+            ssl_certfile=trusted,
+            ssl_keyfile=key,
+            bootstrap_servers="a:1, b:2",
+        )
+        ours, fausts = client_options(kafka), faust_options(kafka)
+        assert isinstance(ours["ssl_context"], ssl.SSLContext)
+        assert ours["security_protocol"] == "SSL"
+        assert len(ours["ssl_context"].get_ca_certs()) == 1
+        assert ours["ssl_context"].verify_mode is ssl.CERT_REQUIRED
+        assert isinstance(fausts["broker_credentials"].context, ssl.SSLContext)
+        assert [str(url) for url in fausts["broker"]] == ["kafka://a:1", "kafka://b:2"]
+
+    def test_passwords_are_passed_on(self) -> None:
+        """
+        User, password and mechanism reach our clients and Faust's.
+        """
+        kafka = KafkaSettings.model_validate(
+            {
+                "security_protocol": "SASL_PLAINTEXT",
+                "sasl_mechanism": "PLAIN",
+                "sasl_username": USER,
+                "sasl_password": PASSWORD,
+            }
+        )
+        ours, fausts = client_options(kafka), faust_options(kafka)["broker_credentials"]
+        assert ours["ssl_context"] is None
+        assert (ours["sasl_mechanism"], ours["sasl_plain_username"]) == ("PLAIN", USER)
+        assert ours["sasl_plain_password"] == PASSWORD
+        assert (fausts.mechanism.value, fausts.username, fausts.password) == ("PLAIN", USER, PASSWORD)
+        assert fausts.protocol.value == "SASL_PLAINTEXT"
+
+    @pytest.mark.parametrize(
+        ("given", "names"),
+        [
+            ({"security_protocol": "SASL_SSL"}, "kafka.sasl_username"),
+            ({"security_protocol": "SSL", "ssl_cafile": "/nowhere/ca.pem"}, "kafka.ssl_cafile"),
+        ],
+    )
+    def test_what_is_missing_is_named(self, given: dict[str, Any], names: str) -> None:
+        """
+        Credentials that are missing, or a file that cannot be read, give a sentence that names the setting.
+        """
+        with pytest.raises(SettingsError, match=names):
+            faust_options(KafkaSettings.model_validate(given))
+
+
+@pytest.fixture(scope="module")
+def guarded_kafka(certificate: tuple[Path, Path]) -> Iterator[tuple[ApacheKafka, dict[str, int]]]:
+    """A Kafka that wants a password, with and without TLS, and the ports where it does."""
+    trusted, key = certificate
+    both = key.with_name("keystore.pem")
+    both.write_text(key.read_text() + trusted.read_text())
+    ports = {"SASL_PLAINTEXT": free_port(), "SASL_SSL": free_port()}
+    guarded = ",".join(f"{name}://{{host}}:{port}" for name, port in ports.items())
+    properties = {
+        "listeners": f"PLAINTEXT://{{host}}:{{port}},{guarded},CONTROLLER://{{host}}:{{controller_port}}",
+        "advertised.listeners": f"PLAINTEXT://{{host}}:{{port}},{guarded}",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
+        "SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.ssl.keystore.type": "PEM",
+        "listener.name.sasl_ssl.ssl.keystore.location": str(both),
+    }
+    for name in ports:
+        properties[f"listener.name.{name.lower()}.plain.sasl.jaas.config"] = (
+            f'org.apache.kafka.common.security.plain.PlainLoginModule required user_{USER}="{PASSWORD}";'
+        )
+    try:
+        with ApacheKafka(properties=properties) as kafka:
+            yield kafka, ports
+    except KafkaUnavailableError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.broker
+@pytest.mark.kafka
+class TestAClusterThatWantsAPassword:
+    @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+    def test_everything_of_a_worker_gives_it(
+        self, guarded_kafka: tuple[ApacheKafka, dict[str, int]], certificate: tuple[Path, Path], protocol: str
+    ) -> None:
+        """
+        With a password, over TLS or not, topics are made, records are read, and windows are sealed and leave.
+        """
+        kafka, ports = guarded_kafka
+        place = Place(kafka)
+        credentials = {
+            "kafka.bootstrap_servers": f"127.0.0.1:{ports[protocol]}",
+            "kafka.security_protocol": protocol,
+            "kafka.sasl_mechanism": "PLAIN",
+            "kafka.sasl_username": USER,
+            "kafka.sasl_password": PASSWORD,
+        }
+        if protocol == "SASL_SSL":
+            credentials["kafka.ssl_cafile"] = str(certificate[0])
+        place.given.update(credentials)
+        asyncio.run(create_topics(place.settings))
+        with place.worker() as worker:
+            check_ins = [
+                json.dumps({"user": f"u{i}", "ts": START_S + i, "lat": 48.2, "lon": 16.3}).encode() for i in range(20)
+            ]
+            place.produce("checkins", [(None, value) for value in check_ins])
+            wait_until(lambda: len(place.windows()) == 1, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=1)
+            assert PASSWORD not in worker.log
+            assert worker.stop() == 0
+        (window,) = place.windows()
+        assert (window["outcome"], window["people"]) == ("released", 20)
+
+    def test_a_wrong_password(self, guarded_kafka: tuple[ApacheKafka, dict[str, int]]) -> None:
+        """
+        A worker that is turned away ends with code 1 and says what to look at, never the password.
+        """
+        kafka, ports = guarded_kafka
+        given = {
+            "kafka.security_protocol": "SASL_PLAINTEXT",
+            "kafka.sasl_mechanism": "PLAIN",
+            "kafka.sasl_username": USER,
+            "kafka.sasl_password": "mistaken-word",
+            "kafka.startup_timeout": "3s",
+            "kafka.bootstrap_servers": f"127.0.0.1:{ports['SASL_PLAINTEXT']}",
+        }
+        with Place(kafka, given).worker(ready=False) as worker:
+            code, said = end_of(worker)
+            assert "mistaken-word" not in worker.log
+        assert code == 1
+        assert "credentials" in said

@@ -8,7 +8,10 @@ BIN := .venv/bin
 SECONDS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow clean
+.PHONY: help install demo test lint format test-slow bench-km bench-supports table-km clean
+
+# Where the real feeds and the published pseudo-code in C++ are, for benchmarks; both may be missing.
+SHARED ?= ../shared
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +33,15 @@ test: install lint ## lint, then every test that needs no outside service and le
 
 test-slow: install ## the tests that take minutes: full real feeds
 	$(BIN)/pytest -m slow
+
+bench-km: install ## SeqAnon beside the published pseudo-code in C++, and how its time grows; ALL=1 runs the slow rows too
+	$(BIN)/python -m tests.benchmarks.bench_seqanon $(SHARED)/tools/seqanon_literal.cpp $(if $(ALL),--all)
+
+bench-supports: install ## supports counted as records arrive beside counting at the end
+	$(BIN)/python -m tests.benchmarks.bench_support
+
+table-km: install ## the README's table of k^m on the real check-in feeds
+	$(BIN)/python -m tests.benchmarks.table_real_feeds $(SHARED)/data
 
 lint: install ## ruff, mypy, the import contract; also part of `make test`
 	$(BIN)/ruff format --check

@@ -86,6 +86,7 @@ def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> Sequence
     rank[by_name] = np.arange(len(present))
     location = rank[location]
     vocabulary = Vocabulary(
+        ids=present[by_name],
         names=tuple(names[i] for i in by_name.tolist()),
         lat_deg=lat[by_name],
         lon_deg=lon[by_name],

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.records import Reason
+from core.taxonomy import Path
 from core.trajectory import FloatArray, IntArray
 
 __all__ = ["Area", "AreaGrid", "H3Cells", "Locator", "MetricGrid", "Venues"]
@@ -44,6 +45,10 @@ class Locator(Protocol):
 
     def describe(self, locations: IntArray) -> tuple[list[str], FloatArray, FloatArray]:
         """Return the public name and the centre (degrees north, degrees east) of each location id."""
+        ...
+
+    def ancestors(self, locations: IntArray) -> list[Path]:
+        """Return the larger and larger places around each location id, the largest first."""
         ...
 
 
@@ -86,6 +91,11 @@ class MetricGrid:
         lon = (column + 0.5) * 360.0 / self._columns(row) - 180.0
         names = [f"{r:06d}-{c:06d}" for r, c in zip(row.tolist(), column.tolist(), strict=True)]
         return names, lat, lon
+
+    def ancestors(self, locations: IntArray) -> list[Path]:
+        """See :meth:`Locator.ancestors`: quadrants of the earth, in degrees, down to two cells."""
+        _, lat, lon = self.describe(locations)
+        return _quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=self.n_rows.bit_length())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +151,13 @@ class AreaGrid:
         names = [f"r{r:0{digits}d}c{c:0{digits}d}" for r, c in zip(row.tolist(), column.tolist(), strict=True)]
         return names, lat, lon
 
+    def ancestors(self, locations: IntArray) -> list[Path]:
+        """See :meth:`Locator.ancestors`: quadrants of the area, down to four cells."""
+        row, column = locations >> 32, locations & 0xFFFFFFFF
+        levels = max(0, (max(self.rows, self.columns) - 1).bit_length() - 1)
+        side = 2.0 ** (levels + 1)
+        return _quadrants(row / side, column / side, levels=levels)
+
 
 class H3Cells:
     """Hexagonal cells of one H3 resolution (0, a continent, to 15, a square metre)."""
@@ -164,6 +181,13 @@ class H3Cells:
         cells = locations.tolist()
         centres = np.array([h3.cell_to_latlng(cell) for cell in cells]).reshape(-1, 2)
         return [h3.int_to_str(cell) for cell in cells], centres[:, 0], centres[:, 1]
+
+    def ancestors(self, locations: IntArray) -> list[Path]:
+        """See :meth:`Locator.ancestors`: the parents of each cell."""
+        return [
+            tuple(h3.cell_to_parent(cell, resolution) for resolution in range(self.resolution))
+            for cell in locations.tolist()
+        ]
 
 
 class Venues:
@@ -192,3 +216,16 @@ class Venues:
     def describe(self, locations: IntArray) -> tuple[list[str], FloatArray, FloatArray]:
         """See :meth:`Locator.describe`."""
         return [self.names[i] for i in locations.tolist()], self.lat_deg[locations], self.lon_deg[locations]
+
+    def ancestors(self, locations: IntArray) -> list[Path]:
+        """See :meth:`Locator.ancestors`: quadrants of the earth, down to some 40 m."""
+        lat, lon = self.lat_deg[locations], self.lon_deg[locations]
+        return _quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=19)
+
+
+def _quadrants(up: FloatArray, along: FloatArray, *, levels: int) -> list[Path]:
+    """Return the quadrants around positions in the unit square, level by level, the largest first."""
+    steps = 2.0 ** np.arange(1, levels + 1)
+    rows = np.floor(np.clip(up, 0.0, 1.0 - 1e-12)[:, None] * steps).astype(np.int64)  # (n, levels)
+    columns = np.floor(np.clip(along, 0.0, 1.0 - 1e-12)[:, None] * steps).astype(np.int64)
+    return [tuple(zip(r, c, strict=True)) for r, c in zip(rows.tolist(), columns.tolist(), strict=True)]

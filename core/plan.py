@@ -10,6 +10,7 @@ import pyproj
 
 from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits
+from core.generalize import Generalizer
 from core.guarantees import KDelta, KmAnonymity
 from core.locate import Locator
 from core.release import Account, ReleaseRefused, Withheld, WithholdReason, keyed_id
@@ -19,7 +20,7 @@ from core.window import WindowKey
 __all__ = ["ALGORITHMS", "Plan", "PointPlan", "SequencePlan"]
 
 ALGORITHMS = {
-    "algorithms": "1",
+    "algorithms": "2",
     "numpy": np.__version__,
     "proj": pyproj.proj_version_str,
     "h3": str(h3.versions()["c"]),
@@ -99,15 +100,17 @@ class SequencePlan(_PlanBase):
     locator: Locator = field(repr=False)
     """The vocabulary that numbered the locations."""
 
+    generalizer: Generalizer
+
     @property
     def model(self) -> str:
         """Name of the anonymizer, as in the settings."""
-        return "seqanon"
+        return self.generalizer.model
 
     @property
     def parameters(self) -> Parameters:
         """The promise in numbers, for the windows message."""
-        return {"k": self.guarantee.k, "m": self.guarantee.m}
+        return {"k": self.guarantee.k, "m": self.guarantee.m, **self.generalizer.parameters}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

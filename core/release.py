@@ -41,6 +41,7 @@ class WithholdReason(StrEnum):
 
     TOO_FEW_PEOPLE = "too_few_people"
     NOTHING_LEFT = "nothing_left"
+    CONSTRAINTS_NOT_SATISFIED = "constraints_not_satisfied"
     SETTINGS_CHANGED = "settings_changed"
     RECORDS_MISSING = "records_missing"
     TOO_LARGE = "too_large"
@@ -160,9 +161,15 @@ def keyed_id(secret: bytes, purpose: str, *parts: str | int) -> str:
     return hashlib.blake2b(text.encode(), key=secret, digest_size=8).hexdigest()
 
 
-def keyed_generator(secret: bytes, release_id: str) -> np.random.Generator:
-    """Return the generator of all random choices of one release: the same on every run, unknown to outsiders."""
-    seed = hashlib.blake2b(f"choices\x1f{release_id}".encode(), key=secret, digest_size=16).digest()
+def keyed_generator(secret: bytes, release_id: str, purpose: str = "choices") -> np.random.Generator:
+    """Return the generator of all random choices of one release: the same on every run, unknown to outsiders.
+
+    Args:
+        secret: The deployment's key.
+        release_id: The release.
+        purpose: What the choices are for; by default the release itself. Another purpose draws independently.
+    """
+    seed = hashlib.blake2b(f"{purpose}\x1f{release_id}".encode(), key=secret, digest_size=16).digest()
     return np.random.Generator(np.random.Philox(key=np.frombuffer(seed, dtype=np.uint64)))
 
 

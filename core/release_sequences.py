@@ -1,4 +1,4 @@
-"""Release the check-ins of one window: assemble, anonymize by SeqAnon, verify k^m-anonymity."""
+"""Release the check-ins of one window: assemble, anonymize by the SeqAnon family, verify k^m-anonymity."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from core.anonymize.seqanon import Generalization, seqanon
+from core.anonymize.seqanon import Generalization
 from core.assemble import SequenceWindow, assemble_sequences
+from core.generalize import SDSeqAnon, USeqAnon
 from core.geo import mean_position
+from core.loss import published_loss
 from core.plan import SequencePlan
 from core.records import Rows
 from core.release import (
@@ -24,7 +26,7 @@ from core.release import (
 )
 from core.seal import Seal
 from core.trajectory import Vocabulary
-from core.utility import dataset_distance, normalized_distance
+from core.verify.constraints import verify_constraints
 from core.verify.km import verify_km
 
 __all__ = ["release_sequences"]
@@ -42,7 +44,10 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
         return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
 
     sequences, vocabulary = window.sequences, window.vocabulary
-    result = seqanon(sequences, vocabulary.xy_m, plan.guarantee)
+    result = plan.generalizer.generalize(window, plan.guarantee)
+    if result is None:
+        reason = WithholdReason.CONSTRAINTS_NOT_SATISFIED
+        return plan.withhold(seal, reason, withheld=n_rows, duplicates=duplicates)
     n_released = int(result.kept.sum())
     if not n_released:
         return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
@@ -53,9 +58,13 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
     if not report.holds or report.smallest_support is None:
         finding = f"{report.violations} subtrajectories of length <= {plan.guarantee.m} have support below k={k}"
         return plan.refuse(seal, finding, withheld=n_rows, duplicates=duplicates)
+    if isinstance(plan.generalizer, USeqAnon):
+        unsatisfied = _unsatisfied(window, candidate, plan.generalizer)
+        if unsatisfied is not None:
+            return plan.refuse(seal, unsatisfied, withheld=n_rows, duplicates=duplicates)
 
     shown = sorted(set(result.group_of[sequences.locations][result.kept].tolist()))
-    distance_m = dataset_distance(sequences, vocabulary.xy_m, result.group_of, result.kept)
+    taxonomy = plan.generalizer.taxonomy if isinstance(plan.generalizer, SDSeqAnon) else None
     n_people = len(set(users))
     return Release(
         release_id=seal.release_id,
@@ -72,12 +81,7 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
         points_released=n_released,
         points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, result)),
         smallest_support=report.smallest_support,
-        information_loss={
-            "distance_m": round(distance_m, 1),
-            "distance_share": round(normalized_distance(distance_m, vocabulary.xy_m), 6),
-            "generalized_locations": sum(len(members[group]) > 1 for group in shown),
-            "original_locations": sum(len(members[group]) == 1 for group in shown),
-        },
+        information_loss=published_loss(sequences, vocabulary, result.group_of, result.kept, taxonomy),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
     )
 
@@ -105,6 +109,21 @@ def _candidate(
             users.append(user)
             candidate.append(tuple(names[group] for group in left))
     return users, candidate
+
+
+def _unsatisfied(window: SequenceWindow, candidate: list[Published], generalizer: USeqAnon) -> str | None:
+    """Say which utility constraints a candidate breaks, or None."""
+    names = window.vocabulary.names
+    visited = [names[i] for i in sorted(set(window.sequences.locations.tolist()))]
+    constraint_of = dict(zip(names, generalizer.constraints.labels(window.vocabulary), strict=True))
+    budget = generalizer.max_suppressed_percent
+    report = verify_constraints(candidate, visited, constraint_of, budget_percent=budget)
+    if report.holds:
+        return None
+    return (
+        f"{report.straddling} generalized locations straddle utility constraints, "
+        f"{report.suppressed_percent:.1f} % of the locations are suppressed where {budget} % may be"
+    )
 
 
 def _people_suppressed(window: SequenceWindow, result: Generalization) -> int:

@@ -21,6 +21,9 @@ FloatArray = npt.NDArray[np.float64]
 class Vocabulary:
     """The locations that occur in one window; a location's id is its row."""
 
+    ids: IntArray
+    """What the locator calls them, shape ``(L,)``."""
+
     names: tuple[str, ...]
     """Public names, strictly ascending, so that the order of ids is the order of names."""
 

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from core.measure import MeasureOptions
 from core.records import Kind
 from stream.city import City, CityOptions
 from stream.files import FileFormatError, RecordFile
@@ -130,9 +131,20 @@ def demo(seconds: float | None, people: int) -> None:
     "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the two results."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.option(
+    "--measure",
+    type=click.Choice(["all"]),
+    help="Also compare each release with its raw window. Takes longer; the figures are for you, not for publication.",
+)
 @_with_settings
 def replay(
-    files: tuple[Path, ...], kind: str, output: Path, as_json: bool, config: Path | None, given: tuple[str, ...]
+    files: tuple[Path, ...],
+    kind: str,
+    output: Path,
+    as_json: bool,
+    measure: str | None,
+    config: Path | None,
+    given: tuple[str, ...],
 ) -> None:
     """Run the service's code on FILES, without Kafka.
 
@@ -146,7 +158,10 @@ def replay(
     feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else secrets.token_hex(32))
     names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
     records = [RecordFile(file, Kind(kind), names, max_bytes=max_bytes) for file in files]
-    run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes)
+    if measure is not None and Kind(kind) is Kind.FRAGMENTS:
+        _stderr.print("fragments have no measures yet beyond what each windows message tells: their means are shown")
+    options = MeasureOptions() if measure is not None else None
+    run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes, measure=options)
     with _progress() as bar:
         task = bar.add_task(f"replaying {kind}", total=sum(file.size for file in records))
         summary = run.run(
@@ -173,12 +188,17 @@ def _table(summary: Summary, output: Path) -> Table:
     table.add_column(justify="left")
     table.add_column(justify="right")
     counts = summary.as_dict()
-    reasons = counts.pop("reasons")
+    reasons, measures = counts.pop("reasons"), counts.pop("measures", None)
     for name, value in counts.items():
         table.add_row(name.replace("_", " "), f"{value:,}")
     if isinstance(reasons, dict):
         for reason, n in reasons.items():
             table.add_row(f"  {reason.replace('_', ' ')}", f"{n:,}")
+    if isinstance(measures, dict):
+        table.add_section()
+        table.add_row("measures, not for publication", "mean")
+        for name, value in measures.items():
+            table.add_row(f"  {name.replace('_', ' ')}", "-" if value is None else f"{value:,.4g}")
     return table
 
 

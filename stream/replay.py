@@ -7,18 +7,23 @@ late only because its file was read late.
 from __future__ import annotations
 
 import heapq
+import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from core.generalize import Taxonomy
+from core.measure import MeasureOptions, measure_release
 from core.partition import Partition, ReleaseWindow, WriteSeal
-from core.records import CheckIn, Fragment, Source
+from core.plan import SequencePlan
+from core.records import CheckIn, Fragment, Rows, Source
+from core.seal import Seal
 from stream.files import Entry, RecordFile
 from stream.releasing import WindowResult, release
 from stream.wiring import Feed
@@ -27,6 +32,36 @@ __all__ = ["Replay", "Summary"]
 
 _BATCH = 5_000
 _CLOCK_MS = 0  # nothing is ever idle here: a file says when it is at its end
+
+_MEASURES_OF_FRAGMENTS = ("mean_space_translation_m", "mean_time_translation_s")
+"""Of releases of trajectories nothing is measured beyond what their windows messages tell; these are averaged."""
+
+
+@dataclass(slots=True)
+class Means:
+    """Weighted means of figures, one value a window."""
+
+    _sums: dict[str, float] = field(default_factory=dict)
+    _weights: dict[str, int] = field(default_factory=dict)
+
+    def add(self, figures: Mapping[str, float], weight: int) -> None:
+        """Take in the figures of a window; NaN counts for nothing.
+
+        Args:
+            figures: Values by name.
+            weight: The trajectories that were released.
+        """
+        for name, value in figures.items():
+            known = not math.isnan(value)
+            self._sums[name] = self._sums.get(name, 0.0) + (value * weight if known else 0.0)
+            self._weights[name] = self._weights.get(name, 0) + (weight if known else 0)
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return the means to six decimals by name; None where no window had a value."""
+        return {
+            name: round(total / self._weights[name], 6) if self._weights[name] else None
+            for name, total in self._sums.items()
+        }
 
 
 @dataclass(slots=True)
@@ -57,9 +92,14 @@ class Summary:
     reasons: Counter[str] = field(default_factory=Counter)
     """Rejected records and withheld windows, by reason."""
 
+    measures: Means | None = None
+    """Means over the released windows, weighted by their trajectories; None where nothing was to be measured."""
+
     def as_dict(self) -> dict[str, object]:
-        """Return the counts as plain data."""
-        return asdict(self) | {"reasons": dict(sorted(self.reasons.items()))}
+        """Return the counts as plain data, and the measures if there are any."""
+        counts = asdict(self) | {"reasons": dict(sorted(self.reasons.items()))}
+        del counts["measures"]
+        return counts if self.measures is None else counts | {"measures": self.measures.as_dict()}
 
 
 class Replay:
@@ -70,10 +110,27 @@ class Replay:
         files: The files, read side by side.
         now_ms: The present, Unix milliseconds.
         max_bytes: Longest message of a release.
+        measure: Also compare each release with its raw window. What is written stays the same; the figures, which
+            may tell of single people, are in the summary alone.
+
+    Raises:
+        SettingsError: Something is to be measured, and the files of ``privacy.taxonomy`` do not fit.
     """
 
-    def __init__(self, feed: Feed, files: Sequence[RecordFile], *, now_ms: int, max_bytes: int) -> None:
-        self.summary = Summary()
+    def __init__(
+        self,
+        feed: Feed,
+        files: Sequence[RecordFile],
+        *,
+        now_ms: int,
+        max_bytes: int,
+        measure: MeasureOptions | None = None,
+    ) -> None:
+        self.summary = Summary(measures=None if measure is None else Means())
+        self._measure = measure
+        self._taxonomy: Taxonomy | None = None
+        if measure is not None and isinstance(feed.plan, SequencePlan):
+            self._taxonomy = feed.taxonomy()
         self._feed, self._files, self._now_ms, self._max_bytes = feed, files, now_ms, max_bytes
         # No limit on open windows: it would seal some before a file that is read later comes to them.
         policy = replace(feed.policy, max_open=sys.maxsize)
@@ -164,10 +221,24 @@ class Replay:
                     max_bytes=self._max_bytes,
                 )
                 self._count(result)
+                if self._measure is not None and result.outcome == "released":
+                    self._take_measures(action.seal, action.rows, result, self._measure)
                 yield result
                 self._partition.released(action.seal)
             else:
                 self._partition.completed(action)
+
+    def _take_measures(self, seal: Seal, rows: Rows, result: WindowResult, options: MeasureOptions) -> None:
+        figures: dict[str, float] = {}
+        plan = self._feed.plan
+        if isinstance(plan, SequencePlan) and self._taxonomy is not None:
+            measures = measure_release(seal, rows, plan, self._taxonomy, options)
+            figures = {} if measures is None else measures.as_dict()
+        else:
+            facts = result.facts
+            figures = {name: float(facts[name] or 0.0) for name in _MEASURES_OF_FRAGMENTS}
+        if self.summary.measures is not None:
+            self.summary.measures.add(figures, len(result.messages) - 1)
 
     def _count(self, result: WindowResult) -> None:
         summary, account = self.summary, result.account

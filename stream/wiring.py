@@ -11,6 +11,7 @@ import numpy as np
 
 from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits
+from core.generalize import Taxonomy
 from core.guarantees import KDelta, KmAnonymity
 from core.intake import CheckInIntake, FragmentIntake, Intake
 from core.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid, Venues
@@ -20,6 +21,7 @@ from core.records import Kind
 from core.release import keyed_id
 from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from core.validate import Rules
+from stream.semantics import generalizer, semantic_files, taxonomy
 from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings
 
 __all__ = ["Feed", "wire"]
@@ -72,6 +74,15 @@ class Feed:
             max_open=own.window.max_open,
         )
         self.plan: Plan = _plan(settings, own, locator, secret, vocabulary)
+        self._own, self._locator = own, locator
+
+    def taxonomy(self) -> Taxonomy:
+        """Build the taxonomy of the locations, which the anonymizer need not use.
+
+        Raises:
+            SettingsError: Its files do not fit.
+        """
+        return taxonomy(self._own, self._locator)
 
 
 def wire(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
@@ -143,7 +154,10 @@ def _venues(file: Path) -> Venues:
 
 
 def _file_digest(file: Path | None) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else ""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else ""
+    except OSError as fault:
+        raise SettingsError(f"{file}: cannot be read ({fault.strerror}), and the settings name it") from None
 
 
 def _sharder(shard: ShardSettings) -> Sharder:
@@ -155,18 +169,24 @@ def _sharder(shard: ShardSettings) -> Sharder:
 def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, vocabulary: str) -> Plan:
     privacy, limits = own.privacy, settings.limits
     curbs = Limits(points_per_user=limits.points_per_user, trajectory_length=limits.trajectory_length)
+    algorithm = generalizer(own, locator) if own.kind is Kind.CHECKINS else None
+    files = semantic_files(own)
+    named = (privacy.taxonomy, privacy.constraints)
     fingerprint = _digest(
         vocabulary,
         own.window.size,
-        privacy.model_dump(mode="json", exclude={"secret"}),
+        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints"}),
+        ["file" if name is not None and Path(name) in files else name for name in named],
+        [_file_digest(file) for file in files],
         limits.points_per_user,
         limits.trajectory_length,
     )
     key = _derived_key(secret, "releases")
-    if own.kind is Kind.CHECKINS:
+    if algorithm is not None:
         return SequencePlan(
             guarantee=KmAnonymity(k=privacy.k, m=privacy.m),
             locator=locator,
+            generalizer=algorithm,
             limits=curbs,
             secret=key,
             settings=fingerprint,

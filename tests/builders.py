@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
+from core.anonymize.seqanon import Generalization
 from core.anonymize.wait4me import Wait4MeOptions
-from core.assemble import Limits
+from core.assemble import Limits, SequenceWindow
+from core.generalize import SeqAnon
 from core.guarantees import KDelta, KmAnonymity
 from core.locate import Locator, Venues
 from core.pipeline import release_window
@@ -37,6 +39,19 @@ PLACES = ("bakery", "cinema", "market", "museum", "park", "station")
 """Names of the venues, ascending; a visit's location is an index into them."""
 
 VENUES = Venues(PLACES, np.linspace(52.50, 52.55, 6), np.linspace(13.30, 13.45, 6))
+
+
+@dataclass(frozen=True)
+class Planted:
+    """An anonymizer of check-ins that does what a test says."""
+
+    anonymize: Callable[[SequenceWindow, KmAnonymity], Generalization | None]
+    model: str = "planted"
+    parameters: dict[str, float | int | str] = field(default_factory=dict)
+
+    def generalize(self, window: SequenceWindow, guarantee: KmAnonymity) -> Generalization | None:
+        """Do it."""
+        return self.anonymize(window, guarantee)
 
 
 def rules(**changes: Any) -> Rules:
@@ -99,7 +114,12 @@ def limits(*, points_per_user: int = 1000, trajectory_length: int = 100) -> Limi
 
 def sequence_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: Any) -> SequencePlan:
     """A plan for check-ins."""
-    values: dict[str, Any] = {"limits": limits(), "secret": SECRET, "settings": "settings"}
+    values: dict[str, Any] = {
+        "limits": limits(),
+        "secret": SECRET,
+        "settings": "settings",
+        "generalizer": SeqAnon(),
+    }
     return SequencePlan(guarantee=KmAnonymity(k=k, m=m), locator=locator, **(values | changes))
 
 

@@ -6,7 +6,7 @@ A crowd is a list of (user, trajectory), a trajectory a tuple of location ids; o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -59,12 +59,42 @@ def distance_mm(points_a: Sequence[Point], points_b: Sequence[Point]) -> int:
     return below if squared <= (below + Fraction(1, 2)) ** 2 else below + 1
 
 
+def closest_common_ancestor(paths: Sequence[tuple[Hashable, ...]], members: Iterable[int]) -> int:
+    """Count the leaves below the closest common ancestor, Definition 7, by trying every node.
+
+    Args:
+        paths: The nodes above each location, coarsest first; locations are leaves of their own.
+        members: Some of the locations.
+    """
+    leaves = [(*path, ("leaf", location)) for location, path in enumerate(paths)]
+    nodes = {leaf[:depth] for leaf in leaves for depth in range(len(leaf) + 1)}
+    below = [{i for i, leaf in enumerate(leaves) if leaf[: len(node)] == node} for node in nodes]
+    return min(len(held) for held in below if held >= set(members))
+
+
 def literal_seqanon(crowd: Crowd, points: Sequence[Point], k: int, m: int) -> list[int] | None:
     """Algorithm SeqAnon line by line, with our tie rules; None where its loop would never end.
 
     Returns:
         The smallest id of each location's generalized location.
     """
+    return _literal(crowd, points, k, m, lambda together: Fraction(1))
+
+
+def literal_sd_seqanon(
+    crowd: Crowd, points: Sequence[Point], paths: Sequence[tuple[Hashable, ...]], k: int, m: int
+) -> list[int] | None:
+    """Algorithm SD-SeqAnon, "SeqAnon but for step 7"; as :func:`literal_seqanon`."""
+
+    def dissimilarity(together: list[int]) -> Fraction:
+        return Fraction(closest_common_ancestor(paths, together), len(paths))
+
+    return _literal(crowd, points, k, m, dissimilarity)
+
+
+def _literal(
+    crowd: Crowd, points: Sequence[Point], k: int, m: int, factor: Callable[[list[int]], Fraction]
+) -> list[int] | None:
     group_of = list(range(len(points)))
     generalized = crowd
     for size in range(1, m + 1):  # line 2
@@ -73,18 +103,92 @@ def literal_seqanon(crowd: Crowd, points: Sequence[Point], k: int, m: int) -> li
             while support(s, generalized) < k:  # line 5
                 l1 = min(s, key=lambda location: (support([location], generalized), location))  # line 6
                 in_use = {location for _, trajectory in generalized for location in trajectory}
-                members = {
-                    g: [points[location] for location in range(len(points)) if group_of[location] == g] for g in in_use
-                }
-                others = in_use - {l1}
-                if not others:
+                if in_use == {l1}:
                     return None
-                l2 = min(others, key=lambda g: (distance_mm(members[l1], members[g]), g))  # line 7
+                members = {g: [x for x in range(len(points)) if group_of[x] == g] for g in in_use}
+
+                def cost(g: int, one: int = l1, members: dict[int, list[int]] = members) -> Fraction:
+                    here, there = ([points[x] for x in members[i]] for i in (one, g))
+                    return distance_mm(here, there) * factor(members[one] + members[g])
+
+                l2 = min(in_use - {l1}, key=lambda g: (cost(g), g))  # line 7
                 both = {l1, l2}
                 group_of = [min(both) if g in both else g for g in group_of]  # line 8
                 generalized = [(user, tuple(group_of[x] for x in t)) for user, t in generalized]
                 s = tuple(group_of[location] for location in s)
     return group_of
+
+
+def literal_u_seqanon(
+    crowd: Crowd,
+    points: Sequence[Point],
+    constraint_of: Sequence[Hashable],
+    k: int,
+    m: int,
+    *,
+    percent: float,
+    in_order: Mapping[int, Sequence[Trajectory]] | None = None,
+) -> tuple[list[int], Crowd] | None:
+    """Algorithm U-SeqAnon line by line, with our tie rules; None where it exits because U is not satisfied.
+
+    Its line 5 reads "sup > 0 or sup < k", which never ends: the text, "until its support is either at least k or
+    0", is followed.
+
+    Args:
+        crowd: The window.
+        points: A point for each location.
+        constraint_of: The constraint of each location.
+        k: Smallest support.
+        m: Most locations known.
+        percent: Delta, the share of visited locations that may be suppressed.
+        in_order: The subtrajectories of each size to go through, instead of line 3.
+
+    Returns:
+        The smallest id of each location's generalized location, and what is released.
+    """
+    group_of = list(range(len(points)))
+    generalized = crowd
+    visited = {location for _, trajectory in crowd for location in trajectory}
+    suppressed: set[int] = set()
+    for size in range(1, m + 1):  # line 2
+        found = [part for _, part in infrequent(generalized, k, size)] if in_order is None else in_order.get(size, [])
+        for original in found:  # lines 3, 4
+            s = tuple(group_of[location] for location in original)
+            while 0 < support(s, generalized) < k:  # line 5
+                l1 = min(s, key=lambda location: (support([location], generalized), location))  # line 6
+                u = constraint_of[l1]  # line 7
+                in_use = {location for _, trajectory in generalized for location in trajectory}
+                members = {g: [points[x] for x in range(len(points)) if group_of[x] == g] for g in in_use}
+                others = {g for g in in_use - {l1} if constraint_of[g] == u}
+                if not others:  # line 9
+                    suppressed |= {x for x in visited if group_of[x] == l1}
+                    generalized = [(user, tuple(x for x in t if x != l1)) for user, t in generalized]  # line 10
+                    if Fraction(100 * len(suppressed), len(visited)) > Fraction(percent):  # line 11
+                        return None  # line 12
+                    break  # no supporter of s is left
+                centre = members[l1]
+                l2 = min(others, key=lambda g: (distance_mm(centre, members[g]), g))  # line 8
+                both = {l1, l2}
+                group_of = [min(both) if g in both else g for g in group_of]  # line 14
+                generalized = [(user, tuple(group_of[x] for x in t)) for user, t in generalized]
+                s = tuple(group_of[location] for location in s)
+    return group_of, generalized
+
+
+def constraints_hold(left: Crowd, group_of: Sequence[int], constraint_of: Sequence[Hashable]) -> bool:
+    """Definition 10, condition (i), over every generalized location that is released."""
+    shown = {location for _, trajectory in left for location in trajectory}
+    members = [{x for x in range(len(group_of)) if group_of[x] == location} for location in shown]
+    constraints = [{x for x in range(len(group_of)) if constraint_of[x] == u} for u in set(constraint_of)]
+    return all(held <= u or not held & u for held in members for u in constraints)
+
+
+def suppressed_percent(crowd: Crowd, left: Crowd, group_of: Sequence[int]) -> Fraction:
+    """Definition 10, condition (ii): which share of the locations that were visited is in no released trajectory."""
+    visited = {location for _, trajectory in crowd for location in trajectory}
+    shown = {location for _, trajectory in left for location in trajectory}
+    gone = {location for location in visited if group_of[location] not in shown}
+    return Fraction(100 * len(gone), max(len(visited), 1))
 
 
 def fewest_suppressed(crowd: Crowd, k: int, m: int) -> int:

@@ -1,17 +1,19 @@
-"""SeqAnon: k^m-anonymity for sequences of locations by distance-based generalization (Poulis et al. 2014).
+"""SeqAnon, SD-SeqAnon and U-SeqAnon: k^m-anonymity for sequences of locations (Poulis et al. 2014, Section 4).
 
-The published loop is followed as printed (Section 4.1): sizes 1 to m, infrequent subtrajectories by support,
-and for each the merging of its least supported location with the nearest one until its support is k.
+The published loop is followed as printed: sizes 1 to m, infrequent subtrajectories by support, and for each the
+merging of its least supported location with the nearest one until its support is k. What "nearest" means is the
+algorithm's choice: see :mod:`core.anonymize.similarity`. U-SeqAnon, whose constraints may leave nothing to merge with,
+suppresses the location instead; its loop ends when the support is k or nobody is left, as its text says and its
+condition means.
 
-One addition is ours, and acts only where that loop would never end. However far locations are merged, a
-subtrajectory of ``i`` locations has no more supporters than there are people with a trajectory of ``i``
-visits. Let ``limit`` be the k-th largest value, over all people, of the visits in one's longest trajectory.
-Nothing raises a subtrajectory of more than ``limit`` locations to k; so when ``limit < m``, no release that
-keeps the guarantee, however it generalizes, holds a trajectory of more than ``limit`` visits. Such ones are
-therefore cut to ``limit`` visits before anything is merged. These are the fewest occurrences that can be
-suppressed, and no more are needed: in what remains, one location for the whole window would satisfy every
-subtrajectory, so the loop ends with the guarantee, at the latest there. Every support it looks at is one
-after suppression.
+One addition is ours, and acts only where the loop of SeqAnon would never end. However far locations are merged, a
+subtrajectory of ``i`` locations has no more supporters than there are people with a trajectory of ``i`` visits. Let
+``limit`` be the k-th largest value, over all people, of the visits in one's longest trajectory. Nothing raises a
+subtrajectory of more than ``limit`` locations to k; so when ``limit < m``, no release that keeps the guarantee,
+however it generalizes, holds a trajectory of more than ``limit`` visits. Such ones are therefore cut to ``limit``
+visits before anything is merged. These are the fewest occurrences that can be suppressed, and without constraints no
+more are needed: in what remains, one location for the whole window would satisfy every subtrajectory, so the loop ends
+with the guarantee, at the latest there. Every support it looks at is one after suppression.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from core.anonymize.similarity import Constrained, Semantic, Similarity, Spatial
 from core.guarantees import KmAnonymity
-from core.support import Subtrajectory, SupportIndex, subtrajectories
+from core.support import Recounted, SupportIndex, Supports, subtrajectories
+from core.taxonomy import LocationTree
 from core.trajectory import FloatArray, IntArray, Sequences
 
-__all__ = ["Generalization", "seqanon"]
+__all__ = ["Generalization", "sd_seqanon", "seqanon", "u_seqanon"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -37,7 +41,7 @@ class Generalization:
     group_of: IntArray
     """Generalized location of each location, named by its smallest member's id, shape ``(L,)``.
 
-    A location that no kept visit uses stands alone.
+    A location that no kept visit uses stands alone, or with others that were suppressed together with it.
     """
 
     kept: BoolArray
@@ -47,83 +51,211 @@ class Generalization:
     """How many times two generalized locations were made one."""
 
 
-def seqanon(trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity) -> Generalization:
-    """Make a window k^m-anonymous: suppress where no generalization can help, and generalize.
+def seqanon(
+    trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, *, supports: Supports | None = None
+) -> Generalization:
+    """Make a window k^m-anonymous, generalizing together what is near (Algorithm SeqAnon).
 
-    Ties: infrequent subtrajectories are taken by (support, ids), the location to generalize by (support, id),
-    the one to merge it with by (centroid distance in whole millimetres, id); the id of a generalized location
-    is its smallest member's.
+    Ties: infrequent subtrajectories are taken by (support, ids), the location to generalize by (support, id), the one
+    to merge it with by (cost, id), where distances are whole millimetres between centroids; the id of a generalized
+    location is its smallest member's.
 
     Args:
         trajectories: The window. Support counts its distinct people.
         xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
         guarantee: k and m. With fewer than k people everything is suppressed.
+        supports: What is known of the window's supports, for this guarantee; None to count from scratch. The result
+            is the same.
 
     Raises:
-        ValueError: A position is missing or not finite.
+        ValueError: A position is missing or not finite, or the supports are of another window.
     """
-    if len(trajectories.locations) and int(trajectories.locations.max()) >= len(xy_m):
-        raise ValueError(f"a location id is {int(trajectories.locations.max())}: xy_m has {len(xy_m)} rows")
-    if not np.isfinite(xy_m).all():
-        raise ValueError("xy_m holds a position that is not finite: every location needs one")
+    return _Run(trajectories, xy_m, guarantee, Spatial(), supports=supports).finish()
 
-    kept = _kept(trajectories, guarantee)
-    remaining = _select(trajectories, kept)
-    places = _GeneralizedLocations(remaining, xy_m)
-    merges = 0
-    for size in range(1, min(guarantee.m, _longest(remaining)) + 1):
-        index = SupportIndex(_generalize(remaining, places), size=size, k=guarantee.k)
+
+def sd_seqanon(
+    trajectories: Sequences,
+    xy_m: FloatArray,
+    guarantee: KmAnonymity,
+    tree: LocationTree,
+    *,
+    supports: Supports | None = None,
+) -> Generalization:
+    """Make a window k^m-anonymous, generalizing together what is near and alike (Algorithm SD-SeqAnon).
+
+    Args:
+        trajectories: As for :func:`seqanon`.
+        xy_m: As for :func:`seqanon`.
+        guarantee: As for :func:`seqanon`.
+        tree: The taxonomy over the same ``L`` locations.
+        supports: As for :func:`seqanon`.
+
+    Raises:
+        ValueError: As for :func:`seqanon`, or the tree is over other locations.
+    """
+    if tree.n_leaves != len(xy_m):
+        raise ValueError(f"the taxonomy has {tree.n_leaves} locations: xy_m has {len(xy_m)} rows")
+    return _Run(trajectories, xy_m, guarantee, Semantic(tree), supports=supports).finish()
+
+
+def u_seqanon(
+    trajectories: Sequences,
+    xy_m: FloatArray,
+    guarantee: KmAnonymity,
+    constraint_of: IntArray,
+    *,
+    max_suppressed_percent: float,
+    supports: Supports | None = None,
+) -> Generalization | None:
+    """Make a window k^m-anonymous inside utility constraints, by generalization and suppression (Algorithm U-SeqAnon).
+
+    A location is suppressed when none of its visits is kept; the budget is a share of the locations that are visited
+    (Definition 10).
+
+    Args:
+        trajectories: As for :func:`seqanon`.
+        xy_m: As for :func:`seqanon`.
+        guarantee: As for :func:`seqanon`.
+        constraint_of: Number of the constraint that holds each location, a partition, shape ``(L,)``.
+        max_suppressed_percent: Most locations that may be suppressed, delta %, in ``0..100``.
+        supports: As for :func:`seqanon`.
+
+    Returns:
+        The generalization, or None where the constraints cannot be satisfied within the budget.
+
+    Raises:
+        ValueError: As for :func:`seqanon`, or the constraints are over other locations.
+    """
+    if len(constraint_of) != len(xy_m):
+        raise ValueError(f"{len(constraint_of)} locations have a constraint: xy_m has {len(xy_m)} rows")
+    n_visited = len(np.unique(trajectories.locations))
+    # A share that a float holds inexactly counts in full, by less than the verifier allows.
+    budget = int(n_visited * (max_suppressed_percent + 1e-10) / 100)
+    run = _Run(trajectories, xy_m, guarantee, Constrained(constraint_of), budget=budget, supports=supports)
+    return None if run.exhausted else run.finish()
+
+
+class _Run:
+    """One window on its way: what is suppressed and what is generalized together.
+
+    Args:
+        trajectories: The window.
+        xy_m: Positions, metres, shape ``(L, 2)``.
+        guarantee: k and m.
+        similarity: What "nearest" means.
+        budget: Most locations that may be suppressed; None where suppressing a location is no way out.
+        apriori: Whether sizes below m come first; without them it is the paper's SeqAnon_F, which is for comparison.
+        supports: Supports of the window, if they are known already.
+    """
+
+    def __init__(
+        self,
+        trajectories: Sequences,
+        xy_m: FloatArray,
+        guarantee: KmAnonymity,
+        similarity: Similarity,
+        *,
+        budget: int | None = None,
+        apriori: bool = True,
+        supports: Supports | None = None,
+    ) -> None:
+        if len(trajectories.locations) and int(trajectories.locations.max()) >= len(xy_m):
+            raise ValueError(f"a location id is {int(trajectories.locations.max())}: xy_m has {len(xy_m)} rows")
+        if not np.isfinite(xy_m).all():
+            raise ValueError("xy_m holds a position that is not finite: every location needs one")
+        self._trajectories, self._budget = trajectories, budget
+        self._kept = _kept(trajectories, guarantee)
+        remaining = _select(trajectories, self._kept)
+        if supports is not None and supports.n_visits != len(trajectories.locations):
+            raise ValueError("the supports are of another window: they count more visits, or fewer")
+        # A cut changes supports everywhere: what was counted before it is of no use.
+        self._supports = supports if supports is not None and self._kept.all() else Recounted(remaining)
+        self._places = _GeneralizedLocations(self._supports.visitors(), xy_m, similarity)
+        self._merges = 0
+        self.exhausted = self._over_budget()
+        longest = _longest(remaining)
+        sizes = range(1 if apriori else guarantee.m, min(guarantee.m, longest) + 1)
+        for size in sizes:
+            if self.exhausted:
+                return
+            self._work_on(size, guarantee.k)
+
+    def finish(self) -> Generalization:
+        """Return the result."""
+        return Generalization(group_of=np.array(self._places.group_of, np.int64), kept=self._kept, merges=self._merges)
+
+    def _work_on(self, size: int, k: int) -> None:
+        index = self._supports.index(size, k=k, group_of=self._shown_as())
         for _, subtrajectory in index.infrequent():
-            merges += _raise_support(subtrajectory, index, places)
-    return Generalization(group_of=np.array(places.group_of, np.int64), kept=kept, merges=merges)
+            current = tuple(self._places.group_of[location] for location in subtrajectory)
+            while index.is_infrequent(current):
+                least = min(current, key=lambda location: (self._places.support(location), location))
+                nearest = self._places.nearest(least)
+                if nearest is None:
+                    self._suppress(least, index)
+                    if self.exhausted:
+                        return
+                    break  # nobody is left who supports it
+                into, absorbed = min(least, nearest), max(least, nearest)
+                self._places.merge(into, absorbed)
+                index.merge(into, absorbed)
+                current = tuple(into if location == absorbed else location for location in current)
+                self._merges += 1
 
+    def _shown_as(self) -> IntArray:
+        """Return the generalized location of each location that is left, -1 for the others, shape ``(L,)``."""
+        shown_as = np.full(len(self._places.group_of), -1)
+        left = self._trajectories.locations[self._kept]
+        shown_as[left] = np.array(self._places.group_of, np.int64)[left]
+        return shown_as
 
-def _raise_support(subtrajectory: Subtrajectory, index: SupportIndex, places: _GeneralizedLocations) -> int:
-    """Merge until a subtrajectory has support k (Algorithm SeqAnon, steps 5 to 8); return how often."""
-    merges = 0
-    current = tuple(places.group_of[location] for location in subtrajectory)
-    while not index.is_frequent(current):
-        least = min(current, key=lambda location: (places.support(location), location))
-        nearest = places.nearest(least)
-        into, absorbed = min(least, nearest), max(least, nearest)
-        places.merge(into, absorbed)
-        index.merge(into, absorbed)
-        current = tuple(into if location == absorbed else location for location in current)
-        merges += 1
-    return merges
+    def _suppress(self, location: int, index: SupportIndex) -> None:
+        if self._budget is None:
+            raise RuntimeError("one generalized location is left and a subtrajectory is still infrequent")
+        self._kept &= np.array(self._places.group_of)[self._trajectories.locations] != location
+        self._places.suppress(location)
+        index.suppress(location)
+        self.exhausted = self._over_budget()
+
+    def _over_budget(self) -> bool:
+        if self._budget is None:
+            return False
+        visited, left = np.unique(self._trajectories.locations), self._trajectories.locations[self._kept]
+        return len(visited) - len(np.unique(left)) > self._budget
 
 
 class _GeneralizedLocations:
     """The generalized locations in use, each named by its smallest member's id."""
 
-    def __init__(self, trajectories: Sequences, xy_m: FloatArray) -> None:
+    def __init__(self, visitors: dict[int, set[int]], xy_m: FloatArray, similarity: Similarity) -> None:
+        self._similarity = similarity
+        self._visitors = visitors
         self.group_of = list(range(len(xy_m)))
         self._members = [[location] for location in self.group_of]
-        self._visitors: dict[int, set[int]] = {}
-        table = subtrajectories(trajectories, 1)
-        for location, start, end in zip(table.locations[:, 0], table.starts, table.starts[1:], strict=False):
-            self._visitors[int(location)] = set(table.users[start:end].tolist())
         # Whole millimetres: sums of integers do not depend on the order of merging.
         self._sums_mm = np.rint(xy_m * 1000).astype(np.int64)  # (L, 2)
         self._x_mm, self._y_mm = self._sums_mm.astype(np.float64).T.copy()  # (L,) centroids
         self._in_use = np.zeros(len(xy_m), np.bool_)
-        self._in_use[table.locations[:, 0]] = True
+        self._in_use[list(visitors)] = True
 
     def support(self, location: int) -> int:
         """Count the distinct people who visit a generalized location."""
         return len(self._visitors[location])
 
-    def nearest(self, location: int) -> int:
-        """Find the other generalized location in use with the nearest centroid, ties by id."""
+    def nearest(self, location: int) -> int | None:
+        """Find the other generalized location in use that costs least, ties by id; None where none may be taken."""
         dx, dy = self._x_mm - self._x_mm[location], self._y_mm - self._y_mm[location]
         # A square root is rounded alike on every processor; np.hypot is not.
         distance_mm = np.rint(np.sqrt(dx * dx + dy * dy))
         distance_mm[~self._in_use] = np.inf
         distance_mm[location] = np.inf
-        found = int(np.argmin(distance_mm))
-        if distance_mm[found] == np.inf:
-            raise RuntimeError("one generalized location is left and a subtrajectory is still infrequent")
-        return found
+        cost = self._similarity.cost(location, distance_mm)
+        found = int(np.argmin(cost))
+        return found if np.isfinite(cost[found]) else None
+
+    def suppress(self, location: int) -> None:
+        """Take a generalized location out of use."""
+        self._in_use[location] = False
 
     def merge(self, into: int, absorbed: int) -> None:
         """Make one generalized location of two; ``into`` is the smaller id."""
@@ -134,6 +266,7 @@ class _GeneralizedLocations:
         self._sums_mm[into] += self._sums_mm[absorbed]
         self._x_mm[into], self._y_mm[into] = self._sums_mm[into] / len(self._members[into])
         self._in_use[absorbed] = False
+        self._similarity.merge(into, absorbed)
 
 
 def _kept(trajectories: Sequences, guarantee: KmAnonymity) -> BoolArray:
@@ -159,11 +292,6 @@ def _kept(trajectories: Sequences, guarantee: KmAnonymity) -> BoolArray:
 def _select(trajectories: Sequences, kept: BoolArray) -> Sequences:
     starts = np.concatenate(([0], np.cumsum(kept)))[trajectories.starts]
     return Sequences(users=trajectories.users, starts=starts, locations=trajectories.locations[kept])
-
-
-def _generalize(trajectories: Sequences, places: _GeneralizedLocations) -> Sequences:
-    locations = np.array(places.group_of, np.int64)[trajectories.locations]
-    return Sequences(users=trajectories.users, starts=trajectories.starts, locations=locations)
 
 
 def _longest(trajectories: Sequences) -> int:

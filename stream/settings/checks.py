@@ -18,16 +18,27 @@ class SettingsError(Exception):
     """A setting is wrong; the message is a sentence that says which, what it is, and what is allowed."""
 
 
-_MODELS = {Kind.CHECKINS: "seqanon", Kind.FRAGMENTS: "w4m"}
+_MODELS = {Kind.CHECKINS: ("seqanon", "sd-seqanon", "u-seqanon"), Kind.FRAGMENTS: ("w4m",)}
+"""Models of each kind of feed, the default first."""
 
 
 def check_kind(settings: KindSettings) -> None:
     """Check that the sections of one kind of feed fit it and one another."""
     kind, privacy, location = settings.kind, settings.privacy, settings.location
-    expected = _MODELS[kind]
-    if privacy.model not in (None, expected):
+    if privacy.model is not None and privacy.model not in _MODELS[kind]:
+        allowed = " or ".join(_MODELS[kind])
         raise SettingsError(
-            f"privacy.model is {privacy.model}: {kind} allow {expected} (set {kind}.privacy.model for one feed alone)"
+            f"privacy.model is {privacy.model}: {kind} allow {allowed} (set {kind}.privacy.model for one feed alone)"
+        )
+    if privacy.model == "u-seqanon" and privacy.constraints is None:
+        raise SettingsError(
+            "privacy.constraints is not set: privacy.model u-seqanon needs level:N of the taxonomy, "
+            "or a CSV with location,constraint"
+        )
+    if privacy.taxonomy != "own" and location.kind != "venues":
+        raise SettingsError(
+            f"privacy.taxonomy is a file: it goes with location.kind venues, whose file has a category, "
+            f"not {location.kind}"
         )
     secret = privacy.secret.get_secret_value() if privacy.secret else None
     if secret is not None and len(secret) < 16:

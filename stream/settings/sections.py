@@ -149,12 +149,29 @@ class WindowSettings(Section):
 class PrivacySettings(Section):
     """What a release promises."""
 
-    model: Literal["seqanon", "w4m"] | None = None
-    """``seqanon`` for check-ins, ``w4m`` for fragments; the right one where it is not set."""
+    model: Literal["seqanon", "sd-seqanon", "u-seqanon", "w4m"] | None = None
+    """``seqanon``, ``sd-seqanon`` or ``u-seqanon`` for check-ins, ``w4m`` for fragments; the first where not set."""
 
     k: Annotated[int, Field(ge=2)] = 5
     m: Annotated[int, Field(ge=1, le=10)] = 2
     delta_m: Annotated[float, Field(gt=1, le=1_000_000)] = 500.0
+    taxonomy: str = "own"
+    """How alike locations are in meaning, for ``sd-seqanon`` and levels of ``constraints``: ``own`` (H3 parents, grid
+    quadrants), or a CSV with the header ``category,parent``, where ``location.venues_file`` has a ``category``."""
+
+    default_category: str | None = None
+    """Category of venues whose own is empty or not in the taxonomy; without it every venue must have one."""
+
+    constraints: str | None = None
+    """Which locations may be generalized together, for ``u-seqanon``: ``level:N`` of the taxonomy, or a CSV with the
+    header ``location,constraint``."""
+
+    default_constraint: str | None = None
+    """Constraint of locations that the CSV does not list; without it every venue must be listed."""
+
+    suppression_percent: Annotated[float, Field(ge=0, le=100)] = 5.0
+    """Most locations of a window that ``u-seqanon`` may suppress, percent."""
+
     secret: SecretStr | None = None
     """Key of pseudonyms and random choices, at least 16 characters; a worker does not start without it."""
 

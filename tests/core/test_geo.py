@@ -15,8 +15,9 @@ from tests.strategies import positions
 WGS84 = Geod(ellps="WGS84")
 RESOLUTION_M = 1e-3  # nearer to the centre than 0.6 mm, PROJ returns the centre
 
+# Four digits, as `mean_position` rounds: up to 1e-8 degrees beside the equator PROJ is off by a share of 1e-4.
 CENTRES = st.tuples(
-    st.floats(-90, 90) | st.sampled_from([0.0, 52.5, 89.9, -89.9, 90.0, -90.0]),
+    st.floats(-90, 90).map(lambda lat: round(lat, 4)) | st.sampled_from([0.0, 52.5, 89.9, -89.9, 90.0, -90.0]),
     st.floats(-180, 180) | st.sampled_from([-180.0, 179.9, 180.0]),
 )
 

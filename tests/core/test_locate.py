@@ -322,3 +322,100 @@ def test_a_wrong_table_of_venues_is_refused(names: list[str], n: int) -> None:
     """
     with pytest.raises(ValueError, match="venues: "):
         Venues(names, np.zeros(n), np.zeros(n))
+
+
+# ---------------------------------------------------------------- larger and larger places
+
+
+GRIDS: list[Locator] = [
+    *(MetricGrid(cell_m) for cell_m in (99.0, 500.0, 250_000.0, 1e6)),
+    *AREA_GRIDS,
+    *(AreaGrid(AREAS[0], rows=rows, columns=columns) for rows, columns in ((1, 1), (1, 9), (8, 8), (20, 3), (2, 1))),
+]
+
+
+@pytest.mark.parametrize("locator", [*GRIDS, H3Cells(0), H3Cells(1), H3Cells(8)])
+@given(where=positions())
+def test_ancestors_form_a_tree(locator: Locator, where: tuple[FloatArray, FloatArray]) -> None:
+    """
+    Every location stands equally deep, and a place lies inside one larger place: who shares a node shares all above.
+    """
+    ids, found = locate(locator, *where)
+    paths = locator.ancestors(ids[found])
+    assert len(paths) == found.sum()
+    assert len({len(path) for path in paths}) <= 1
+    above: dict[tuple[int, object], object] = {}
+    for path in paths:
+        for level in range(1, len(path)):
+            assert above.setdefault((level, path[level]), path[:level]) == path[:level]
+
+
+@pytest.mark.parametrize("locator", GRIDS)
+@given(where=positions(max_size=1))
+def test_the_smallest_quadrant_holds_at_most_four_cells(locator: Locator, where: tuple[FloatArray, FloatArray]) -> None:
+    """
+    Of all cells up to three rows or columns away no more than four have the same parents as a cell, itself included.
+    """
+    ids, found = locate(locator, *where)
+    if not found.all():
+        return
+    assert isinstance(locator, MetricGrid | AreaGrid)
+    lat, lon = centre(locator, int(ids[0]))
+    if isinstance(locator, MetricGrid):
+        height = 180.0 / locator.n_rows
+    else:
+        height = (locator.area.north - locator.area.south) / locator.rows
+    around: set[int] = set()
+    for up in range(-3, 4):
+        row_lat = lat + up * height
+        if abs(row_lat) > 90:
+            continue
+        if isinstance(locator, MetricGrid):
+            row = round((row_lat + 90) / height - 0.5)
+            width = 360.0 / int(locator._columns(np.array([row]))[0])
+        else:
+            width = locator.area.width_deg / locator.columns
+        near = [at(locator, row_lat, (lon + along * width + 180.0) % 360.0 - 180.0) for along in range(-3, 4)]
+        around |= {location for location in near if location is not None}
+    own = locator.ancestors(ids)[0]
+    assert int(ids[0]) in around
+    assert 1 <= locator.ancestors(np.array(sorted(around))).count(own) <= 4
+
+
+def test_every_cell_of_a_grid_is_in_a_quadrant_of_four() -> None:
+    """
+    A grid of 8 by 8 has two levels of quadrants: 4 of 16 cells, then 16 of 4, each a block of neighbours.
+    """
+    grid = AreaGrid(AREAS[0], rows=8, columns=8)
+    cells = {(row, column): row << 32 | column for row in range(8) for column in range(8)}
+    paths = dict(zip(cells, grid.ancestors(np.array(list(cells.values()))), strict=True))
+    for (row, column), path in paths.items():
+        assert path == ((row // 4, column // 4), (row // 2, column // 2))
+
+
+@given(where=positions(max_size=1), resolution=st.integers(0, 15))
+def test_the_ancestors_of_a_cell_are_its_parents(where: tuple[FloatArray, FloatArray], resolution: int) -> None:
+    """
+    One H3 cell of each coarser resolution, as h3 itself has it; a base cell has none.
+    """
+    cells = H3Cells(resolution)
+    ids, _ = locate(cells, *where)
+    name = cells.describe(ids)[0][0]
+    parents = [h3.str_to_int(h3.cell_to_parent(name, coarser)) for coarser in range(resolution)]
+    assert list(cells.ancestors(ids)[0]) == parents
+
+
+@given(where=positions())
+def test_venues_stand_in_quadrants_of_the_earth(where: tuple[FloatArray, FloatArray]) -> None:
+    """
+    Each quadrant of 2^level by 2^level contains the venue, up to rounding at its border.
+    """
+    lat, lon = where
+    venues = Venues([f"v{i:02d}" for i in range(len(lat))], lat, lon)
+    for path, up, along in zip(venues.ancestors(np.arange(len(lat))), (lat + 90) / 180, (lon + 180) / 360, strict=True):
+        assert len(path) == 19
+        for level, node in enumerate(path, start=1):
+            assert isinstance(node, tuple)
+            row, column = node
+            assert row - 1e-6 <= up * 2**level <= row + 1 + 1e-6
+            assert column - 1e-6 <= along * 2**level <= column + 1 + 1e-6

@@ -18,10 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import core.release_points
-import core.release_sequences
 from core.anonymize.seqanon import Generalization
 from core.anonymize.wait4me import Wait4MeOptions, Wait4MeResult, wait4me
-from core.assemble import Limits
+from core.assemble import Limits, SequenceWindow
 from core.guarantees import KDelta, KmAnonymity
 from core.pipeline import release_window
 from core.plan import Plan, PointPlan, SequencePlan
@@ -36,7 +35,7 @@ from core.release import (
     Withheld,
     WithholdReason,
 )
-from core.trajectory import FloatArray, PointTrajectories, Sequences
+from core.trajectory import PointTrajectories
 from core.verify.kdelta import verify_kdelta
 from tests import oracles, strategies
 from tests.builders import (
@@ -44,6 +43,7 @@ from tests.builders import (
     SECRET,
     START_MS,
     WINDOW_MS,
+    Planted,
     hash_of,
     integers_in,
     limits,
@@ -327,14 +327,12 @@ def test_one_person_suppressed_is_not_counted_in_public() -> None:
     """
     rows = np.concatenate([CROWD, visits((9, 0, PARK))])
 
-    def without_nine(sequences: Sequences, xy_m: FloatArray, guarantee: KmAnonymity) -> Generalization:
-        lengths = np.diff(sequences.starts)
+    def without_nine(window: SequenceWindow, guarantee: KmAnonymity) -> Generalization:
+        lengths = np.diff(window.sequences.starts)
         kept = np.repeat(lengths > 1, lengths)
-        return Generalization(group_of=np.zeros(len(xy_m), dtype=np.int64), kept=kept, merges=0)
+        return Generalization(group_of=np.zeros(len(window.vocabulary.ids), dtype=np.int64), kept=kept, merges=0)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core.release_sequences, "seqanon", without_nine)
-        outcome = released(rows, sequence_plan())
+    outcome = released(rows, sequence_plan(generalizer=Planted(without_nine)))
     assert outcome.account == Account(duplicates=1, released=24, suppressed=1)
     assert (outcome.people, outcome.population, outcome.points_suppressed) == (8, None, None)
 
@@ -518,10 +516,10 @@ def test_a_demand_is_met_by_a_stricter_plan() -> None:
 # ---------------------------------------------------------------- broken anonymizers
 
 
-def refused(rows: Rows, plan: Plan, module: Any, name: str, broken: Callable[..., Any]) -> ReleaseRefused:
+def refused(rows: Rows, plan: Plan, broken: Callable[..., Any] = wait4me) -> ReleaseRefused:
     """Release with a planted anonymizer, and make sure that nothing but the refusal leaves."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, name, broken)
+        patch.setattr(core.release_points, "wait4me", broken)
         outcome = release(rows, plan)
     assert isinstance(outcome, ReleaseRefused), outcome
     (message,) = messages(outcome)
@@ -544,12 +542,11 @@ def test_an_anonymizer_that_does_nothing_is_refused() -> None:
     Raw sequences with a place of one's own break k^m; the finding counts, and names nobody.
     """
 
-    def raw(sequences: Sequences, xy_m: FloatArray, guarantee: KmAnonymity) -> Generalization:
-        return Generalization(
-            group_of=np.arange(len(xy_m)), kept=np.ones(len(sequences.locations), dtype=bool), merges=0
-        )
+    def raw(window: SequenceWindow, guarantee: KmAnonymity) -> Generalization:
+        kept = np.ones(len(window.sequences.locations), dtype=bool)
+        return Generalization(group_of=np.arange(len(window.vocabulary.ids)), kept=kept, merges=0)
 
-    outcome = refused(CROWD, sequence_plan(), core.release_sequences, "seqanon", raw)
+    outcome = refused(CROWD, sequence_plan(generalizer=Planted(raw)))
     # Three middle places: one of them has two visitors, and so have its pairs with park and station.
     assert outcome.finding == "3 subtrajectories of length <= 2 have support below k=3"
 
@@ -562,8 +559,8 @@ def test_whatever_an_anonymizer_does_the_verifier_decides(rows: Rows, data: st.D
     """
     candidates: list[oracles.Crowd] = []
 
-    def at_random(sequences: Sequences, xy_m: FloatArray, guarantee: KmAnonymity) -> Generalization:
-        n = len(xy_m)
+    def at_random(window: SequenceWindow, guarantee: KmAnonymity) -> Generalization:
+        sequences, n = window.sequences, len(window.vocabulary.ids)
         merged = data.draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n))
         group_of = np.array([merged.index(group) for group in merged], dtype=np.int64)
         p = len(sequences.locations)
@@ -577,9 +574,7 @@ def test_whatever_an_anonymizer_does_the_verifier_decides(rows: Rows, data: st.D
         candidates.append(oracles.released(crowd, result))
         return result
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core.release_sequences, "seqanon", at_random)
-        outcome = release(rows, sequence_plan(k=k, m=m))
+    outcome = release(rows, sequence_plan(k=k, m=m, generalizer=Planted(at_random)))
     if not candidates:
         assert isinstance(outcome, Withheld)
         assert outcome.reason is WithholdReason.TOO_FEW_PEOPLE
@@ -657,7 +652,7 @@ def test_a_broken_translation_is_refused(
     ) -> Wait4MeResult:
         return broken(trajectories, wait4me(trajectories, guarantee, options, rng))
 
-    outcome = refused(WALKERS, point_plan(), core.release_points, "wait4me", planted)
+    outcome = refused(WALKERS, point_plan(), planted)
     assert finding in outcome.finding
     assert outcome.finding.startswith("(k,delta) is broken: ")
 
@@ -681,10 +676,8 @@ def test_an_anonymizer_that_fails_lets_nothing_out() -> None:
     def fails(*_: object) -> Generalization:
         raise RuntimeError("one generalized location is left")
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core.release_sequences, "seqanon", fails)
-        with pytest.raises(RuntimeError, match="is left"):
-            release(CROWD, sequence_plan())
+    with pytest.raises(RuntimeError, match="is left"):
+        release(CROWD, sequence_plan(generalizer=Planted(fails)))
 
 
 def test_each_kind_of_plan_has_its_path() -> None:

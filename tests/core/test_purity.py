@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "core").rglob("*.py"))
 
 STANDARD = {
-    *("__future__", "bisect", "collections", "dataclasses", "datetime", "enum", "fractions", "functools", "hashlib"),
-    *("heapq", "itertools", "math", "operator", "types", "typing"),
+    *("__future__", "array", "bisect", "collections", "dataclasses", "datetime", "enum", "fractions", "functools"),
+    *("hashlib", "heapq", "itertools", "math", "operator", "types", "typing"),
 }
-INSTALLED = {"core", "h3", "msgspec", "numpy", "pyproj", "sortedcontainers"}
+INSTALLED = {"core", "h3", "msgspec", "numpy", "prefixspan", "pyproj", "sortedcontainers"}
 
 CLOCK = {"now", "utcnow", "today", "fromtimestamp", "utcfromtimestamp", "localtime", "gmtime", "astimezone"}
 """Methods that read the clock, or the zone of the machine unless they are given one."""

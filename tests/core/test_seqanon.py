@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.anonymize.seqanon import Generalization, _GeneralizedLocations, seqanon
+import core.anonymize.seqanon
+from core.anonymize.seqanon import Generalization, _GeneralizedLocations, seqanon, u_seqanon
+from core.anonymize.similarity import Spatial
 from core.guarantees import KmAnonymity
 from core.trajectory import FloatArray
 from tests import oracles
@@ -220,12 +222,31 @@ def test_a_location_without_visits_is_never_merged() -> None:
     assert anonymize([(0, (0,)), (1, (2,))], line(3), 2, 1).group_of.tolist() == [0, 1, 0]
 
 
-def test_running_out_of_locations_is_an_error_not_a_loop() -> None:
+def test_a_location_alone_has_nothing_to_be_merged_with() -> None:
+    """
+    The nearest other location of a window with one location is none, not the location itself.
+    """
+    assert _GeneralizedLocations({1: {0}}, positions(line(2)), Spatial()).nearest(1) is None
+
+
+def test_running_out_of_locations_is_an_error_not_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     The cut makes this impossible; if it did happen, the run would stop, not merge a location with itself.
     """
+    monkeypatch.setattr(core.anonymize.seqanon, "_kept", lambda window, _: np.ones(len(window.locations), np.bool_))
     with pytest.raises(RuntimeError, match="one generalized location is left"):
-        _GeneralizedLocations(as_sequences([(0, (1,))]), positions(line(2))).nearest(1)
+        anonymize([(0, (0,)), (1, (0, 0))], line(1), 2, 2)
+
+
+def test_a_suppressed_location_takes_no_other_with_it() -> None:
+    """
+    Location 2 is suppressed for the pair (2, 2); the triples that held it need nothing of locations 0 and 1 any more.
+    """
+    window = as_sequences([(0, (0, 1, 2)), (1, (0, 1, 2, 2))])
+    apart = np.arange(3)
+    result = u_seqanon(window, positions(line(3)), KmAnonymity(k=2, m=3), apart, max_suppressed_percent=50)
+    assert result is not None
+    assert result.kept.tolist() == [True, True, False, True, True, False, False]
 
 
 @pytest.mark.parametrize("xy_m", [np.zeros((1, 2)), np.array([(0, 0), (np.nan, 0)])])

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import core.support
-from core.support import SupportIndex, _next_visits, subtrajectories, support
+import core.support.table
+from core.support import SupportIndex, subtrajectories, support
+from core.support.table import _next_visits
 from tests import oracles
 from tests.oracles import Crowd, as_sequences, crowds
 
@@ -62,7 +63,7 @@ def test_working_in_steps_changes_nothing(monkeypatch: pytest.MonkeyPatch, at_on
     """
     window = as_sequences([(0, (0, 1, 2, 1, 0, 3)), (0, ()), (1, (2, 2)), (2, (3,)), (3, (1, 0, 3, 3, 1))])
     whole = subtrajectories(window, 3)
-    monkeypatch.setattr(core.support, "_CANDIDATES_AT_ONCE", at_once)
+    monkeypatch.setattr(core.support.table, "_CANDIDATES_AT_ONCE", at_once)
     in_steps = subtrajectories(window, 3)
     assert in_steps.locations.tolist() == whole.locations.tolist()
     assert in_steps.users.tolist() == whole.users.tolist()
@@ -95,7 +96,7 @@ def test_infrequent_subtrajectories_come_by_support_then_ids(crowd: Crowd, size:
     """
     They are those below k, in the order in which SeqAnon takes them.
     """
-    index = SupportIndex(as_sequences(crowd), size=size, k=k)
+    index = SupportIndex.of(as_sequences(crowd), size=size, k=k)
     assert index.infrequent() == oracles.infrequent(crowd, k, size)
 
 
@@ -110,7 +111,7 @@ def test_the_index_follows_merges(crowd: Crowd, size: int, k: int, pairs: list[t
     """
     After any merges the index says what counting again from the generalized trajectories says.
     """
-    index = SupportIndex(as_sequences(crowd), size=size, k=k)
+    index = SupportIndex.of(as_sequences(crowd), size=size, k=k)
     for kept, absorbed in pairs:
         if kept == absorbed:
             continue
@@ -118,7 +119,7 @@ def test_the_index_follows_merges(crowd: Crowd, size: int, k: int, pairs: list[t
         crowd = [(user, tuple(kept if x == absorbed else x for x in t)) for user, t in crowd]
         assert index.infrequent() == oracles.infrequent(crowd, k, size)
         for part in oracles.all_subtrajectories(crowd, size):
-            assert index.is_frequent(part) == (oracles.support(part, crowd) >= k)
+            assert index.is_infrequent(part) == (oracles.support(part, crowd) < k)
 
 
 @settings(deadline=None)
@@ -135,11 +136,34 @@ def test_merging_never_lowers_a_support(crowd: Crowd, size: int, kept: int, abso
         assert support(merge[list(part)].tolist(), merged) >= support(part, before)
 
 
-def test_a_subtrajectory_that_does_not_occur_is_not_frequent() -> None:
+def test_a_subtrajectory_that_does_not_occur_is_not_infrequent() -> None:
     """
-    Nobody supports it, which is fewer than k.
+    Nobody supports it, so nothing of it is released: it needs no k people.
     """
-    assert not SupportIndex(as_sequences([(0, (0, 1)), (1, (0, 1))]), size=2, k=2).is_frequent((1, 0))
+    index = SupportIndex.of(as_sequences([(0, (0, 1))]), size=2, k=2)
+    assert (index.is_infrequent((0, 1)), index.is_infrequent((1, 0))) == (True, False)
+
+
+@settings(deadline=None)
+@given(
+    crowd=crowds(n_locations=5),
+    size=SIZES,
+    k=st.integers(2, 4),
+    actions=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=6),
+)
+def test_the_index_follows_suppressions(crowd: Crowd, size: int, k: int, actions: list[tuple[int, int]]) -> None:
+    """
+    After any merges and suppressions (drawn as pairs of one location) the index says what counting again says.
+    """
+    index = SupportIndex.of(as_sequences(crowd), size=size, k=k)
+    for kept, absorbed in actions:
+        if kept == absorbed:
+            index.suppress(kept)
+            crowd = [(user, tuple(x for x in t if x != kept)) for user, t in crowd]
+        else:
+            index.merge(kept, absorbed)
+            crowd = [(user, tuple(kept if x == absorbed else x for x in t)) for user, t in crowd]
+        assert index.infrequent() == oracles.infrequent(crowd, k, size)
 
 
 def test_sizes_start_at_one() -> None:

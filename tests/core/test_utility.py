@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import core.utility
+import core.utility.distance
 from core.utility import (
     dataset_distance,
     diameter,
+    expected_distance,
     location_distance,
     normalized_distance,
     trajectory_distance,
@@ -60,6 +61,31 @@ def test_distances_are_means_of_means_over_what_is_released(
     arguments = window, positions(points), np.array(groups), kept
     assert trajectory_distance(*arguments) == pytest.approx(means, nan_ok=True)
     assert dataset_distance(*arguments) == pytest.approx(expected, nan_ok=True)
+
+
+@settings(deadline=None)
+@given(crowd=crowds(), points=maps(), groups=GROUPS, data=st.data())
+def test_expected_distance_takes_every_member_as_likely(
+    crowd: Crowd, points: list[Point], groups: list[int], data: st.DataObject
+) -> None:
+    """
+    The dataset distance with each visit's own distance replaced by the mean over the members of its location.
+    """
+    window = as_sequences(crowd)
+    n_visits = len(window.locations)
+    kept = np.array(data.draw(st.lists(st.booleans(), min_size=n_visits, max_size=n_visits)), np.bool_)
+    flags = iter(kept.tolist())
+    visits = [[x for x in trajectory if next(flags)] for _, trajectory in crowd]
+    means = [
+        fmean(
+            fmean(obvious_location_distance(points, groups, other) for other in range(6) if groups[other] == groups[x])
+            for x in own
+        )
+        for own in visits
+        if own
+    ]
+    found = expected_distance(window, positions(points), np.array(groups), kept)
+    assert found == pytest.approx(fmean(means) if means else math.nan, nan_ok=True)
 
 
 def test_a_suppressed_visit_has_no_distance() -> None:
@@ -118,6 +144,6 @@ def test_working_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     xy_m = np.random.default_rng(1).random((20, 2))
     group_of = np.arange(20) % 3
     whole, widest_m = location_distance(xy_m, group_of), diameter(xy_m)
-    monkeypatch.setattr(core.utility, "_PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr(core.utility.distance, "_PAIRS_AT_ONCE", 5)
     assert location_distance(xy_m, group_of) == pytest.approx(whole)
     assert diameter(xy_m) == widest_m

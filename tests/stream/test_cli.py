@@ -315,6 +315,33 @@ def test_replay_shows_a_table_to_people(feed: Path, tmp_path: Path, shoal: SHOAL
         assert words in text
 
 
+def test_replay_measures_when_asked(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    ``--measure all`` adds the measures to the JSON object, and to the table, which says that they are not to be
+    published; without it there are none.
+    """
+    replay = ("replay", feed, "--kind", "checkins", "--output", tmp_path / "out")
+    assert "measures" not in summary_of(shoal(*replay, "--json"))
+    measures = summary_of(shoal(*replay, "--json", "--measure", "all"))["measures"]
+    assert {"distance_m", "are", "kl_locations", "semantic_penalty", "patterns_kept"} <= measures.keys()
+    text = " ".join(shoal(*replay, "--measure", "all").stdout.split())
+    for words in ("measures, not for publication", "distance m", "kl locations"):
+        assert words in text
+
+
+def test_replay_says_what_of_fragments_is_not_measured(tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    A note on standard error; standard output stays one JSON object.
+    """
+    empty = tmp_path / "empty.csv"
+    empty.write_text("user,lat,lon,ts\n")
+    replay = ("replay", empty, "--kind", "fragments", "--output", tmp_path / "out", "--json")
+    result = shoal(*replay, "--measure", "all")
+    assert summary_of(result)["measures"] == {}
+    assert "no measures yet" in " ".join(result.stderr.split())
+    assert "no measures yet" not in shoal(*replay).stderr
+
+
 def test_replay_needs_no_secret_but_says_what_that_means(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
     """
     Without a secret a random one is used: two runs have nothing in common, and a note says so.

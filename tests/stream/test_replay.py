@@ -7,18 +7,20 @@ import gzip
 import io
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.measure import MeasureOptions, Measures
 from core.records import Kind
 from core.release import WithholdReason
 from core.verify.km import KmReport
 from stream.files import FileFormatError, RecordFile
-from stream.replay import Replay, Summary
+from stream.replay import Means, Replay, Summary
 from stream.settings import load_settings
 from stream.wiring import Feed
 
@@ -77,6 +79,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         secret: str = SECRET,
         batch: int = 5_000,
         max_bytes: int = 2**20,
+        measure: MeasureOptions | None = None,
         **given: object,
     ) -> Result:
         nonlocal runs
@@ -91,7 +94,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             path.write_bytes(content)
             files.append(RecordFile(path, kind, settings.fields.model_dump(), max_bytes=10**6))
         alarms: list[str] = []
-        replay = Replay(Feed(settings, kind, secret=secret), files, now_ms=NOW_MS, max_bytes=max_bytes)
+        feed = Feed(settings, kind, secret=secret)
+        replay = Replay(feed, files, now_ms=NOW_MS, max_bytes=max_bytes, measure=measure)
         summary = replay.run(folder / "out", alarm=alarms.append)
         for file in files:
             file.close()
@@ -446,3 +450,85 @@ def test_a_damaged_file_ends_the_replay_by_name(run: Run) -> None:
     content = gzip.compress(as_csv(crowd(4000)))
     with pytest.raises(FileFormatError, match="is damaged"):
         run(content[:-20])
+
+
+# Measures
+
+
+MEASURE = MeasureOptions(queries=10, projections=2)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_measuring_changes_nothing_that_leaves(kind: Kind, run: Run) -> None:
+    """
+    The same bytes and counts with and without; the measures are beside the counts, and only where asked for.
+    """
+    content = as_csv(crowd() if kind is Kind.CHECKINS else walkers())
+    plain, measured = run(content, kind=kind), run(content, kind=kind, measure=MEASURE)
+    assert plain.summary.windows_released > 1
+    assert measured.bytes == plain.bytes
+    counts = measured.summary.as_dict()
+    assert counts.pop("measures")
+    assert counts | {"seconds": 0} == plain.summary.as_dict() | {"seconds": 0}
+
+
+def test_the_same_secret_measures_the_same(run: Run) -> None:
+    """
+    What is drawn hangs on the secret and the releases: queries, pairs, projections.
+    """
+    content = as_csv(crowd())
+    one, again = (run(content, measure=MEASURE).summary.as_dict()["measures"] for _ in range(2))
+    other = run(content, measure=MEASURE, secret="another" + SECRET).summary.as_dict()["measures"]
+    assert isinstance(one, dict)
+    assert isinstance(other, dict)
+    assert one == again
+    assert one.keys() == {field.name for field in fields(Measures)}
+    assert one["are"] != other["are"]
+    assert one["distance_m"] == other["distance_m"]
+
+
+def test_measures_are_means_weighted_by_trajectories(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A window counts as often as it has trajectories; withheld ones are not measured, and NaN counts for nothing.
+    """
+    #  released  [12:30 8 people)  withheld [12:45 1)  released [13:00 3 people)
+    people = [Row(f"p{i}", START_S + at_s, 52.5, 13.5) for at_s, n in ((0, 8), (900, 1), (1800, 3)) for i in range(n)]
+    values = iter([(1.0, 5.0), (2.0, float("nan"))])
+
+    def measured(*_: object) -> Measures:
+        distance_m, are = next(values)
+        other = dict.fromkeys([field.name for field in fields(Measures)], float("nan"))
+        return Measures(**other | {"distance_m": distance_m, "are": are})
+
+    monkeypatch.setattr("stream.replay.measure_release", measured)
+    found = run(as_csv(people), measure=MEASURE).summary.as_dict()["measures"]
+    assert isinstance(found, dict)
+    assert found["distance_m"] == pytest.approx((8 * 1.0 + 3 * 2.0) / 11, abs=1e-6)
+    assert found["are"] == 5.0
+    assert found["kl_pairs"] is None
+    assert next(values, None) is None
+
+
+def test_means_of_no_window_are_empty() -> None:
+    """
+    Nothing was released: there is no measure, rather than one of 0.
+    """
+    assert Means().as_dict() == {}
+
+
+def test_of_fragments_the_published_figures_are_averaged(run: Run) -> None:
+    """
+    The two translations of the windows messages, weighted by the trajectories of each release.
+    """
+    rows = walkers()
+    apart = [row for row in rows if row.at_s < START_S + 900 or row.user not in {"walker-0", "walker-1"}]
+    result = run(as_csv(apart), kind=Kind.FRAGMENTS, measure=MEASURE)
+    weights = Counter(trajectory["release"] for trajectory in result.trajectories)
+    assert len(set(weights.values())) > 1
+    found = result.summary.as_dict()["measures"]
+    assert isinstance(found, dict)
+    assert found.keys() == {"mean_space_translation_m", "mean_time_translation_s"}
+    for name, value in found.items():
+        told = {window["release"]: window["information_loss"][name] for window in result.window_records}
+        expected = sum(weights[release] * loss for release, loss in told.items()) / weights.total()
+        assert value == pytest.approx(expected, abs=1e-6)

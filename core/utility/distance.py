@@ -1,4 +1,4 @@
-"""Information loss of a generalized release, in metres (Poulis et al. 2014, Definitions 6 and 8).
+"""Distances between locations and what is released of them, in metres (Poulis et al. 2014, Definitions 6 and 8).
 
 The distances speak of the visits that are released. A suppressed one has no distance: it is left out here, and is
 to be counted apart (``~kept``), so that neither figure hides the other.
@@ -17,7 +17,15 @@ import numpy.typing as npt
 
 from core.trajectory import FloatArray, IntArray, Sequences
 
-__all__ = ["dataset_distance", "diameter", "location_distance", "normalized_distance", "trajectory_distance"]
+__all__ = [
+    "dataset_distance",
+    "diameter",
+    "expected_distance",
+    "location_distance",
+    "mean_over_visits",
+    "normalized_distance",
+    "trajectory_distance",
+]
 
 BoolArray = npt.NDArray[np.bool_]
 Array = TypeVar("Array", IntArray, FloatArray)
@@ -79,14 +87,27 @@ def trajectory_distance(
     Returns:
         Metres, shape ``(n,)``; NaN for a trajectory without released visits.
     """
+    return mean_over_visits(trajectories, location_distance(xy_m, group_of, dissimilarity=dissimilarity), kept)
+
+
+def mean_over_visits(trajectories: Sequences, value_of: FloatArray, kept: BoolArray) -> FloatArray:
+    """Mean, over the released visits of each trajectory, of a value that each location has.
+
+    Args:
+        trajectories: The originals, ``n`` trajectories with ``p`` visits.
+        value_of: Value of each location, shape ``(L,)``.
+        kept: False where an occurrence was suppressed, shape ``(p,)``.
+
+    Returns:
+        Means, shape ``(n,)``; NaN for a trajectory without released visits.
+    """
     n = len(trajectories.users)
-    distance_m = location_distance(xy_m, group_of, dissimilarity=dissimilarity)
     trajectory_of = np.repeat(np.arange(n), np.diff(trajectories.starts))[kept]
-    sums_m = np.bincount(trajectory_of, distance_m[trajectories.locations[kept]], minlength=n)
+    sums = np.bincount(trajectory_of, value_of[trajectories.locations[kept]], minlength=n)
     counts = np.bincount(trajectory_of, minlength=n)
-    mean_m = np.full(n, np.nan)
-    np.divide(sums_m, counts, out=mean_m, where=counts > 0)
-    return mean_m
+    means = np.full(n, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means
 
 
 def dataset_distance(
@@ -108,6 +129,26 @@ def dataset_distance(
     mean_m = trajectory_distance(trajectories, xy_m, group_of, kept, dissimilarity=dissimilarity)
     released = ~np.isnan(mean_m)
     return float(mean_m[released].mean()) if released.any() else float("nan")
+
+
+def expected_distance(trajectories: Sequences, xy_m: FloatArray, group_of: IntArray, kept: BoolArray) -> float:
+    """Dataset distance as somebody expects it who has only the release.
+
+    A generalized location stands for exactly one of its members (Definition 5). With each of the ``v`` as likely
+    at every visit, ``E[D_loc] = avg{d(l_i, l_j) | 1 <= i, j <= v}``, and the means of Definition 6 over visits
+    and trajectories follow. Unlike :func:`dataset_distance` it does not depend on which member was visited, so it
+    may be published with the release. Arguments as for :func:`trajectory_distance`.
+
+    Returns:
+        Metres; NaN when nothing is released.
+    """
+    distance_m = location_distance(xy_m, group_of)
+    n_members = np.bincount(group_of)
+    expected_m = (np.bincount(group_of, distance_m) / np.maximum(n_members, 1))[group_of]
+    mean_m = mean_over_visits(trajectories, expected_m, kept)
+    released = ~np.isnan(mean_m)
+    # Sorted, so that not even a rounding error tells in what order the people came.
+    return float(np.sort(mean_m[released]).mean()) if released.any() else float("nan")
 
 
 def diameter(xy_m: FloatArray) -> float:

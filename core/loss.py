@@ -1,0 +1,79 @@
+"""What a windows message tells of its information loss: functions of the release, and of nothing else.
+
+A figure that depends on which member of a generalized location was visited, or on a location that is not released,
+tells something of people which the release hides: a mean distance of five trajectories, known to a decimetre, is often
+that of one combination of true locations only, and the diameter of a window's vocabulary gives away the one far place
+whose only visit was suppressed. Such measures are for the operator (:mod:`core.measure`). Here every figure is computed
+from the released sequences, the members of their locations and the public vocabulary: whoever has the release could
+compute it as well.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from core.generalize import Taxonomy
+from core.geo import LocalProjection
+from core.taxonomy import LocationTree
+from core.trajectory import FloatArray, IntArray, Sequences, Vocabulary
+from core.utility import diameter, expected_distance, generalized, location_statistics, semantic_penalty
+
+__all__ = ["published_loss"]
+
+
+def published_loss(
+    trajectories: Sequences,
+    vocabulary: Vocabulary,
+    group_of: IntArray,
+    kept: npt.NDArray[np.bool_],
+    taxonomy: Taxonomy | None = None,
+) -> dict[str, float | int | None]:
+    """Measure a release of sequences by what it tells itself.
+
+    Args:
+        trajectories: The originals, ``n`` trajectories with ``p`` visits, at least one of which is kept.
+        vocabulary: Their ``L`` locations.
+        group_of: Generalized location of each, named by a member's id, shape ``(L,)``.
+        kept: False where an occurrence is suppressed, shape ``(p,)``.
+        taxonomy: What was known of the locations' meaning, if anything.
+
+    Returns:
+        ``distance_m``, the dataset distance as expected from the release (:func:`core.utility.expected_distance`);
+        ``distance_share``, that over the largest distance between locations of the release, members included;
+        ``original_locations`` and ``generalized_locations``; ``generalized_size`` and ``generalized_distance_share``,
+        the mean members of a generalized location and the average distance between them, None where there is none;
+        with a taxonomy ``semantic_penalty``, P over the leaves that the release holds.
+    """
+    held = np.flatnonzero(np.isin(group_of, group_of[trajectories.locations[kept]]))  # (h,) locations and members
+    number = np.full(len(group_of), -1)
+    number[held] = np.arange(len(held))
+    # Only what the release holds from here on: not the order, the number or the place of any other location.
+    released = generalized(trajectories, number, kept)
+    lat, lon = vocabulary.lat_deg[held], vocabulary.lon_deg[held]
+    xy_m: FloatArray = LocalProjection.around(lat, lon).to_metres(lat, lon)
+    groups = np.searchsorted(held, group_of[held])  # named by a member's row again
+    everything = np.ones(len(released.locations), np.bool_)
+
+    distance_m = expected_distance(released, xy_m, groups, everything)
+    widest_m = diameter(xy_m)
+    statistics = location_statistics(xy_m, groups)
+    loss: dict[str, float | int | None] = {
+        "distance_m": round(distance_m, 1),
+        "distance_share": round(distance_m / widest_m, 6) if widest_m > 0 else 0.0,
+        "generalized_locations": statistics.generalized,
+        "original_locations": statistics.original,
+        "generalized_size": _rounded(statistics.mean_size, 3),
+        "generalized_distance_share": _rounded(statistics.mean_distance_share, 6),
+    }
+    if taxonomy is not None:
+        paths = taxonomy.paths(vocabulary)
+        dissimilarity = LocationTree([paths[i] for i in held.tolist()]).dissimilarity(groups)
+        loss["semantic_penalty"] = round(semantic_penalty(released, dissimilarity, everything), 6)
+    return loss
+
+
+def _rounded(value: float, digits: int) -> float | None:
+    return None if math.isnan(value) else round(value, digits)

@@ -1,0 +1,265 @@
+"""Supports counted as the records of a window arrive: in order or not, repeated or not, and with people removed.
+
+A visit adds to the supports of the subtrajectories that contain it: each subtrajectory of what comes before it, with
+the visit, with each of what comes after it. Where the same subtrajectory was already there by way of other visits, the
+person is already counted.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from core.assemble import Limits
+from core.guarantees import KmAnonymity
+from core.support.index import Subtrajectory
+from core.support.start import ClosedSupports, People
+from core.trajectory import IntArray
+
+__all__ = ["WindowSupports"]
+
+
+class _Person:
+    """One person's visits, in the order of :func:`core.assemble.assemble_sequences`."""
+
+    __slots__ = ("counted", "locations", "number", "times_ms")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        # Not a SortedList of pairs: a person has few visits, so that inserting into a list costs next to nothing, and
+        # two columns take less than half the memory.
+        self.times_ms = array("q")
+        self.locations: list[int] = []
+        self.counted = True  # whether the supports hold what this person contributes
+
+
+class WindowSupports:
+    """Supports of the subtrajectories of at most ``m`` locations in one open window.
+
+    A record costs what it adds: one update for each subtrajectory of at most ``m`` locations that contains the visit,
+    up to ``C(n, m - 1)`` for a person's ``n``-th. A person whose visits have to be cut (more than
+    ``limits.trajectory_length`` or ``limits.points_per_user``) is set aside: one visit in the middle would move all
+    the cuts behind it. Such a person is counted once, from scratch, when the supports are next read.
+
+    Args:
+        guarantee: k and m.
+        limits: When trajectories are cut and users curbed.
+        name_of: Public name of a location: visits of one instant are in the order of names.
+    """
+
+    def __init__(self, guarantee: KmAnonymity, limits: Limits, name_of: Callable[[int], str]) -> None:
+        self.guarantee = guarantee
+        self._limits = limits
+        self._uncut = min(limits.trajectory_length, limits.points_per_user)
+        self._name_of = name_of
+        self._persons: dict[int, _Person] = {}
+        self._arrived = 0
+        self._set_aside: set[int] = set()
+        self._places: dict[int, int] = {}  # id of the locator to place, numbered as they come
+        self._names: list[str] = []
+        self._visitors: defaultdict[int, set[int]] = defaultdict(set)
+        self._people: list[dict[Subtrajectory, People]] = [{} for _ in range(2, guarantee.m + 1)]
+        self._by_number: dict[int, _Person] = {}
+
+    @property
+    def n_users(self) -> int:
+        """Number of distinct people."""
+        return len(self._persons)
+
+    @property
+    def n_visits(self) -> int:
+        """Number of visits that are counted: duplicates and what a curbed user has too many of are not."""
+        return sum(min(len(p.locations), self._limits.points_per_user) for p in self._persons.values())
+
+    def add(self, user: int, ts_ms: int, location: int) -> bool:
+        """Take note of a record, wherever it belongs in its user's sequence.
+
+        Args:
+            user: Keyed hash of the user.
+            ts_ms: Event time, Unix milliseconds.
+            location: What the locator calls the location.
+
+        Returns:
+            False for a duplicate: the same user was at the same location at the same instant.
+        """
+        place = self._places.get(location)
+        if place is None:
+            place = self._places[location] = len(self._names)
+            self._names.append(self._name_of(location))
+        person = self._persons.get(user)
+        if person is None:
+            person = self._persons[user] = self._by_number[self._arrived] = _Person(self._arrived)
+            self._arrived += 1
+        at = self._position(person, ts_ms, place)
+        if at is None:
+            return False
+        if len(person.locations) >= self._uncut and person.counted:
+            self._withdraw(person)
+            person.counted = False
+            self._set_aside.add(person.number)
+        if person.counted:
+            self._count(person.number, (place,), _gained(person.locations, at, place, self.guarantee.m))
+        person.times_ms.insert(at, ts_ms)
+        person.locations.insert(at, place)
+        return True
+
+    def remove_user(self, user: int) -> None:
+        """Forget a user and what they contribute.
+
+        A subtrajectory that falls to ``k - 1`` people is looked up with those who visit all its locations.
+
+        Raises:
+            KeyError: No record of the user has come, or they are removed already.
+        """
+        person = self._persons.pop(user)
+        del self._by_number[person.number]
+        if person.counted:
+            self._withdraw(person)
+        self._set_aside.discard(person.number)
+
+    def supports(self, size: int) -> dict[Subtrajectory, int]:
+        """Return the support of every subtrajectory of one size that occurs, in the locator's ids.
+
+        Raises:
+            ValueError: The size is not in ``1..m``.
+        """
+        if not 1 <= size <= self.guarantee.m:
+            raise ValueError(f"size is {size}: it must be in 1..{self.guarantee.m}")
+        self._settle()
+        ids = list(self._places)
+        if size == 1:
+            return {(ids[place],): len(people) for place, people in self._visitors.items()}
+        return {
+            tuple(ids[place] for place in key): people if isinstance(people, int) else len(people)
+            for key, people in self._people[size - 2].items()
+        }
+
+    def close(self, location_ids: IntArray) -> ClosedSupports:
+        """Hand the supports to the anonymizer. They are not copied: nothing may be added or removed afterwards.
+
+        Args:
+            location_ids: What the locator calls each location of the window, :attr:`Vocabulary.ids`, shape ``(L,)``.
+
+        Raises:
+            ValueError: A location of the window is missing.
+        """
+        self._settle()
+        rows = {location: row for row, location in enumerate(location_ids.tolist())}
+        row_of = [rows.get(location, -1) for location in self._places]
+        if any(row_of[place] < 0 for place in self._visitors):
+            raise ValueError("location_ids leaves out a location that is visited: they are of another window")
+        return ClosedSupports(
+            guarantee=self.guarantee,
+            n_visits=self.n_visits,
+            row_of=np.array(row_of, np.int64),
+            visitors_of=dict(self._visitors),
+            people=tuple(self._people),
+        )
+
+    # ---------------------------------------------------------------- internals
+
+    def _position(self, person: _Person, ts_ms: int, place: int) -> int | None:
+        """Find where a visit belongs; None for a duplicate."""
+        times_ms, locations = person.times_ms, person.locations
+        if not times_ms or ts_ms > times_ms[-1]:
+            return len(times_ms)
+        first, last = bisect_left(times_ms, ts_ms), bisect_right(times_ms, ts_ms)
+        if place in locations[first:last]:
+            return None
+        return bisect_left(locations, self._names[place], first, last, key=self._names.__getitem__)
+
+    def _count(self, number: int, places: Iterable[int], gained: Iterable[Subtrajectory]) -> None:
+        """Count a person at places, and for subtrajectories of 2 locations or more that they are not counted for."""
+        for place in places:
+            self._visitors[place].add(number)
+        k = self.guarantee.k
+        for key in gained:
+            people = self._people[len(key) - 2]
+            found = people.get(key)
+            if found is None:
+                people[key] = (number,)
+            elif isinstance(found, int):
+                people[key] = found + 1
+            else:
+                people[key] = (*found, number) if len(found) + 1 < k else k
+
+    def _withdraw(self, person: _Person) -> None:
+        """Take back what a person contributes."""
+        places, keys = self._contained(person)
+        for place in places:
+            self._visitors[place].remove(person.number)
+            if not self._visitors[place]:
+                del self._visitors[place]
+        for key in keys:
+            people = self._people[len(key) - 2]
+            found = people[key]
+            if isinstance(found, int):
+                people[key] = found - 1 if found > self.guarantee.k else tuple(self._supporters(key))
+            elif len(found) > 1:
+                people[key] = tuple(number for number in found if number != person.number)
+            else:
+                del people[key]
+
+    def _settle(self) -> None:
+        """Count the people who are set aside; the next visit of one of them sets them aside again."""
+        for number in sorted(self._set_aside):
+            person = self._by_number[number]
+            self._count(number, *self._contained(person))
+            person.counted = True
+        self._set_aside.clear()
+
+    def _supporters(self, key: Subtrajectory) -> Iterator[int]:
+        """Search who among the counted contains a subtrajectory."""
+        fewest, *others = sorted((self._visitors[place] for place in set(key)), key=len)
+        for number in fewest.intersection(*others):
+            if any(_contains(piece, key) for piece in self._pieces(self._by_number[number])):
+                yield number
+
+    def _pieces(self, person: _Person) -> list[list[int]]:
+        """Cut a person's visits as :func:`core.assemble.assemble_sequences` does."""
+        length = self._limits.trajectory_length
+        visits = person.locations[: self._limits.points_per_user]
+        return [visits[start : start + length] for start in range(0, len(visits), length)]
+
+    def _contained(self, person: _Person) -> tuple[set[int], set[Subtrajectory]]:
+        """Return the places and the subtrajectories of 2 to ``m`` locations in a person's trajectories."""
+        pieces = self._pieces(person)
+        keys = (found for piece in pieces for found in _subtrajectories(piece, self.guarantee.m)[2:])
+        return set().union(*pieces), set().union(*keys)
+
+
+def _subtrajectories(sequence: Sequence[int], size: int) -> list[set[Subtrajectory]]:
+    """Return the distinct subtrajectories of 0, 1, ..., ``size`` locations."""
+    found: list[set[Subtrajectory]] = [{()}, *(set() for _ in range(size))]
+    for place in sequence:
+        last = (place,)
+        for length in range(size, 1, -1):
+            found[length].update([part + last for part in found[length - 1]])
+        if size:
+            found[1].add(last)
+    return found
+
+
+def _gained(sequence: list[int], at: int, place: int, m: int) -> Collection[Subtrajectory]:
+    """Return the subtrajectories of 2 to ``m`` locations that a visit adds to those of a sequence."""
+    if not sequence or m == 1:
+        return ()
+    visit = (place,)
+    before = _subtrajectories(sequence[:at], m - 1)
+    gained = [first + visit for firsts in before[1:] for first in firsts]
+    if at < len(sequence):
+        for n_after, lasts in enumerate(_subtrajectories(sequence[at:], m - 1)[1:], start=1):
+            ends = [visit + last for last in lasts]
+            gained += [first + end for firsts in before[: m - n_after] for first in firsts for end in ends]
+    if place not in sequence:
+        return gained
+    return {key for key in gained if not _contains(sequence, key)}
+
+
+def _contains(sequence: Sequence[int], part: Subtrajectory) -> bool:
+    rest = iter(sequence)
+    return all(place in rest for place in part)

@@ -1,0 +1,83 @@
+"""Which subtrajectories are infrequent, kept up to date while locations merge."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from core.support.table import subtrajectories
+from core.trajectory import Sequences
+
+__all__ = ["Subtrajectory", "SupportIndex", "united"]
+
+Subtrajectory = tuple[int, ...]
+
+
+class SupportIndex:
+    """Which subtrajectories of one size reach a support of ``k``, kept up to date while locations merge.
+
+    Merging never lowers a support, so people are remembered only where there are fewer than ``k`` of them.
+
+    Args:
+        people: Who supports each subtrajectory that occurs, everybody once; None stands for ``k`` people or more.
+            It is kept and changed.
+        k: The support to reach.
+    """
+
+    def __init__(self, people: dict[Subtrajectory, tuple[int, ...] | None], *, k: int) -> None:
+        self._k = k
+        # Tuples, where sets would say more: a few people take a quarter of the memory, and the garbage collector,
+        # which looks at every set again and again, leaves them alone.
+        self._people = people
+        self._containing: defaultdict[int, set[Subtrajectory]] = defaultdict(set)
+        for key in self._people:
+            for location in key:
+                self._containing[location].add(key)
+
+    @classmethod
+    def of(cls, sequences: Sequences, *, size: int, k: int) -> SupportIndex:
+        """Count the subtrajectories of one size from scratch."""
+        table = subtrajectories(sequences, size)
+        keys: list[Subtrajectory] = list(map(tuple, table.locations.tolist()))
+        starts, users = table.starts.tolist(), tuple(table.users.tolist())
+        people = {
+            key: None if end - start >= k else users[start:end]
+            for key, (start, end) in zip(keys, pairwise(starts), strict=True)
+        }
+        return cls(people, k=k)
+
+    def infrequent(self) -> list[tuple[int, Subtrajectory]]:
+        """List (support, subtrajectory) where the support is in ``1..k - 1``, ascending."""
+        return sorted((len(people), key) for key, people in self._people.items() if people is not None)
+
+    def is_infrequent(self, subtrajectory: Subtrajectory) -> bool:
+        """Tell whether a subtrajectory occurs with support below ``k``."""
+        return self._people.get(subtrajectory) is not None
+
+    def suppress(self, location: int) -> None:
+        """Forget every subtrajectory that holds a location."""
+        for key in self._containing.pop(location, ()):
+            del self._people[key]
+            for other in key:
+                if other != location:
+                    self._containing[other].discard(key)
+
+    def merge(self, kept: int, absorbed: int) -> None:
+        """Release two locations as one: every ``absorbed`` becomes ``kept``."""
+        for old in self._containing.pop(absorbed, ()):
+            people = self._people.pop(old)
+            new = tuple(kept if location == absorbed else location for location in old)
+            for location in old:
+                if location != absorbed:
+                    self._containing[location].discard(old)
+            for location in new:
+                self._containing[location].add(new)
+            self._people[new] = united(people, self._people.get(new, ()), k=self._k)
+
+
+def united(a: tuple[int, ...] | None, b: tuple[int, ...] | None, *, k: int) -> tuple[int, ...] | None:
+    """Return who is in either of two groups of people; None stands for ``k`` people or more."""
+    if a is None or b is None:
+        return None
+    people = {*a, *b}
+    return None if len(people) >= k else tuple(people)

@@ -1,0 +1,50 @@
+"""Utility: how much of the original a generalized release keeps. One measure a module.
+
+    distance.py     how far a released location is from the true one, metres
+    locations.py    how many locations are generalized together, and how far apart they are
+    semantics.py    how different in meaning they are
+    queries.py      how wrong COUNT queries become
+    divergence.py   how far the distribution of supports moves
+    patterns.py     which frequent sequential patterns are kept, and which invented
+
+Most of them compare with the original and are for whoever may see it. What is published with a release is a function
+of the release alone: see :mod:`core.loss`.
+"""
+
+from core.utility.distance import (
+    dataset_distance,
+    diameter,
+    expected_distance,
+    location_distance,
+    normalized_distance,
+    trajectory_distance,
+)
+from core.utility.divergence import Divergence, draw_subtrajectories, support_divergence
+from core.utility.generalized import generalized
+from core.utility.locations import LocationStatistics, location_statistics
+from core.utility.patterns import PatternShares, frequent_patterns, pattern_shares, project
+from core.utility.queries import average_relative_error, draw_queries, expected_count
+from core.utility.semantics import semantic_penalty
+
+__all__ = [
+    "Divergence",
+    "LocationStatistics",
+    "PatternShares",
+    "average_relative_error",
+    "dataset_distance",
+    "diameter",
+    "draw_queries",
+    "draw_subtrajectories",
+    "expected_count",
+    "expected_distance",
+    "frequent_patterns",
+    "generalized",
+    "location_distance",
+    "location_statistics",
+    "normalized_distance",
+    "pattern_shares",
+    "project",
+    "semantic_penalty",
+    "support_divergence",
+    "trajectory_distance",
+]

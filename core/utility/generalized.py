@@ -1,0 +1,26 @@
+"""The generalized dataset T' that belongs to an original T."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.trajectory import IntArray, Sequences
+
+__all__ = ["generalized"]
+
+
+def generalized(trajectories: Sequences, group_of: IntArray, kept: npt.NDArray[np.bool_]) -> Sequences:
+    """Apply a generalization: the visits that are kept, each at its generalized location.
+
+    Args:
+        trajectories: The originals, ``n`` trajectories with ``p`` visits.
+        group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
+        kept: False where an occurrence is suppressed, shape ``(p,)``.
+
+    Returns:
+        The same ``n`` trajectories over generalized locations; one may be empty.
+    """
+    starts = np.concatenate(([0], np.cumsum(kept)))[trajectories.starts]
+    locations = group_of[trajectories.locations[kept]]
+    return Sequences(users=trajectories.users, starts=starts, locations=locations)

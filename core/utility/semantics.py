@@ -1,0 +1,34 @@
+"""Semantic similarity penalty (Poulis et al. 2014, Section 5, Measures)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.trajectory import FloatArray, Sequences
+from core.utility.distance import mean_over_visits
+
+__all__ = ["semantic_penalty"]
+
+
+def semantic_penalty(trajectories: Sequences, dissimilarity: FloatArray, kept: npt.NDArray[np.bool_]) -> float:
+    """Tell how different in meaning the locations are that are released as one, on average.
+
+    ``P(T') = sum over t' in T' of (1 / |t'| * sum over l' in t' of SD(l')) / |T'|``: the mean over trajectories of
+    the mean over their visits. The sum is over every released location; one that is intact is its own closest
+    common ancestor and has ``SD = 1 / |H|`` (Definition 7), so that this is the least P there is, not 0. Suppressed
+    visits and trajectories without any other are not in T'.
+
+    Args:
+        trajectories: The originals, ``n`` trajectories with ``p`` visits.
+        dissimilarity: SD of each location's generalized location, in ``(0, 1]``, shape ``(L,)``: see
+            :meth:`core.taxonomy.LocationTree.dissimilarity`.
+        kept: False where an occurrence is suppressed, shape ``(p,)``.
+
+    Returns:
+        A value in ``1 / |H| .. 1``; NaN when nothing is released.
+    """
+    means = mean_over_visits(trajectories, dissimilarity, kept)
+    released = ~np.isnan(means)
+    # Sorted, as in expected_distance: it is published.
+    return float(np.sort(means[released]).mean()) if released.any() else float("nan")

@@ -1,0 +1,97 @@
+"""Print the table of the README: what SeqAnon makes of the real check-in feeds.
+
+Run it as ``python -m tests.benchmarks.table_real_feeds DATA_DIR``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from core.records import Kind
+from stream.files import RecordFile
+from stream.replay import Replay, Summary
+from stream.settings import load_settings
+from stream.wiring import Feed
+
+__all__ = ["FEEDS", "KS", "MS", "Run", "main", "replayed", "table"]
+
+FEEDS: dict[str, dict[str, object]] = {
+    "gowalla_nyc": {"window.size": "7d", "location.area": "40.5,-74.3,41.0,-73.6", "location.cells": "20x20"},
+    "flickr_edin": {"window.size": "30d", "location.kind": "h3", "location.h3_resolution": 9},
+    "flickr_melb": {"window.size": "30d", "location.kind": "h3", "location.h3_resolution": 9},
+    "flickr_toro": {"window.size": "30d", "location.kind": "h3", "location.h3_resolution": 9},
+    "fsq_calgary": {"window.size": "30d", "location.cell_m": 1000},
+}
+"""The check-in feeds, each with its window and its vocabulary."""
+
+KS, MS = (2, 5, 10, 25), (1, 2, 3)
+
+SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
+NOW_MS = 1_900_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One replay of one feed."""
+
+    summary: Summary
+    mean_distance_m: float | None
+    """``distance_m`` of each released window's message, weighted by its trajectories; None without any.
+
+    That is D of Poulis et al. 2014, Definition 6, as far as the release tells it.
+    """
+
+
+def replayed(path: Path, given: dict[str, object]) -> Run:
+    """Replay a feed of check-ins by the service's own code."""
+    settings = load_settings(given={"privacy.secret": SECRET, **given})
+    file = RecordFile(path, Kind.CHECKINS, settings.fields.model_dump(), max_bytes=settings.limits.message_bytes)
+    feed = Feed(settings, Kind.CHECKINS, secret=SECRET)
+    replay = Replay(feed, [file], now_ms=NOW_MS, max_bytes=settings.limits.message_bytes)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            summary = replay.run(Path(folder))
+            lines = (Path(folder) / "windows.ndjson").read_bytes().splitlines()
+    finally:
+        file.close()
+    released = [window for window in map(json.loads, lines) if window["outcome"] == "released"]
+    n_trajectories = sum(window["trajectories"] for window in released)
+    weighted_m = sum(window["trajectories"] * window["information_loss"]["distance_m"] for window in released)
+    return Run(summary=summary, mean_distance_m=weighted_m / n_trajectories if n_trajectories else None)
+
+
+def table(data: Path) -> Iterator[str]:
+    """Make the rows of the table, in Markdown."""
+    yield "| feed | k | m | D (m) | released | suppressed | withheld | windows released | seconds |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for (name, given), k, m in product(FEEDS.items(), KS, MS):
+        run = replayed(data / f"{name}.csv.gz", {**given, "privacy.k": k, "privacy.m": m})
+        summary = run.summary
+        n_accepted = summary.records - summary.rejected - summary.duplicates - summary.late
+        distance = "-" if run.mean_distance_m is None else f"{run.mean_distance_m:,.0f}"
+        shares = (
+            f"{100 * count / n_accepted:.1f} %"
+            for count in (summary.points_released, summary.points_suppressed, summary.withheld_records)
+        )
+        windows = f"{summary.windows_released} of {summary.windows}"
+        cells = (name, str(k), str(m), distance, *shares, windows, f"{summary.seconds:.1f}")
+        yield f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the table, row by row."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m tests.benchmarks.table_real_feeds DATA_DIR")
+    for line in table(Path(sys.argv[1])):
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -29,10 +29,11 @@ class SupportIndex:
         # Tuples, where sets would say more: a few people take a quarter of the memory, and the garbage collector,
         # which looks at every set again and again, leaves them alone.
         self._people = people
-        self._containing: defaultdict[int, set[Subtrajectory]] = defaultdict(set)
+        # Lists that may name what is gone: nothing has to be looked for in them, and what is gone never comes back.
+        self._containing: defaultdict[int, list[Subtrajectory]] = defaultdict(list)
         for key in self._people:
-            for location in key:
-                self._containing[location].add(key)
+            for location in {*key}:
+                self._containing[location].append(key)
 
     @classmethod
     def of(cls, sequences: Sequences, *, size: int, k: int) -> SupportIndex:
@@ -57,22 +58,21 @@ class SupportIndex:
     def suppress(self, location: int) -> None:
         """Forget every subtrajectory that holds a location."""
         for key in self._containing.pop(location, ()):
-            del self._people[key]
-            for other in key:
-                if other != location:
-                    self._containing[other].discard(key)
+            self._people.pop(key, None)
 
     def merge(self, kept: int, absorbed: int) -> None:
         """Release two locations as one: every ``absorbed`` becomes ``kept``."""
         for old in self._containing.pop(absorbed, ()):
+            if old not in self._people:
+                continue
             people = self._people.pop(old)
             new = tuple(kept if location == absorbed else location for location in old)
-            for location in old:
-                if location != absorbed:
-                    self._containing[location].discard(old)
-            for location in new:
-                self._containing[location].add(new)
-            self._people[new] = united(people, self._people.get(new, ()), k=self._k)
+            if new in self._people:
+                self._people[new] = united(people, self._people[new], k=self._k)
+                continue
+            self._people[new] = people
+            for location in {*new}:
+                self._containing[location].append(new)
 
 
 def united(a: tuple[int, ...] | None, b: tuple[int, ...] | None, *, k: int) -> tuple[int, ...] | None:

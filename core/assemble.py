@@ -6,6 +6,7 @@ Rows are sorted by user, time and place first, so that every later choice is the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from core.locate import Locator
 from core.records import Rows
 from core.trajectory import IntArray, PointTrajectories, Sequences, Vocabulary
 
-__all__ = ["Limits", "PointWindow", "SequenceWindow", "assemble_points", "assemble_sequences"]
+__all__ = ["Limits", "PointWindow", "SequenceWindow", "affordable_length", "assemble_points", "assemble_sequences"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,18 @@ class Limits:
 
     A trajectory of ``n`` locations has up to ``C(n, m)`` subtrajectories of size ``m``.
     """
+
+
+def affordable_length(m: int, *, most: int = 170_000, longest: int = 100) -> int:
+    """Return how long a sequence may be so that its subtrajectories of up to ``m`` locations stay countable.
+
+    A sequence of ``n`` locations has up to ``C(n, 1) + ... + C(n, m)`` of them; one user must not stall a shard.
+
+    >>> affordable_length(2), affordable_length(3), affordable_length(4)
+    (100, 100, 45)
+    """
+    lengths = range(longest, 0, -1)
+    return next((n for n in lengths if sum(comb(n, size) for size in range(1, min(m, n) + 1)) <= most), 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

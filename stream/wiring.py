@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from core.anonymize.wait4me import Wait4MeOptions
-from core.assemble import Limits
+from core.assemble import Limits, affordable_length
 from core.generalize import Taxonomy
 from core.guarantees import KDelta, KmAnonymity
 from core.intake import CheckInIntake, FragmentIntake, Intake
@@ -168,7 +168,10 @@ def _sharder(shard: ShardSettings) -> Sharder:
 
 def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, vocabulary: str) -> Plan:
     privacy, limits = own.privacy, settings.limits
-    curbs = Limits(points_per_user=limits.points_per_user, trajectory_length=limits.trajectory_length)
+    curbs = Limits(
+        points_per_user=limits.points_per_user,
+        trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
+    )
     algorithm = generalizer(own, locator) if own.kind is Kind.CHECKINS else None
     files = semantic_files(own)
     named = (privacy.taxonomy, privacy.constraints)
@@ -179,7 +182,7 @@ def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, 
         ["file" if name is not None and Path(name) in files else name for name in named],
         [_file_digest(file) for file in files],
         limits.points_per_user,
-        limits.trajectory_length,
+        curbs.trajectory_length,
     )
     key = _derived_key(secret, "releases")
     if algorithm is not None:

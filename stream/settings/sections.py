@@ -212,8 +212,9 @@ class LimitSettings(Section):
     points_per_user: Annotated[int, Field(ge=1)] = 10_000
     """Most visits or points of one user in one window."""
 
-    trajectory_length: Annotated[int, Field(ge=1)] = 100
-    """Longest sequence of locations: C(100, 2) = 4,950 subtrajectories of size 2, 166,650 of size up to 3."""
+    trajectory_length: Annotated[int, Field(ge=1)] | None = None
+    """Longest sequence of locations; longer ones are cut, and the pieces stay one user in every count. Where it is not
+    set: up to 100, as long as there are at most 170,000 subtrajectories (100 for m = 2 and 3, 45 for m = 4)."""
 
     buffered_rows: Annotated[int, Field(ge=1000)] = 5_000_000
     """Most rows that a worker buffers; consumption pauses beyond it."""

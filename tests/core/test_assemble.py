@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import groupby, pairwise
+from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.assemble import PointWindow, SequenceWindow, assemble_points, assemble_sequences
+from core.assemble import PointWindow, SequenceWindow, affordable_length, assemble_points, assemble_sequences
 from core.guarantees import KDelta
 from core.locate import Venues
 from core.records import POINT, VISIT, Rows
@@ -295,3 +296,18 @@ def test_a_window_without_rows_is_empty() -> None:
     assert (named(no_visits), no_visits.n_users, no_visits.sequences.n_users) == ([], 0, 0)
     no_points = fused(np.empty(0, dtype=POINT))
     assert (no_points.trajectories.starts.tolist(), no_points.n_users) == ([0], 0)
+
+
+@pytest.mark.parametrize("m", range(1, 11))
+def test_an_affordable_length_keeps_subtrajectories_countable(m: int) -> None:
+    """
+    As long as possible up to 100 locations, with at most 170,000 subtrajectories of size 1 to m.
+    """
+
+    def subtrajectories(n: int) -> int:
+        return sum(comb(n, size) for size in range(1, m + 1))
+
+    length = affordable_length(m)
+    assert 1 <= length <= 100
+    assert subtrajectories(length) <= 170_000
+    assert length == 100 or subtrajectories(length + 1) > 170_000

@@ -50,7 +50,7 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
         ClusterError: The cluster cannot be reached or lacks a topic.
         SettingsError: A setting does not fit.
     """
-    worker = _Edge(settings)
+    worker = _Worker(settings)
     asyncio.run(check_topics(settings, progress))
     app = worker.app
     app.finalize()
@@ -103,7 +103,7 @@ class _BootStrategy(BootStrategy):  # type: ignore[misc]
         return [self._service, *super().kafka_consumer()]
 
 
-class _Edge(Service):  # type: ignore[misc]
+class _Worker(Service):  # type: ignore[misc]
     """Everything of one worker, as a service that Faust starts and stops."""
 
     def __init__(self, settings: Settings) -> None:

@@ -11,7 +11,7 @@ from aiohttp.web import Application, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from stream.codec import rfc3339
-from stream.windows import ReleasedWindow
+from stream.partition_task import ReleasedWindow
 
 __all__ = ["Health", "Status", "add_pages"]
 

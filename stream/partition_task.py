@@ -1,0 +1,267 @@
+"""One partition of the shards topic: a task that carries out what its state machine asks for.
+
+The state machine is :class:`core.partition.Partition`; here are Kafka, the clock, the processes and the metrics.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+from aiokafka import AIOKafkaProducer
+
+from core.partition import Partition, ReleaseWindow, WriteCompletion, WriteSeal
+from core.records import Chunk, Kind, Reason, Rejected
+from core.release import WithholdReason
+from core.seal import Seal
+from core.window import WindowKey
+from stream.codec import DecodeError, chunk_from_bytes, dead_letter, outcome_messages
+from stream.emit import Emitter
+from stream.kafka import until_it_works
+from stream.metrics import Metrics
+from stream.pool import ReleasePool
+from stream.releasing import WindowResult
+from stream.seals import SealsLog
+from stream.settings import Settings
+from stream.wiring import Feed
+
+__all__ = ["IDLE_CHECK_S", "Around", "PartitionTask", "ReleasedWindow"]
+
+log = structlog.get_logger("shoal.windows")
+
+IDLE_CHECK_S = 0.25
+"""How often idle sources and full buffers are looked at."""
+
+_LONGEST_SILENCE_S = 5.0
+"""Most that counts as silence between two looks at the clock: a worker that was suspended has not been listening, and
+must not find every source idle when it wakes up, with its partitions perhaps lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedWindow:
+    """What the log and the status page tell about a window: published figures only."""
+
+    key: WindowKey
+    outcome: str
+    facts: Mapping[str, float | int | str | None]
+    close_to_release_s: float
+    emitted_at_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What every partition needs from around it."""
+
+    settings: Settings
+    feeds: Mapping[Kind, Feed]
+    producer: AIOKafkaProducer
+    emitter: Emitter
+    pool: ReleasePool
+    metrics: Metrics
+    writer: str
+    is_caught_up: Callable[[int, int], bool]
+    """Whether a partition has nothing more to read after an offset."""
+
+    on_window: Callable[[ReleasedWindow], None]
+    on_trouble: Callable[[], None]
+
+
+class PartitionTask:
+    """Carries out what one partition's state machine asks for."""
+
+    def __init__(self, number: int, around: Around, on_fatal: Callable[[BaseException], None]) -> None:
+        self.number, self._around = number, around
+        self.machine = Partition({kind: feed.policy for kind, feed in around.feeds.items()}, self._make_seal)
+        self.seals_read = asyncio.Event()
+        self.paused = self.stopped = False
+        self.clock_ms = 0
+        self._heard_s = time.monotonic()
+        self._last_offset: int | None = None
+        self._wake = asyncio.Event()
+        self._sealing_since_s: dict[WindowKey, float] = {}
+        self._busy = asyncio.Lock()
+        self._seals = SealsLog(
+            around.settings.kafka, around.producer, around.settings.topics.seals, number, on_trouble=around.on_trouble
+        )
+        self._task = asyncio.create_task(self._run(), name=f"partition {number}")
+        self._task.add_done_callback(lambda task: self._ended(task, on_fatal))
+
+    def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int) -> Seal:
+        return self._around.feeds[key.kind].plan.seal(key, last_offset, n_rows, self._around.writer)
+
+    def _ended(self, task: asyncio.Task[None], on_fatal: Callable[[BaseException], None]) -> None:
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            on_fatal(fault)
+
+    async def stop(self, grace_s: float) -> None:
+        """Stop; nothing more is emitted for this partition after this returns."""
+        self.stopped = True
+        self._wake.set()
+        self.seals_read.set()  # whoever waits for them must not wait for ever
+        if grace_s > 0:
+            try:
+                async with asyncio.timeout(grace_s):
+                    await self._busy.acquire()
+            except TimeoutError:
+                log.warning("window_abandoned", partition=self.number, why="its seal brings it back")
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await self._seals.close()
+
+    async def accept(self, offset: int, value: bytes) -> None:
+        """Hand a message to the state machine."""
+        await self.seals_read.wait()
+        if self.stopped:
+            return
+        self._advance_clock()
+        try:
+            chunk = chunk_from_bytes(value)
+        except DecodeError:
+            log.error("foreign_message", partition=self.number, offset=offset, action="skipped: who else writes here?")
+            self.machine.skip(offset)
+            return
+        feed = self._around.feeds.get(chunk.kind)
+        if feed is None or chunk.vocabulary != feed.vocabulary:
+            self.machine.skip(offset)
+            await self._reject(chunk)
+        else:
+            accepted = self.machine.accept(chunk, offset, clock_ms=self.clock_ms)
+            self._count(chunk.kind, buffered=accepted.buffered, late=accepted.late, duplicate=accepted.duplicates)
+        self._last_offset = offset
+        self._wake.set()
+
+    def _advance_clock(self) -> None:
+        """Let time pass for idle sources only while nothing waits to be read (or nothing may be read)."""
+        now_s = time.monotonic()
+        if self._last_offset is None or self.paused or self._around.is_caught_up(self.number, self._last_offset):
+            self.clock_ms += round(min(now_s - self._heard_s, _LONGEST_SILENCE_S) * 1000)
+        self._heard_s = now_s
+
+    async def _run(self) -> None:
+        for record in await self._seals.open():
+            self.machine.apply_seal(record)
+        self.seals_read.set()
+        while not self.stopped:
+            self._wake.clear()
+            self._advance_clock()
+            async with self._busy:
+                while not self.stopped and (action := self.machine.next_action(clock_ms=self.clock_ms)):
+                    if isinstance(action, WriteSeal):
+                        await self._seal(action)
+                    elif isinstance(action, ReleaseWindow):
+                        await self._release(action)
+                    else:
+                        await self._complete(action)
+            try:
+                async with asyncio.timeout(IDLE_CHECK_S):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    async def _seal(self, action: WriteSeal) -> None:
+        key = action.seal.key
+        self._sealing_since_s.setdefault(key, time.monotonic())
+        with self._around.metrics.stage_seconds.labels("seal").time():
+            await self._seals.write(action.seal)
+            for record in await self._seals.read():
+                self._count(key.kind, late=self.machine.apply_seal(record))
+
+    async def _release(self, action: ReleaseWindow) -> None:
+        seal, around = action.seal, self._around
+        kind = seal.key.kind
+        begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
+        try:
+            result = await around.pool.run(kind, seal, action.rows)
+        except BrokenProcessPool:
+            result = self._poisoned(action)
+        around.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
+        with around.metrics.stage_seconds.labels("emit").time():
+            durations = {
+                "anonymize_s": round(result.seconds, 4),
+                "close_to_emit_s": round(time.monotonic() - begun_s, 4),
+            }
+            await around.emitter.emit(result.messages, headers=[("shoal-durations", msgspec.json.encode(durations))])
+        self.machine.released(seal)
+        self._tell(seal.key, result, time.monotonic() - begun_s)
+
+    def _poisoned(self, action: ReleaseWindow) -> WindowResult:
+        feed = self._around.feeds[action.seal.key.kind]
+        n_rows = len(action.rows)
+        outcome = feed.plan.withhold(action.seal, WithholdReason.ANONYMIZER_FAILED, withheld=n_rows)
+        return WindowResult(
+            messages=tuple(outcome_messages(outcome)),
+            account=outcome.account,
+            seconds=0.0,
+            outcome="withheld",
+            facts={"reason": outcome.reason.value},
+            alarm="the anonymizer's process died twice: for want of memory, as a rule",
+        )
+
+    async def _complete(self, action: WriteCompletion) -> None:
+        await self._seals.write(action.until)
+        await self._seals.remove(action.obsolete)
+        self.machine.completed(action)
+
+    def _tell(self, key: WindowKey, result: WindowResult, seconds: float) -> None:
+        metrics, account = self._around.metrics, result.account
+        self._count(
+            key.kind,
+            released=account.released,
+            suppressed=account.suppressed,
+            withheld=account.withheld,
+            duplicate=account.duplicates,
+        )
+        metrics.windows.labels(key.kind, result.outcome).inc()
+        metrics.close_to_release_seconds.labels(key.kind).observe(seconds)
+        if result.outcome == "released":
+            metrics.smallest_support.labels(key.kind).set(float(result.facts["smallest_support"] or 0))
+        else:
+            metrics.withheld.labels(result.facts["reason"]).inc()
+        window = ReleasedWindow(
+            key=key,
+            outcome=result.outcome,
+            facts=result.facts,
+            close_to_release_s=round(seconds, 3),
+            emitted_at_s=time.time(),
+        )
+        where = {"kind": key.kind.value, "shard": key.shard, "partition": self.number}
+        if result.alarm is not None:
+            log.error("window_alarm", **where, alarm=result.alarm)
+        log.info(
+            f"window_{result.outcome}",
+            **where,
+            start_ms=key.start_ms,
+            end_ms=key.end_ms,
+            close_to_release_s=window.close_to_release_s,
+            **result.facts,
+        )
+        self._around.on_window(window)
+
+    async def _reject(self, chunk: Chunk) -> None:
+        """Turn away records that were located under other settings: they cannot be mixed with these."""
+        offsets = sorted(set(chunk.rows["offset"].tolist()))
+        detail = "located under other settings or another secret; the input still holds the record"
+        rejected = [
+            Rejected(reason=Reason.SETTINGS_CHANGED, detail=detail, source=chunk.source, offset=offset)
+            for offset in offsets
+        ]
+        topic = self._around.settings.topics.dead_letters
+
+        async def attempt() -> None:
+            for one in rejected:
+                await self._around.producer.send(topic, dead_letter(chunk.kind, one))
+            await self._around.producer.flush()
+
+        await until_it_works("send dead letters", attempt, on_trouble=self._around.on_trouble)
+        self._around.metrics.rejected.labels(chunk.kind, Reason.SETTINGS_CHANGED).inc(len(offsets))
+        log.warning("settings_changed", kind=chunk.kind.value, shard=chunk.shard, records=len(offsets))
+
+    def _count(self, kind: Kind, **outcomes: int) -> None:
+        for outcome, n in outcomes.items():
+            if n:
+                self._around.metrics.records.labels(kind, outcome).inc(n)

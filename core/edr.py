@@ -11,6 +11,8 @@ from core.trajectory import FloatArray, IntArray
 
 __all__ = ["EditScript", "edr"]
 
+_POINTS_AT_ONCE = 256  # of the pivot, compared with all that may match at once
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EditScript:
@@ -86,11 +88,18 @@ def _matches(
 ) -> Iterator[int]:
     """Yield, for each point of the pivot, the points that match it as bits."""
     (t_ms, xy_m), (pivot_t_ms, pivot_xy_m) = points, pivot
-    low = np.searchsorted(t_ms, pivot_t_ms - time_tolerance_ms, side="left").tolist()
-    high = np.searchsorted(t_ms, pivot_t_ms + time_tolerance_ms, side="right").tolist()
-    for start, stop, at in zip(low, high, pivot_xy_m, strict=True):
-        near = (np.abs(xy_m[start:stop] - at) <= space_tolerance_m).all(axis=1)
-        yield int.from_bytes(np.packbits(near, bitorder="little").tobytes(), "little") << start
+    low = np.searchsorted(t_ms, pivot_t_ms - time_tolerance_ms, side="left")
+    high = np.searchsorted(t_ms, pivot_t_ms + time_tolerance_ms, side="right")
+    columns = np.arange((high - low).max(initial=0))
+    for at in range(0, len(low), _POINTS_AT_ONCE):
+        some = slice(at, at + _POINTS_AT_ONCE)
+        index = low[some, None] + columns
+        near = index < high[some, None]
+        index = np.minimum(index, len(t_ms) - 1)
+        for axis in (0, 1):
+            near &= np.abs(xy_m[index, axis] - pivot_xy_m[some, axis, None]) <= space_tolerance_m
+        for start, bits in zip(low[some].tolist(), np.packbits(near, axis=1, bitorder="little"), strict=True):
+            yield int.from_bytes(bits.tobytes(), "little") << start
 
 
 def _walk_back(

@@ -7,7 +7,24 @@ from pyproj import Proj
 
 from core.trajectory import FloatArray
 
-__all__ = ["LocalProjection", "mean_position"]
+__all__ = ["LocalProjection", "geocentric", "mean_position"]
+
+_EQUATOR_M = 6_378_137.0
+_ECCENTRICITY2 = 0.0066943799901413165
+"""Of the WGS 84 ellipsoid."""
+
+
+def geocentric(lat_deg: FloatArray, lon_deg: FloatArray) -> FloatArray:
+    """Return positions on the WGS 84 ellipsoid from the centre of the earth, metres, shape ``(n, 3)``."""
+    lat, lon = np.radians(lat_deg), np.radians(lon_deg)
+    across_m = _EQUATOR_M / np.sqrt(1.0 - _ECCENTRICITY2 * np.sin(lat) ** 2)
+    return np.column_stack(
+        [
+            across_m * np.cos(lat) * np.cos(lon),
+            across_m * np.cos(lat) * np.sin(lon),
+            across_m * (1.0 - _ECCENTRICITY2) * np.sin(lat),
+        ]
+    )
 
 
 def mean_position(lat_deg: FloatArray, lon_deg: FloatArray, *, digits: int = 4) -> tuple[float, float]:

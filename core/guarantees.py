@@ -33,7 +33,8 @@ class KDelta:
     """(k,delta)-anonymity of trajectories (Abul, Bonchi, Nanni 2008; Theodosopoulos 2013, Definitions 2 to 4).
 
     Each released trajectory belongs to a set of at least ``k`` people's trajectories that have the same time
-    stamps and lie within ``delta_m`` of one another at each of them.
+    stamps and lie within ``delta_m`` of one another at each of them. ``personal`` adds what people demand of their
+    own (section 4): then ``k`` and ``delta_m`` are what everybody is given at least.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -44,6 +45,10 @@ class KDelta:
 
     delta_m: float
     """Uncertainty diameter, metres: the largest distance inside a set at any time stamp. Above 1."""
+
+    personal: bool = False
+    """Whether a set keeps the largest k and the smallest delta that any of its members demands, where they demand
+    more than the above. Otherwise who demands more is not released."""
 
     def __post_init__(self) -> None:
         _at_least("k", self.k, 2)

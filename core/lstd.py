@@ -33,18 +33,20 @@ class Lstd:
 
     The papers at hand describe it without a formula; this is the definition used here. Between two of its points a
     trajectory moves in a straight line at constant speed; :math:`q(t)` is the position of trajectory :math:`q` at
-    :math:`t`. For a point :math:`(t_j, p_j)` of the pivot, the matched time :math:`t'_j` is
+    :math:`t`. For a point :math:`(t_j, p_j)` of another trajectory, the matched time :math:`t'_j` is
 
     * the time in :math:`[t_j - \tau, t_j + \tau]`, inside the span of :math:`q`, at which :math:`q(t)` is nearest
       to :math:`p_j` in space, compared in whole square millimetres; of equally near times the one nearest to
       :math:`t_j`, of equal shifts the earlier. A vehicle that stands still is so matched without a shift;
     * the nearest end of the span of :math:`q`, however far, when :math:`t_j` lies outside it.
 
-    The distance is :math:`\frac1m \sum_j \lVert p_j - q(t'_j)\rVert + v\,|t_j - t'_j|`, with ``v`` the mean speed
-    of the data set (all path lengths over all durations). It is not symmetric.
+    The way from ``p`` to ``q`` is :math:`\frac1m \sum_j \lVert p_j - q(t'_j)\rVert + v\,|t_j - t'_j|`, with ``v``
+    the mean speed of the data set (all path lengths over all durations). The distance is the mean of the ways there
+    and back, weighted by their points: the mean over all points of both. One way alone would let a short pivot attract
+    long trajectories that pass by it, most of which would then be deleted. It is symmetric.
 
-    The part of ``q`` that a pivot point looks at moves forward with the point, so the work for one trajectory is
-    linear in the number of points times the points inside the tolerance.
+    The part of the other that a point looks at moves forward with the point, so the work for a pair is linear in the
+    points of both times the points inside the tolerance.
 
     Args:
         trajectories: The data set, ``n`` trajectories, none of them empty.
@@ -83,8 +85,11 @@ class Lstd:
         driven_ms = int((self._last - self._first).sum())
         self.mean_speed_m_s = float(np.sqrt(squared).sum()) / driven_ms if driven_ms else 0.0
         """Mean speed of the data set, v, metres a second; 0 when nothing lasts."""
+        self._n_points = np.diff(starts)  # (n,)
+        self._points_of = [np.arange(start, end) for start, end in itertools.pairwise(starts.tolist())]
         self._cell_ms = max(self._tolerance_ms // 2, self._lane // _CELLS + 1)
         self._boxes = self._bounding_boxes()
+        self._groups = self._point_boxes()
 
     def distances_mm(self, pivot: int, others: IntArray) -> IntArray:
         """Measure how far some trajectories are from a pivot, all at once.
@@ -94,41 +99,77 @@ class Lstd:
             others: Numbers of the trajectories to measure, shape ``(o,)``.
 
         Returns:
-            LSTD from the pivot to each, whole millimetres, shape ``(o,)``.
+            LSTD between the pivot and each, whole millimetres, shape ``(o,)``.
         """
-        points = slice(*self._trajectories.starts[pivot : pivot + 2])
-        t, xy = self._t[points], self._xy[:, points]
-        measured = []
-        at_once = max(1, _POSITIONS_AT_ONCE // len(t))
-        for at in range(0, len(others), at_once):
-            matched_t, matched = self._match(t, xy, others[at : at + at_once])
-            away_mm = np.hypot(matched[0] - xy[0], matched[1] - xy[1])  # (o, m)
-            # A metre a second is a millimetre a millisecond.
-            away_mm += np.abs(matched_t - t) * self.mean_speed_m_s
-            measured.append(_whole_mm(away_mm.mean(axis=1)))
+        measured = [self._distances_mm(pivot, some) for some in self._blocks(pivot, others)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *measured])
+
+    def _blocks(self, pivot: int, others: IntArray) -> list[IntArray]:
+        """Cut trajectories into pieces whose matched positions are held at a time."""
+        so_far = np.cumsum(self._n_points[others] + self._n_points[pivot])
+        return np.split(others, np.flatnonzero(np.diff(so_far // _POSITIONS_AT_ONCE)) + 1)
+
+    def _distances_mm(self, pivot: int, others: IntArray) -> IntArray:
+        forth = np.tile(self._points_of[pivot], len(others))
+        n_forth = np.full(len(others), self._n_points[pivot])
+        back = np.concatenate([np.zeros(0, dtype=np.int64), *(self._points_of[other] for other in others.tolist())])
+        n_back = self._n_points[others]
+        forth_mm = self._one_way_mm(forth, np.repeat(others, n_forth), n_forth)
+        back_mm = self._one_way_mm(back, np.full(len(back), pivot), n_back)
+        return _whole_mm(self._of_both(pivot, others, forth_mm, back_mm))
+
+    def _of_both(self, pivot: int, others: IntArray, forth_mm: FloatArray, back_mm: FloatArray) -> FloatArray:
+        """Average what was found from the pivot and from each other one by their numbers of points, shape ``(o,)``."""
+        ours, theirs = self._n_points[pivot], self._n_points[others]
+        return np.asarray((forth_mm * ours + back_mm * theirs) / (ours + theirs))
+
+    def _one_way_mm(self, points: IntArray, owner: IntArray, counts: IntArray) -> FloatArray:
+        """Average over ``c`` runs of ``counts`` points how far each is from the trajectory that it is measured to."""
+        t, xy = self._t[points], self._xy[:, points]
+        matched_t, matched = self._match(t, xy, owner)
+        away_mm = np.hypot(matched[0] - xy[0], matched[1] - xy[1])
+        # A metre a second is a millimetre a millisecond.
+        away_mm += np.abs(matched_t - t) * self.mean_speed_m_s
+        sums_mm = np.add.reduceat(away_mm, np.cumsum(counts) - counts) if len(counts) else np.zeros(0)
+        return np.asarray(sums_mm / counts)
 
     def lower_bounds_mm(self, pivot: int) -> IntArray:
         """Bound the distance of every trajectory from a pivot from below, at a small part of its cost.
 
-        Cell of time by cell, the box around the pivot's points is measured against the box around all that a
-        trajectory passes in the time these points may be matched with.
+        Cell of time by cell, the box around the points of one is measured against the box around all that the other
+        passes in the time these points may be matched with.
 
         Returns:
             Whole millimetres, never above :meth:`distances_mm`, shape ``(n,)``.
         """
-        points = slice(*self._trajectories.starts[pivot : pivot + 2])
-        t, xy = self._t[points], self._xy[:, points]
-        cells, begin, count = np.unique(t // self._cell_ms, return_index=True, return_counts=True)
-        lowest = np.minimum.reduceat(xy, begin, axis=1)  # (2, cells)
-        highest = np.maximum.reduceat(xy, begin, axis=1)
-        boxes = self._boxes[:, :, cells]  # (4, n, cells)
-        gap_x = np.maximum(np.maximum(lowest[0] - boxes[1], boxes[0] - highest[0]), 0)
-        gap_y = np.maximum(np.maximum(lowest[1] - boxes[3], boxes[2] - highest[1]), 0)
-        begins, ends = t[begin], t[begin + count - 1]
-        outside_ms = np.maximum(np.maximum(self._first[:, None] - ends, begins - self._last[:, None]), 0)
-        mean = (np.hypot(gap_x, gap_y) + outside_ms * self.mean_speed_m_s) @ count / len(t)
-        return np.maximum(_whole_mm(mean * (1 - 1e-9)) - 2, 0)  # rounding must not lift a bound
+        groups = self._groups
+        its = slice(*groups.starts[pivot : pivot + 2])
+        gaps_mm = self._gaps_mm(
+            groups.box[:, its, None],
+            self._boxes[:, groups.cell[its]],
+            np.maximum(self._first - groups.end_ms[its, None], groups.begin_ms[its, None] - self._last),
+        )  # (cells of the pivot, n)
+        forth_mm = groups.count[its] @ gaps_mm / self._n_points[pivot]
+        gaps_mm = self._gaps_mm(
+            groups.box,
+            self._boxes[:, :, pivot][:, groups.cell],
+            np.maximum(self._first[pivot] - groups.end_ms, groups.begin_ms - self._last[pivot]),
+        )  # (g,)
+        back_mm = np.add.reduceat(gaps_mm * groups.count, groups.starts[:-1]) / self._n_points
+        bound_mm = self._of_both(pivot, np.arange(len(forth_mm)), forth_mm, back_mm)
+        return np.maximum(_whole_mm(bound_mm * (1 - 1e-9)) - 2, 0)  # rounding must not lift a bound
+
+    def _gaps_mm(self, box: FloatArray, passed: FloatArray, outside_ms: IntArray) -> FloatArray:
+        """Measure the gaps between boxes, and what the shift in time costs at least where it is above 0."""
+        gap = np.maximum(box[0] - passed[1], passed[0] - box[1])
+        gap_y = np.maximum(box[2] - passed[3], passed[2] - box[3])
+        for one in (gap, gap_y):
+            np.maximum(one, 0.0, out=one)
+            np.square(one, out=one)
+        gap += gap_y
+        np.sqrt(gap, out=gap)
+        gap += np.maximum(outside_ms, 0) * self.mean_speed_m_s
+        return np.asarray(gap)
 
     def match(self, t_ms: IntArray, xy_m: FloatArray, others: IntArray) -> Matched:
         """Find the position of some trajectories that LSTD compares with each point of a reference.
@@ -138,22 +179,25 @@ class Lstd:
             xy_m: Its positions, metres, shape ``(m, 2)``.
             others: Numbers of the trajectories to match, shape ``(o,)``.
         """
-        t, xy = self._match(t_ms - self._origin_ms, (xy_m - self._centre_m).T * 1000.0, others)
+        own = np.repeat(others, len(t_ms))
+        own_t, own_xy_m = np.tile(t_ms - self._origin_ms, len(others)), np.tile(xy_m - self._centre_m, (len(others), 1))
+        t, xy = self._match(own_t, own_xy_m.T * 1000.0, own)
         return Matched(
-            t_ms=t + self._origin_ms,
-            xy_m=np.moveaxis(xy, 0, -1) / 1000.0 + self._centre_m,
+            t_ms=t.reshape(len(others), -1) + self._origin_ms,
+            xy_m=xy.T.reshape(len(others), len(t_ms), 2) / 1000.0 + self._centre_m,
         )
 
-    def _match(self, t: IntArray, xy: FloatArray, others: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _match(self, t: IntArray, xy: FloatArray, owner: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return matched times ``(q,)`` and positions ``(2, q)`` of points, each on its owner."""
         starts = self._trajectories.starts
-        first, last = self._first[others][:, None], self._last[others][:, None]
-        ends = np.where(t < first, starts[others][:, None], starts[others + 1][:, None] - 1)  # (o, m)
+        first, last = self._first[owner], self._last[owner]
+        ends = np.where(t < first, starts[owner], starts[owner + 1] - 1)
         matched_t = self._t[ends].astype(np.float64)
-        matched = self._xy[:, ends]  # (2, o, m)
-        rows, columns = np.nonzero((t >= first) & (t <= last) & (first < last))
-        for at in range(0, len(rows), _PAIRS_AT_ONCE):
-            row, column = rows[at : at + _PAIRS_AT_ONCE], columns[at : at + _PAIRS_AT_ONCE]
-            matched_t[row, column], matched[:, row, column] = self._nearest(t[column], xy[:, column], others[row])
+        matched = self._xy[:, ends]
+        inside = np.flatnonzero((t >= first) & (t <= last) & (first < last))
+        for at in range(0, len(inside), _PAIRS_AT_ONCE):
+            pairs = inside[at : at + _PAIRS_AT_ONCE]
+            matched_t[pairs], matched[:, pairs] = self._nearest(t[pairs], xy[:, pairs], owner[pairs])
         return matched_t, matched
 
     def _nearest(self, t: IntArray, xy: FloatArray, owner: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -232,7 +276,7 @@ class Lstd:
         return best[back], best_segment[back], best_share[back]
 
     def _bounding_boxes(self) -> FloatArray:
-        """Box around what each trajectory passes within the tolerance of each time cell, ``(4, n, cells)``.
+        """Box around what each trajectory passes within the tolerance of each time cell, ``(4, cells, n)``.
 
         Rows: lowest and highest x, lowest and highest y; the points on both sides of the stretch count in.
         """
@@ -245,13 +289,47 @@ class Lstd:
         high = np.searchsorted(self._keys, stops + lane, side="left") + 1
         ranges = np.stack((low, high), axis=-1).ravel()
         padded = np.concatenate((self._xy, np.zeros((2, 1))), axis=1)  # the last range may end at p
-        return np.stack(
-            [
-                extreme.reduceat(axis, ranges)[::2].reshape(low.shape)
-                for axis in padded
-                for extreme in (np.minimum, np.maximum)
-            ]
+        boxes = [
+            extreme.reduceat(axis, ranges)[::2].reshape(low.shape).T
+            for axis in padded
+            for extreme in (np.minimum, np.maximum)
+        ]
+        return np.ascontiguousarray(boxes)  # a cell's boxes side by side: bounds read them cell by cell
+
+    def _point_boxes(self) -> _Groups:
+        """Group the points of each trajectory by time cell."""
+        points = np.concatenate([np.zeros(0, dtype=np.int64), *self._points_of])
+        owner = np.repeat(np.arange(len(self._n_points)), self._n_points)
+        t, xy = self._t[points], self._xy[:, points]
+        cell = t // self._cell_ms
+        new = np.ones(len(points), dtype=bool)
+        new[1:] = (cell[1:] != cell[:-1]) | (owner[1:] != owner[:-1])
+        begin = np.flatnonzero(new)
+        count = np.diff(np.append(begin, len(points)))
+        extremes = [f.reduceat(axis, begin) for axis in xy for f in (np.minimum, np.maximum)] if len(begin) else []
+        return _Groups(
+            starts=np.searchsorted(owner[begin], np.arange(len(self._n_points) + 1)),
+            cell=cell[begin],
+            count=count,
+            begin_ms=t[begin],
+            end_ms=t[begin + count - 1],
+            box=np.array(extremes).reshape(4, len(begin)),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Groups:
+    """The points of all trajectories, ``g`` groups of one trajectory and one time cell each."""
+
+    starts: IntArray
+    """Where the groups of each trajectory begin, shape ``(n + 1,)``."""
+
+    cell: IntArray
+    count: IntArray
+    begin_ms: IntArray
+    end_ms: IntArray
+    box: FloatArray
+    """Lowest and highest x, lowest and highest y, shape ``(4, g)``."""
 
 
 def _whole_mm(distance_mm: FloatArray) -> IntArray:

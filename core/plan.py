@@ -12,6 +12,7 @@ from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits
 from core.generalize import Generalizer
 from core.guarantees import KDelta, KmAnonymity
+from core.joining import Joining
 from core.locate import Locator
 from core.release import Account, ReleaseRefused, Withheld, WithholdReason, keyed_id
 from core.seal import Seal
@@ -20,7 +21,7 @@ from core.window import WindowKey
 __all__ = ["ALGORITHMS", "Plan", "PointPlan", "SequencePlan"]
 
 ALGORITHMS = {
-    "algorithms": "2",
+    "algorithms": "3",
     "numpy": np.__version__,
     "proj": pyproj.proj_version_str,
     "h3": str(h3.versions()["c"]),
@@ -119,11 +120,13 @@ class PointPlan(_PlanBase):
 
     guarantee: KDelta
     wait4me: Wait4MeOptions
+    joining: Joining = field(default_factory=Joining)
+    """Which points can follow one another, and where trajectories are cut."""
 
     @property
     def model(self) -> str:
         """Name of the anonymizer, as in the settings."""
-        return "w4m"
+        return "pw4m" if self.guarantee.personal else "w4m"
 
     @property
     def parameters(self) -> Parameters:

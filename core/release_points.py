@@ -8,6 +8,7 @@ import numpy as np
 
 from core.anonymize.wait4me import Wait4MeResult, wait4me
 from core.assemble import PointWindow, assemble_points
+from core.guarantees import KDelta
 from core.plan import PointPlan
 from core.records import Rows
 from core.release import (
@@ -33,13 +34,13 @@ _DEGREE_DIGITS = 6
 def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
     """Anonymize and verify the points of a sealed window. The same arguments give the same bytes."""
     k = plan.guarantee.k
-    window = assemble_points(rows, plan.guarantee, plan.limits)
+    window = assemble_points(rows, plan.guarantee, plan.limits, plan.joining)
     duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
     if window.n_users < k:
         return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
 
     trajectories = window.trajectories
-    result = wait4me(trajectories, plan.guarantee, plan.wait4me, keyed_generator(plan.secret, seal.release_id))
+    result = wait4me(trajectories, window.demands, plan.wait4me, keyed_generator(plan.secret, seal.release_id))
     n_sets = len(set(result.sets.tolist()))
     if not n_sets:
         return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
@@ -50,12 +51,21 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
     t_ms, lats, lons = np.split(result.t_ms, bounds), np.split(lat, bounds), np.split(lon, bounds)
     users = trajectories.users[result.sources].tolist()
 
-    report = verify_kdelta(result.sets.tolist(), users, t_ms, lats, lons, plan.guarantee)
+    report = verify_kdelta(
+        result.sets.tolist(),
+        users,
+        t_ms,
+        lats,
+        lons,
+        plan.guarantee,
+        k=window.demands.k[result.sources].tolist(),
+        delta_m=window.demands.delta_m[result.sources].tolist(),
+    )
     if not report.holds or report.smallest_set is None:
         finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
         return plan.refuse(seal, f"(k,delta) is broken: {finding}", withheld=n_rows, duplicates=duplicates)
 
-    n_people, n_released = len(set(users)), int(result.kept.sum())
+    n_people, n_released = len(set(users)), int(window.stands_for[result.kept].sum())
     unseen = _people_unseen(window, result)
     trash = publishable(len(result.trash), k, people=unseen.left_out)
     return Release(
@@ -83,9 +93,18 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
             "trash": trash,
             "sets": n_sets,
             "discernibility": None if trash is None else result.discernibility,
+            **_demanding(window, plan.guarantee),
         },
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
     )
+
+
+def _demanding(window: PointWindow, guarantee: KDelta) -> dict[str, int | None]:
+    """Count the people who demanded more than everybody is given, if neither they nor the others are fewer than k."""
+    if not guarantee.personal:
+        return {}
+    others = publishable(window.n_users - window.n_demanding, guarantee.k)
+    return {"people_demanding_more": None if others is None else publishable(window.n_demanding, guarantee.k)}
 
 
 class _Unseen(NamedTuple):
@@ -95,7 +114,7 @@ class _Unseen(NamedTuple):
     """People in the release of whom points were deleted by editing."""
 
     left_out: int
-    """People of whom a whole trajectory, or what was too much of it, was left out."""
+    """People of whom a whole trajectory, or what was too much or too fast of it, was left out."""
 
     all_suppressed: int
     """Either."""
@@ -106,11 +125,12 @@ def _people_unseen(window: PointWindow, result: Wait4MeResult) -> _Unseen:
     owner = np.repeat(trajectories.users, np.diff(trajectories.starts))
     left_out = window.curbed.copy()
     left_out[trajectories.users[result.trash]] = True
-    incomplete = np.zeros(trajectories.n_users, dtype=np.bool_)
-    incomplete[owner[~result.kept]] = True
-    absent = window.n_users - trajectories.n_users  # they demanded more
+    edited, incomplete = np.zeros((2, trajectories.n_users), dtype=np.bool_)
+    edited[owner[~result.kept]] = True
+    incomplete[owner[~result.kept & (window.stands_for > 0)]] = True
+    absent = window.n_users - trajectories.n_users  # they demanded more than they could be given
     return _Unseen(
-        edited=int((incomplete & ~left_out).sum()),
+        edited=int((edited & ~left_out).sum()),
         left_out=int(left_out.sum()) + absent,
         all_suppressed=int((left_out | incomplete).sum()) + absent,
     )

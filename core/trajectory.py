@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "IntArray", "PointTrajectories", "Sequences", "Vocabulary"]
+__all__ = ["Demands", "FloatArray", "IntArray", "PointTrajectories", "Sequences", "Vocabulary"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -76,3 +76,35 @@ class PointTrajectories:
     def n_users(self) -> int:
         """Number of distinct people."""
         return int(self.users[-1]) + 1 if len(self.users) else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Demands:
+    """What each of ``n`` trajectories is to be given: its k and its delta (Theodosopoulos 2013, Problem 1).
+
+    Raises:
+        ValueError: A k is below 2, a delta is not above 0, or there are not as many of both.
+    """
+
+    k: IntArray
+    """Fewest distinct users of the set that it may belong to, shape ``(n,)``. At least 2."""
+
+    delta_m: FloatArray
+    """Largest distance inside that set at any time stamp, metres, shape ``(n,)``. Above 0, infinite for any."""
+
+    def __post_init__(self) -> None:
+        if self.k.shape != self.delta_m.shape:
+            raise ValueError(f"k has {len(self.k)} entries and delta_m {len(self.delta_m)}: each trajectory has one")
+        if np.any(self.k < 2):
+            raise ValueError(f"k is {self.k.min()}: it must be at least 2")
+        if not np.all(self.delta_m > 0):
+            raise ValueError("delta_m must be a number of metres above 0 for each trajectory")
+
+    @classmethod
+    def alike(cls, n: int, *, k: int, delta_m: float) -> Demands:
+        """Let all of ``n`` trajectories demand the same.
+
+        >>> Demands.alike(2, k=5, delta_m=500.0).k.tolist()
+        [5, 5]
+        """
+        return cls(k=np.full(n, k, dtype=np.int64), delta_m=np.full(n, delta_m, dtype=np.float64))

@@ -29,7 +29,7 @@ from stream.logs import set_up_logs
 from stream.replay import Replay, Summary
 from stream.settings import Settings, SettingsError, load_settings
 from stream.topics import ClusterError, create_topics, describe_topics, topic_specs
-from stream.wiring import Feed, wire
+from stream.wiring import Feed, plane_of, wire
 
 __all__ = ["main"]
 
@@ -148,8 +148,9 @@ def replay(
 ) -> None:
     """Run the service's code on FILES, without Kafka.
 
-    Reads CSV with the header user,lat,lon,ts,venue,category and NDJSON of the topics' records, gzipped or not. Writes
-    anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics.
+    Reads CSV with the header user,lat,lon,ts,venue,category, NDJSON of the topics' records, and, of fragments, .tsv
+    with user, time, x and y in metres of the map projection files.metres; gzipped or not. Writes anonymized.ndjson
+    and windows.ndjson, exactly as they would appear on the topics.
     """
     settings = _settings(config, given)
     own = settings.for_kind(Kind(kind)).privacy.secret
@@ -157,7 +158,8 @@ def replay(
         _stderr.print("privacy.secret is not set: pseudonyms and random choices differ in every run")
     feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else secrets.token_hex(32))
     names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
-    records = [RecordFile(file, Kind(kind), names, max_bytes=max_bytes) for file in files]
+    plane = plane_of(settings)
+    records = [RecordFile(file, Kind(kind), names, max_bytes=max_bytes, plane=plane) for file in files]
     if measure is not None and Kind(kind) is Kind.FRAGMENTS:
         _stderr.print("fragments have no measures yet beyond what each windows message tells: their means are shown")
     options = MeasureOptions() if measure is not None else None

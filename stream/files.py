@@ -1,4 +1,4 @@
-"""Files of records: CSV with a header, and NDJSON of the topics' records, gzipped or not."""
+"""Files of records: CSV with a header, NDJSON of the topics' records, and tables of metres, gzipped or not."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import msgspec
 
 from core.records import CheckIn, Fragment, Kind, Moment, Reason, Timestamp
 from stream.codec import decoder, refusal
+from stream.plane import Plane
 
 __all__ = ["FileFormatError", "RecordFile"]
 
@@ -32,12 +33,21 @@ class RecordFile:
         kind: What it holds.
         names: For each of our fields the name that the file uses.
         max_bytes: Longest NDJSON line.
+        plane: What the metres and times of a ``.tsv`` file of fragments mean.
 
     Raises:
-        FileFormatError: It cannot be opened, or its header lacks a column.
+        FileFormatError: It cannot be opened, its header lacks a column, or its metres have no plane.
     """
 
-    def __init__(self, path: Path, kind: Kind, names: dict[str, str], *, max_bytes: int) -> None:
+    def __init__(
+        self, path: Path, kind: Kind, names: dict[str, str], *, max_bytes: int, plane: Plane | None = None
+    ) -> None:
+        suffixes = {s.lower() for s in path.suffixes}
+        self._is_metres, self._plane = kind is Kind.FRAGMENTS and ".tsv" in suffixes, plane
+        if self._is_metres and plane is None:
+            raise FileFormatError(
+                f"{path}: files.metres is not set: the metres of a .tsv file need a map projection such as EPSG:2100"
+            )
         self.path, self._kind, self._names, self._max_bytes = path, kind, names, max_bytes
         try:
             self._raw = path.open("rb")
@@ -48,7 +58,6 @@ class RecordFile:
         except (OSError, EOFError, zlib.error) as fault:
             why = getattr(fault, "strerror", None) or "damaged gzip"
             raise FileFormatError(f"{path}: cannot be read ({why})") from None
-        suffixes = {s.lower() for s in path.suffixes}
         self._is_ndjson = bool(suffixes & {".ndjson", ".jsonl", ".json"}) or start == b"{"
 
     @property
@@ -68,7 +77,10 @@ class RecordFile:
             FileFormatError: The file is damaged, or is not of the expected form.
         """
         try:
-            yield from self._ndjson() if self._is_ndjson else self._csv()
+            if self._is_metres and self._plane is not None:
+                yield from self._plane.read(self._lines)
+            else:
+                yield from self._ndjson() if self._is_ndjson else self._csv()
         except (EOFError, zlib.error, csv.Error, OSError) as fault:
             raise FileFormatError(f"{self.path}: is damaged ({type(fault).__name__})") from None
 

@@ -14,6 +14,7 @@ from core.assemble import Limits, affordable_length
 from core.generalize import Taxonomy
 from core.guarantees import KDelta, KmAnonymity
 from core.intake import CheckInIntake, FragmentIntake, Intake
+from core.joining import Joining
 from core.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid, Venues
 from core.partition import WindowPolicy
 from core.plan import Plan, PointPlan, SequencePlan
@@ -21,10 +22,11 @@ from core.records import Kind
 from core.release import keyed_id
 from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from core.validate import Rules
+from stream.plane import Plane
 from stream.semantics import generalizer, semantic_files, taxonomy
 from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings
 
-__all__ = ["Feed", "wire"]
+__all__ = ["Feed", "plane_of", "wire"]
 
 
 class Feed:
@@ -108,6 +110,13 @@ def wire(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
     return feeds
 
 
+def plane_of(settings: Settings) -> Plane | None:
+    """Tell what the metres and times of ``.tsv`` files mean; None where ``files.metres`` is not set."""
+    if settings.files.metres is None:
+        return None
+    return Plane(settings.files.metres, (settings.files.start or 0) / (1000 if settings.time.unit == "s" else 1))
+
+
 def _digest(*parts: object) -> str:
     """Return a short digest of plain data, the same on every machine."""
     text = json.dumps(parts, sort_keys=True, default=str)
@@ -183,6 +192,7 @@ def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, 
         [_file_digest(file) for file in files],
         limits.points_per_user,
         curbs.trajectory_length,
+        *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
     )
     key = _derived_key(secret, "releases")
     if algorithm is not None:
@@ -195,13 +205,18 @@ def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, 
             settings=fingerprint,
         )
     return PointPlan(
-        guarantee=KDelta(k=privacy.k, delta_m=privacy.delta_m),
+        guarantee=KDelta(k=privacy.k, delta_m=privacy.delta_m, personal=privacy.model == "pw4m"),
         wait4me=Wait4MeOptions(
             translation=privacy.translation,
             time_step_ms=privacy.time_step,
             time_tolerance_s=privacy.time_tolerance / 1000,
             max_radius_m=privacy.max_radius_m,
             trash_share=privacy.trash_share,
+        ),
+        joining=Joining(
+            max_speed_m_s=settings.trajectories.max_speed_m_s,
+            max_gap_ms=settings.trajectories.max_gap,
+            step_ms=settings.trajectories.resample,
         ),
         limits=curbs,
         secret=key,

@@ -123,7 +123,7 @@ def sequence_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **change
     return SequencePlan(guarantee=KmAnonymity(k=k, m=m), locator=locator, **(values | changes))
 
 
-def point_plan(*, k: int = 3, delta_m: float = 300.0, **changes: Any) -> PointPlan:
+def point_plan(*, k: int = 3, delta_m: float = 300.0, personal: bool = False, **changes: Any) -> PointPlan:
     """A plan for fragments."""
     values: dict[str, Any] = {
         "limits": limits(),
@@ -131,7 +131,7 @@ def point_plan(*, k: int = 3, delta_m: float = 300.0, **changes: Any) -> PointPl
         "settings": "settings",
         "wait4me": Wait4MeOptions(),
     }
-    return PointPlan(guarantee=KDelta(k=k, delta_m=delta_m), **(values | changes))
+    return PointPlan(guarantee=KDelta(k=k, delta_m=delta_m, personal=personal), **(values | changes))
 
 
 def seal_of(rows: Rows, plan: Plan, *, shard: str = "all", start_ms: int = START_MS) -> Seal:

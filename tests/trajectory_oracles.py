@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -125,15 +126,12 @@ def edr_table(one: Sequence[Point], other: Sequence[Point], space_tolerance_m: f
 def greedy_round(
     users: Sequence[int], from_centre_mm: Sequence[int], d_mm: IntArray, k: int, radius_mm: int
 ) -> tuple[list[int], list[int]]:
-    """Run one round of greedy clustering on the whole matrix of distances; row = pivot."""
+    """Run one round of greedy clustering, everybody alike, on the whole matrix of distances; row = pivot."""
     n = len(users)
     cluster, active = [-1] * n, set(range(n))
     pivots: list[int] = []
     while active:
-        if pivots:
-            pivot = min(active, key=lambda i: (-min(d_mm[p][i] for p in pivots), i))
-        else:
-            pivot = min(active, key=lambda i: (-from_centre_mm[i], i))
+        pivot = _farthest(active, pivots, from_centre_mm, d_mm)
         active.remove(pivot)
         members: list[int] = []
         seen = {users[pivot]}
@@ -151,3 +149,112 @@ def greedy_round(
         if near[0] <= radius_mm:
             cluster[i] = pivots.index(near[1])
     return cluster, pivots
+
+
+def personal_round(
+    users: Sequence[int],
+    from_centre_mm: Sequence[int],
+    d_mm: IntArray,
+    demands: Sequence[tuple[int, float]],
+    radius_mm: int,
+) -> tuple[list[int], list[int]]:
+    """Run one round of Theodosopoulos 2013, Algorithm 3, literally; ``demands`` are ``(k, delta_m)``."""
+    n = len(users)
+    fit = set(range(n))
+    while unfit := {i for i in fit if demands[i][0] > len({users[j] for j in fit})}:
+        fit -= unfit
+    cluster, active = [-1] * n, set(fit)
+    pivots: list[int] = []
+    while active:
+        pivot = _farthest(active, pivots, from_centre_mm, d_mm)
+        active.remove(pivot)
+        members = [pivot]
+        neighbours = sorted((i for i in fit if cluster[i] < 0), key=lambda i: (d_mm[pivot][i], i))
+        while len(members) < max(demands[i][0] for i in members):
+            other = next((i for i in neighbours if users[i] not in {users[j] for j in members}), None)
+            if other is None:
+                break
+            members.append(other)
+        else:
+            if all(d_mm[pivot][i] <= radius_mm for i in members):
+                for i in members:
+                    cluster[i] = len(pivots)
+                    active.discard(i)
+                pivots.append(pivot)
+    for i in sorted((i for i in fit if cluster[i] < 0), key=lambda i: (demands[i][0], i)):
+        satisfying = []
+        for number, pivot in enumerate(pivots):
+            its = [j for j in range(n) if cluster[j] == number]
+            enough = len({users[j] for j in [*its, i]}) >= demands[i][0]
+            if enough and min(demands[j][1] for j in its) <= demands[i][1] and d_mm[pivot][i] <= radius_mm:
+                satisfying.append((d_mm[pivot][i], pivot, number))
+        if satisfying:
+            cluster[i] = min(satisfying)[2]
+    return cluster, pivots
+
+
+def _farthest(active: set[int], pivots: Sequence[int], from_centre_mm: Sequence[int], d_mm: IntArray) -> int:
+    if pivots:
+        return min(active, key=lambda i: (-min(d_mm[p][i] for p in pivots), i))
+    return min(active, key=lambda i: (-from_centre_mm[i], i))
+
+
+def nearest_squared_m(one: Sequence[Point], other: Sequence[Point]) -> Fraction | None:
+    """Square of the smallest distance of two segments in their common time; None if that is an instant or nothing."""
+    low, high = max(one[0][0], other[0][0]), min(one[1][0], other[1][0])
+    if low >= high:
+        return None
+
+    def offset(t: int) -> list[Fraction]:
+        def place(ends: Sequence[Point], axis: int) -> Fraction:
+            share = Fraction(t - ends[0][0], ends[1][0] - ends[0][0])
+            return Fraction(ends[0][axis]) + share * (Fraction(ends[1][axis]) - Fraction(ends[0][axis]))
+
+        return [place(one, axis) - place(other, axis) for axis in (1, 2)]
+
+    begin, end = offset(low), offset(high)
+    # The offset moves in a straight line: its nearest point to the origin is an end or the foot of the perpendicular.
+    way = [b - a for a, b in zip(begin, end, strict=True)]
+    length = sum(part**2 for part in way)
+    along = -sum(a * part for a, part in zip(begin, way, strict=True))
+    at = [Fraction(0), Fraction(1), *([along / length] if length and 0 < along < length else [])]
+    return min(sum(((a + s * part) ** 2 for a, part in zip(begin, way, strict=True)), Fraction(0)) for s in at)
+
+
+def votes_by_user(trajectories: PointTrajectories, sigma_m: float, of: Collection[int] = ()) -> list[list[float]]:
+    """Votes of each segment of each trajectory, in order: one number in 0..1 for each user who has one to give.
+
+    ``of`` leaves only some trajectories' segments, which is quicker.
+    """
+    segments = [
+        (index, user, ends)
+        for index, user in enumerate(trajectories.users.tolist())
+        for ends in itertools.pairwise(points_of(trajectories, index))
+    ]
+    found = []
+    for index, user, ends in segments:
+        if of and index not in of:
+            continue
+        nearest: dict[int, Fraction] = {}
+        for _, other_user, other in segments:
+            squared = None if other_user == user else nearest_squared_m(ends, other)
+            if squared is not None:
+                nearest[other_user] = min(squared, nearest.get(other_user, squared))
+        found.append([math.exp(-float(squared) / (2 * sigma_m**2)) for squared in nearest.values()])
+    return found
+
+
+def cuts_of(votes: Sequence[int], window: int, threshold: int) -> list[int]:
+    """List the points of one trajectory at which a new piece begins; votes and threshold in the same unit."""
+
+    def change(c: int) -> int:
+        if not window < c <= len(votes) - window:
+            return -1
+        return abs(sum(votes[c - window : c]) - sum(votes[c : c + window]))
+
+    return [
+        c
+        for c in range(len(votes))
+        if change(c) >= window * threshold
+        and all(change(c) > change(c - step) and change(c) >= change(c + step) for step in range(1, window + 1))
+    ]

@@ -1,12 +1,13 @@
 """Wait for Me: (k,delta)-anonymity of GPS trajectories by clustering and translation.
 
 Abul, Bonchi, Nanni 2010, as described by Theodosopoulos 2013, section 4.1: greedy clustering by LSTD, then each
-cluster becomes a set whose members are together at all times.
+cluster becomes a set whose members are together at all times. Where trajectories demand different k and delta, it is
+Personalized Wait for Me (Algorithms 2 and 3).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,9 +15,8 @@ import numpy.typing as npt
 
 from core.anonymize.clustering import Clustering, greedy_clustering
 from core.anonymize.translation import Translated, translate_exchangeable, translate_minimal
-from core.guarantees import KDelta
 from core.lstd import Lstd
-from core.trajectory import FloatArray, IntArray, PointTrajectories
+from core.trajectory import Demands, FloatArray, IntArray, PointTrajectories
 
 __all__ = ["Wait4MeOptions", "Wait4MeResult", "wait4me"]
 
@@ -48,15 +48,16 @@ class Wait4MeOptions:
     """Largest share of trajectories in the trash before the radius grows, in ``0..1``."""
 
     space_tolerance_m: float | None = None
-    """Tolerance of EDR in each coordinate, metres, ``minimal`` only. At least 0. Left out, it is ``delta_m``: what
-    matches is then about what the disc can hold."""
+    """Tolerance of EDR in each coordinate, metres, ``minimal`` only. At least 0. Left out, it is the delta of the set:
+    what matches is then about what the disc can hold."""
 
     margin_m: float = 0.5
-    """How much less than ``delta_m`` the discs measure across, metres; at least 0, and below ``delta_m``.
+    """How much less than the delta of their set the discs measure across, metres; at least 0. A delta that is not
+    larger cannot be given: who demands it is suppressed.
 
     The promise is kept in published coordinates. Rounding to 1e-6 degrees moves a point by up to 0.08 m, a pair by
     0.16 m. An azimuthal equidistant projection, on WGS84, never shows a distance shorter than it is, so it needs
-    nothing. The rest is for projections that do, by up to 1 part in 1,500 of a ``delta_m`` of 500 m."""
+    nothing. The rest is for projections that do, by up to 1 part in 1,500 of a delta of 500 m."""
 
     def __post_init__(self) -> None:
         if self.translation not in ("exchangeable", "minimal"):
@@ -137,43 +138,48 @@ class Wait4MeResult:
 
 
 def wait4me(
-    trajectories: PointTrajectories, guarantee: KDelta, options: Wait4MeOptions, rng: np.random.Generator
+    trajectories: PointTrajectories, demands: Demands, options: Wait4MeOptions, rng: np.random.Generator
 ) -> Wait4MeResult:
-    """Make trajectories (k,delta)-anonymous; what fits into no set of ``k`` distinct users is suppressed.
+    """Make trajectories (k,delta)-anonymous, each with the k and delta it demands.
+
+    A set has as many distinct users as the most demanding of its members asks for, within the smallest delta that
+    any of them asks for. Who fits into no such set is suppressed.
 
     Args:
         trajectories: The window's trajectories, none of them empty.
-        guarantee: What to promise.
+        demands: What to give each of them; with all alike this is Wait for Me.
         options: How to go about it.
         rng: Source of all chance; drawn from set by set, as often as the input alone determines.
 
     Raises:
-        ValueError: A trajectory has no point, or the margin takes all of ``delta_m``.
+        ValueError: A trajectory has no point.
 
     >>> there = np.array([[0.0, 0.0], [10.0, 0.0]])
     >>> two = PointTrajectories(
     ...     users=np.array([0, 1]), starts=np.array([0, 1, 2]), t_ms=np.array([500, 700]), xy_m=there
     ... )
-    >>> result = wait4me(two, KDelta(k=2, delta_m=100.0), Wait4MeOptions(), np.random.default_rng(7))
+    >>> result = wait4me(two, Demands.alike(2, k=2, delta_m=100.0), Wait4MeOptions(), np.random.default_rng(7))
     >>> result.sets.tolist(), result.t_ms.tolist(), result.kept.tolist()
     ([0, 0], [0, 0], [True, True])
     """
-    diameter_m = guarantee.delta_m - options.margin_m
-    if diameter_m <= 0:
-        raise ValueError(f"margin_m is {options.margin_m}: it must be below delta_m, {guarantee.delta_m}")
+    # No disc is that small: as little to be had as more people than there are.
+    impossible = demands.delta_m <= options.margin_m
+    attainable = replace(demands, k=np.where(impossible, trajectories.n_users + 2, demands.k))
     distances = Lstd(trajectories, tolerance_s=options.time_tolerance_s)
     clustering = greedy_clustering(
         trajectories,
         distances,
-        k=guarantee.k,
+        attainable,
         max_radius_m=options.max_radius_m,
         trash_share=options.trash_share,
     )
     translated = []
     for cluster, pivot in enumerate(clustering.pivots.tolist()):
         members = np.flatnonzero(clustering.cluster == cluster)
+        delta_m = float(demands.delta_m[members].min())
+        diameter_m = delta_m - options.margin_m
         if options.translation == "minimal":
-            tolerance_m = guarantee.delta_m if options.space_tolerance_m is None else options.space_tolerance_m
+            tolerance_m = delta_m if options.space_tolerance_m is None else options.space_tolerance_m
             one = translate_minimal(
                 trajectories,
                 members,

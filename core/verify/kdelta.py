@@ -52,12 +52,16 @@ def verify_kdelta(
     lat_deg: Sequence[npt.ArrayLike],
     lon_deg: Sequence[npt.ArrayLike],
     guarantee: KDelta,
+    *,
+    k: Sequence[int] | None = None,
+    delta_m: Sequence[float] | None = None,
 ) -> KDeltaReport:
     """Recompute (k,delta)-anonymity from a candidate alone (Theodosopoulos 2013, Definitions 2 to 4).
 
     Every set must have at least ``k`` distinct users and one list of time stamps, at each of which any two of its
     trajectories are within ``delta_m`` of each other, by the geodesic on WGS84: so it holds across the
-    antimeridian and at the poles as well.
+    antimeridian and at the poles as well. Where trajectories demand more, their set must have the largest ``k``
+    and keep the smallest ``delta_m`` that any of them demands (Algorithm 2).
 
     Args:
         sets: Set of each of the ``r`` released trajectories.
@@ -65,7 +69,9 @@ def verify_kdelta(
         t_ms: Time stamps of each, milliseconds, ``r`` arrays of shape ``(m_i,)``.
         lat_deg: Published latitudes of each, degrees north, same shapes.
         lon_deg: Published longitudes of each, degrees east, same shapes.
-        guarantee: What is to hold.
+        guarantee: What is to hold in any case.
+        k: Distinct users that each trajectory demands of its set; the guarantee's where not given.
+        delta_m: Largest distance that each trajectory demands, metres; the guarantee's where not given.
 
     Raises:
         ValueError: The columns are not equally long.
@@ -74,14 +80,18 @@ def verify_kdelta(
     >>> verify_kdelta([0, 0], [4, 7], [[0], [0]], [[50.0], [50.0001]], [[8.0], [8.0]], promise).holds
     True
     """
-    if len({len(sets), len(users), len(t_ms), len(lat_deg), len(lon_deg)}) > 1:
-        raise ValueError("sets, users, t_ms, lat_deg and lon_deg must have one entry for each trajectory")
+    columns = [sets, users, t_ms, lat_deg, lon_deg, *(demand for demand in (k, delta_m) if demand is not None)]
+    if len(set(map(len, columns))) > 1:
+        raise ValueError("sets, users, t_ms, lat_deg, lon_deg and demands must have one entry for each trajectory")
     violations: Counter[str] = Counter()
     rows_of: dict[int, list[int]] = {}
     for row, its_set in enumerate(sets):
         rows_of.setdefault(its_set, []).append(row)
     sizes = [len({users[row] for row in rows}) for rows in rows_of.values()]
-    violations["too_few_users"] = sum(size < guarantee.k for size in sizes)
+    violations["too_few_users"] = sum(
+        size < max([guarantee.k, *([] if k is None else (k[row] for row in rows))])
+        for size, rows in zip(sizes, rows_of.values(), strict=True)
+    )
 
     largest_m = 0.0
     for rows in rows_of.values():
@@ -102,7 +112,8 @@ def verify_kdelta(
             else:
                 violations["position"] += 1
         if len(comparable) > 1:
-            its_largest_m, too_far = _distances(np.stack(comparable, axis=-1), guarantee.delta_m)
+            allowed_m = min([guarantee.delta_m, *([] if delta_m is None else (delta_m[row] for row in rows))])
+            its_largest_m, too_far = _distances(np.stack(comparable, axis=-1), allowed_m)
             largest_m = max(largest_m, its_largest_m)
             violations["too_far_apart"] += too_far
     return KDeltaReport(

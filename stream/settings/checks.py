@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.records import POINT, Kind
-from stream.settings.sections import KindSettings, TopicSettings
+from stream.settings.sections import KindSettings, LimitSettings, TopicSettings
 from stream.settings.values import show_duration, show_instant, show_size
 
 if TYPE_CHECKING:
     from stream.settings.model import Settings
 
-__all__ = ["SettingsError", "check_always", "check_kind", "check_sizes", "check_topics"]
+__all__ = ["SettingsError", "check_always", "check_kind", "check_resampling", "check_sizes", "check_topics"]
 
 
 class SettingsError(Exception):
     """A setting is wrong; the message is a sentence that says which, what it is, and what is allowed."""
 
 
-_MODELS = {Kind.CHECKINS: ("seqanon", "sd-seqanon", "u-seqanon"), Kind.FRAGMENTS: ("w4m",)}
+_MODELS = {Kind.CHECKINS: ("seqanon", "sd-seqanon", "u-seqanon"), Kind.FRAGMENTS: ("w4m", "pw4m")}
 """Models of each kind of feed, the default first."""
 
 
@@ -52,6 +52,23 @@ def check_kind(settings: KindSettings) -> None:
         raise SettingsError("location.venues_file is not set: location.kind venues needs a CSV with venue,lat,lon")
     if location.kind != "grid" and location.area is not None:
         raise SettingsError(f"location.area is set: it goes with location.kind grid, not {location.kind}")
+
+
+def check_resampling(settings: KindSettings, limits: LimitSettings) -> None:
+    """Check that resampled trajectories stay inside their window, and no longer than one user's may be."""
+    step, size = settings.trajectories.resample, settings.window.size
+    if settings.kind is not Kind.FRAGMENTS or step is None:
+        return
+    if size % step:
+        raise SettingsError(
+            f"trajectories.resample is {show_duration(step)}: it must divide window.size, {show_duration(size)}, "
+            "so that times stay inside their window"
+        )
+    if size // step > limits.points_per_user:
+        raise SettingsError(
+            f"trajectories.resample is {show_duration(step)}, which makes up to {size // step} points of one person in "
+            f"a window: limits.points_per_user allows {limits.points_per_user}"
+        )
 
 
 def check_topics(topics: TopicSettings) -> None:

@@ -8,9 +8,10 @@ from typing import Any, Self, TypeVar
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.records import Kind
-from stream.settings.checks import SettingsError, check_kind, check_sizes, check_topics
+from stream.settings.checks import SettingsError, check_kind, check_resampling, check_sizes, check_topics
 from stream.settings.sections import (
     FieldSettings,
+    FileSettings,
     IngestSettings,
     KafkaSettings,
     KindSettings,
@@ -23,6 +24,7 @@ from stream.settings.sections import (
     ShardSettings,
     TimeSettings,
     TopicSettings,
+    TrajectorySettings,
     WebSettings,
     WindowSettings,
     WorkerSettings,
@@ -38,9 +40,11 @@ class Settings(BaseSettings):
     kafka: KafkaSettings = KafkaSettings()
     topics: TopicSettings = TopicSettings()
     fields: FieldSettings = FieldSettings()
+    files: FileSettings = FileSettings()
     location: LocationSettings = LocationSettings()
     shard: ShardSettings = ShardSettings()
     window: WindowSettings = WindowSettings()
+    trajectories: TrajectorySettings = TrajectorySettings()
     privacy: PrivacySettings = PrivacySettings()
     time: TimeSettings = TimeSettings()
     limits: LimitSettings = LimitSettings()
@@ -63,9 +67,11 @@ class Settings(BaseSettings):
             location=_overlaid(self.location, overrides.location),
             shard=_overlaid(self.shard, overrides.shard),
             window=_overlaid(self.window, overrides.window),
+            trajectories=self.trajectories,
             privacy=_overlaid(self.privacy, overrides.privacy),
         )
         check_kind(resolved)
+        check_resampling(resolved, self.limits)
         return resolved
 
     @property

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_settings import NoDecode
 
 from core.records import Kind
+from stream.plane import projection_in_metres
 from stream.settings.values import (
     Count,
     Duration,
@@ -19,6 +20,7 @@ from stream.settings.values import (
     Size,
     four_degrees,
     instant_ms,
+    none_by_name,
     not_too_large,
     rows_and_columns,
     servers,
@@ -26,6 +28,7 @@ from stream.settings.values import (
 
 __all__ = [
     "FieldSettings",
+    "FileSettings",
     "IngestSettings",
     "KafkaSettings",
     "KindSettings",
@@ -38,6 +41,7 @@ __all__ = [
     "ShardSettings",
     "TimeSettings",
     "TopicSettings",
+    "TrajectorySettings",
     "WebSettings",
     "WindowSettings",
     "WorkerSettings",
@@ -107,6 +111,16 @@ class FieldSettings(Section):
     delta_m: FieldName = "delta_m"
 
 
+class FileSettings(Section):
+    """How ``.tsv`` files of fragments are read: lines of user, time, x and y, without a header. For ``replay``."""
+
+    metres: Annotated[str, AfterValidator(projection_in_metres)] | None = None
+    """The map projection that x and y are metres of, such as ``EPSG:2100``; without it these files are refused."""
+
+    start: Instant | None = None
+    """What their times count from; 1970 where it is not set. ``time.unit`` is their unit."""
+
+
 class LocationSettings(Section):
     """The vocabulary of locations that check-ins are told in."""
 
@@ -146,11 +160,30 @@ class WindowSettings(Section):
     """Most open windows of one shard; beyond it the oldest is sealed early."""
 
 
+class TrajectorySettings(Section):
+    """How the fragments of one person in one window become trajectories."""
+
+    max_speed_m_s: Annotated[Annotated[float, Field(gt=0, le=300_000_000)] | None, BeforeValidator(none_by_name)] = (
+        100.0
+    )
+    """Fastest that anybody moves, metres a second, or ``none``: of each person the most points that one journey can
+    visit stay, the others are suppressed. The default fits what moves on ground or water; aircraft need 350."""
+
+    max_gap: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
+    """Longest time between two points of one trajectory, or ``none``; a longer one cuts it, and the pieces stay one
+    person in every count."""
+
+    resample: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
+    """Step of a common grid of times that trajectories are interpolated on in straight lines, or ``none``. A point is
+    then counted as the one of the grid that is nearest in time."""
+
+
 class PrivacySettings(Section):
     """What a release promises."""
 
-    model: Literal["seqanon", "sd-seqanon", "u-seqanon", "w4m"] | None = None
-    """``seqanon``, ``sd-seqanon`` or ``u-seqanon`` for check-ins, ``w4m`` for fragments; the first where not set."""
+    model: Literal["seqanon", "sd-seqanon", "u-seqanon", "w4m", "pw4m"] | None = None
+    """``seqanon``, ``sd-seqanon`` or ``u-seqanon`` for check-ins, ``w4m`` or ``pw4m`` for fragments; the first where
+    not set. ``w4m`` leaves out people who demand more than ``k`` and ``delta_m``; ``pw4m`` gives it to their sets."""
 
     k: Annotated[int, Field(ge=2)] = 5
     m: Annotated[int, Field(ge=1, le=10)] = 2
@@ -274,4 +307,5 @@ class KindSettings(BaseModel):
     location: LocationSettings
     shard: ShardSettings
     window: WindowSettings
+    trajectories: TrajectorySettings
     privacy: PrivacySettings

@@ -20,6 +20,7 @@ __all__ = [
     "empty_for_none",
     "four_degrees",
     "instant_ms",
+    "none_by_name",
     "not_too_large",
     "not_too_long",
     "positive",
@@ -119,6 +120,11 @@ def servers(value: str) -> str:
 def empty_for_none(value: object) -> object:
     """Read YAML's empty value as an empty name."""
     return "" if value is None else value
+
+
+def none_by_name(value: object) -> object:
+    """Read ``none`` as YAML reads ``null``: a variable and the command line can then take a default away."""
+    return None if value == "none" else value
 
 
 def _largest_unit(value: int, units: dict[str, int]) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.assemble import PointWindow, SequenceWindow, affordable_length, assemble_points, assemble_sequences
 from core.guarantees import KDelta
+from core.joining import Joining
 from core.locate import Venues
 from core.records import POINT, VISIT, Rows
 from core.trajectory import FloatArray, IntArray
@@ -237,6 +238,36 @@ def test_a_demand_counts_even_in_a_duplicate() -> None:
     for rows in ([(1, 0, *HERE), (1, 0, *HERE, 5, np.inf)], [(1, 0, *HERE, 5, np.inf), (1, 0, *HERE)]):
         window = fused(points(*rows))  # type: ignore[arg-type]
         assert (window.trajectories.n_users, window.suppressed, window.duplicates) == (0, 1, 1)
+
+
+def test_under_a_personal_guarantee_everybody_stays_with_what_they_demand() -> None:
+    """
+    The strictest of a user's records counts, duplicates too, for each of their pieces; nobody is given less than the
+    guarantee, and a demand that its 32 bits round up from the guarantee is none.
+    """
+    rows = points(
+        *((1, 0, *HERE, 4, np.inf), (1, 30, *HERE, 0, 200.5), (1, 900, *HERE)),
+        *((2, 0, *HERE, 2, 9000.0), (2, 0, *HERE, 7, np.inf)),
+        *((3, 0, *HERE, 2, 300.1),),
+        *((4, 0, *HERE),),
+    )
+    guarantee = KDelta(k=3, delta_m=300.1, personal=True)
+    window = assemble_points(rows, guarantee, limits(), Joining(max_gap_ms=60_000))
+    of_user = {1: (4, 200.5), 2: (7, 300.1), 3: (3, 300.1), 4: (3, 300.1)}
+    order = by_hash(1, 2, 3, 4)
+    expected = [of_user[order[user]] for user in window.trajectories.users.tolist()]
+    assert list(zip(window.demands.k.tolist(), window.demands.delta_m.tolist(), strict=True)) == expected
+    assert len(expected) == 5
+    assert (window.n_users, window.n_demanding, window.suppressed, window.duplicates) == (4, 2, 0, 1)
+
+
+def test_without_a_personal_guarantee_all_who_stay_are_alike() -> None:
+    """
+    Who demands more is counted and left out, and everybody else is given what the guarantee says.
+    """
+    window = fused(points((1, 0, *HERE, 4, np.inf), (2, 0, *HERE, 2, 9000.0), (3, 0, *HERE)))
+    assert (window.demands.k.tolist(), window.demands.delta_m.tolist()) == ([3, 3], [300.0, 300.0])
+    assert (window.n_users, window.n_demanding) == (3, 1)
 
 
 def test_later_points_of_a_busy_user_are_suppressed() -> None:

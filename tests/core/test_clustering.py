@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from core.anonymize.clustering import Clustering, greedy_clustering
 from core.lstd import Lstd
-from core.trajectory import PointTrajectories
-from tests.trajectory_oracles import Point, data_sets, greedy_round, trajectories_of
+from core.trajectory import Demands, PointTrajectories
+from tests.trajectory_oracles import Point, data_sets, greedy_round, personal_round, trajectories_of
 
 KS = st.integers(2, 4)
 RADII_M = st.sampled_from([0.001, 5.0, 20.0, 60.0])
@@ -18,12 +18,19 @@ def cluster(
     trajectories: PointTrajectories, k: int, max_radius_m: float = 100.0, trash_share: float = 0.0
 ) -> Clustering:
     distances = Lstd(trajectories, tolerance_s=10)
-    return greedy_clustering(trajectories, distances, k=k, max_radius_m=max_radius_m, trash_share=trash_share)
+    demands = Demands.alike(len(trajectories.users), k=k, delta_m=100.0)
+    return greedy_clustering(trajectories, distances, demands, max_radius_m=max_radius_m, trash_share=trash_share)
 
 
 def all_distances_mm(trajectories: PointTrajectories) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     distances, n = Lstd(trajectories, tolerance_s=10), len(trajectories.users)
     return np.array([distances.distances_mm(pivot, np.arange(n)) for pivot in range(n)])
+
+
+def from_centre_mm(trajectories: PointTrajectories) -> list[int]:
+    counts = np.diff(trajectories.starts)[:, None]
+    means = np.add.reduceat(trajectories.xy_m, trajectories.starts[:-1], axis=0) / counts
+    return [int(mm) for mm in np.rint(np.hypot(*(means - means.mean(axis=0)).T) * 1000)]
 
 
 @given(data_sets(), KS, RADII_M, st.sampled_from([0.0, 0.2, 1.0]))
@@ -66,12 +73,9 @@ def test_one_round_is_the_published_greedy_clustering(
     What is left unmeasured changes nothing: pivots and clusters are those of the algorithm run on all distances.
     """
     result = cluster(trajectories, k, max_radius_m, trash_share=1.0)
-    counts = np.diff(trajectories.starts)[:, None]
-    means = np.add.reduceat(trajectories.xy_m, trajectories.starts[:-1], axis=0) / counts
-    from_centre_mm = np.rint(np.hypot(*(means - means.mean(axis=0)).T) * 1000).astype(int)
     expected = greedy_round(
         trajectories.users.tolist(),
-        from_centre_mm.tolist(),
+        from_centre_mm(trajectories),
         all_distances_mm(trajectories),
         k,
         round(max_radius_m * 1000),
@@ -168,3 +172,98 @@ def test_everyone_far_from_everyone_ends_in_clusters_after_bounded_growth() -> N
     whole = trajectories_of(*((user, at(4.0**user, t_ms=user * 10**9)) for user in range(12)))
     result = cluster(whole, k=12, max_radius_m=0.001)
     assert result.cluster.tolist() == [0] * 12
+
+
+# ---------------------------------------------------------------- personal demands
+
+
+def cluster_for(
+    trajectories: PointTrajectories, demands: Demands, max_radius_m: float = 100.0, trash_share: float = 0.0
+) -> Clustering:
+    distances = Lstd(trajectories, tolerance_s=10)
+    return greedy_clustering(trajectories, distances, demands, max_radius_m=max_radius_m, trash_share=trash_share)
+
+
+@settings(max_examples=300)
+@given(data_sets(min_size=2, extent_m=60), RADII_M, st.data())
+def test_one_personal_round_is_the_published_algorithm(
+    trajectories: PointTrajectories, max_radius_m: float, data: st.DataObject
+) -> None:
+    """
+    Each with demands of its own, pivots and clusters are those of Algorithm 3 run literally on all distances.
+    """
+    n = len(trajectories.users)
+    demanded = data.draw(
+        st.lists(st.tuples(st.sampled_from([2, 2, 3, 4, 6, 99]), st.sampled_from([5.0, 9.0])), min_size=n, max_size=n)
+    )
+    ks, deltas_m = zip(*demanded, strict=True)
+    demands = Demands(k=np.array(ks), delta_m=np.array(deltas_m))
+    result = cluster_for(trajectories, demands, max_radius_m, trash_share=1.0)
+    expected = personal_round(
+        trajectories.users.tolist(),
+        from_centre_mm(trajectories),
+        all_distances_mm(trajectories),
+        demanded,
+        round(max_radius_m * 1000),
+    )
+    assert (result.cluster.tolist(), result.pivots.tolist()) == expected
+
+
+def test_a_cluster_grows_while_its_members_demand_more() -> None:
+    """
+    The pivot asks for two people, its neighbour for four: four they become.
+    """
+    #  x:  0 (k=2)  1 (k=4)  2 (k=2)  3 (k=2)   4 (k=2) .... 50 (k=2)   51 (k=2)
+    whole = trajectories_of(*((user, at(x)) for user, x in enumerate([0.0, 1, 2, 3, 4, 50, 51])))
+    demands = Demands(k=np.array([2, 4, 2, 2, 2, 2, 2]), delta_m=np.full(7, 9.0))
+    result = cluster_for(whole, demands, max_radius_m=10)
+    assert result.pivots.tolist() == [6, 0]
+    assert result.cluster.tolist() == [1, 1, 1, 1, 1, 0, 0]
+
+
+def test_who_is_left_joins_only_where_it_is_satisfied() -> None:
+    """
+    The nearest pivot's delta is too large for trajectory 4 and its cluster too small for 5: one goes farther, one to
+    the trash.
+    """
+    #  x:  0 1 (delta 9)  .....  4: 14 (delta 5)  .....  20 21 (delta 5)                  radius 15
+    xs = [0.0, 1, 20, 21, 9]
+    whole = trajectories_of(*((user, at(x)) for user, x in enumerate(xs)))
+    small = Demands(k=np.full(5, 2), delta_m=np.array([9.0, 9, 5, 5, 5]))
+    result = cluster_for(whole, small, max_radius_m=15, trash_share=1.0)
+    assert result.pivots.tolist() == [3, 0]
+    assert result.cluster.tolist() == [1, 1, 0, 0, 0]
+    alike = cluster_for(whole, Demands.alike(5, k=2, delta_m=5.0), max_radius_m=15, trash_share=1.0)
+    assert alike.cluster.tolist() == [1, 1, 0, 0, 1]
+    many = Demands(k=np.array([2, 2, 2, 2, 4]), delta_m=np.full(5, 9.0))
+    assert cluster_for(whole, many, max_radius_m=15, trash_share=1.0).cluster.tolist() == [1, 1, 0, 0, -1]
+    enough = Demands(k=np.array([2, 2, 2, 2, 3]), delta_m=np.full(5, 9.0))
+    assert cluster_for(whole, enough, max_radius_m=15, trash_share=1.0).cluster.tolist() == [1, 1, 0, 0, 1]
+
+
+def test_an_absurd_demand_harms_nobody_else() -> None:
+    """
+    Who asks for more people than there are is left out; the others' clusters and radius are as without them.
+    """
+    whole = trajectories_of(*((user, at(x)) for user, x in enumerate([0.0, 0.5, 1, 2, 3])))
+    demands = Demands(k=np.array([2, 1_000_000, 2, 2, 5]), delta_m=np.full(5, 9.0))
+    result = cluster_for(whole, demands, max_radius_m=10)
+    assert result.cluster.tolist() == [0, -1, 0, 0, -1]
+    assert result.radius_m == 10
+
+
+@pytest.mark.parametrize(
+    ("k", "delta_m", "says"),
+    [
+        ([2, 1], [5.0, 5.0], "k is 1"),
+        ([2], [0.0], "delta_m"),
+        ([2], [float("nan")], "delta_m"),
+        ([2, 2], [5.0], "each"),
+    ],
+)
+def test_demands_that_are_none_are_errors(k: list[int], delta_m: list[float], says: str) -> None:
+    """
+    A set has two people at least, and every trajectory has one k and one delta.
+    """
+    with pytest.raises(ValueError, match=says):
+        Demands(k=np.array(k), delta_m=np.array(delta_m))

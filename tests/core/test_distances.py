@@ -56,25 +56,76 @@ def test_a_point_is_matched_with_the_nearest_position_within_the_tolerance(
                     assert shift_ms <= float(candidate_shift) + 1e-6
 
 
+def way_m(trajectories: PointTrajectories, distances: Lstd, one: int, other: int) -> float:
+    """Mean over a trajectory's points of the distance to the matched position and the priced shift in time, metres."""
+    its = points_of(trajectories, one)
+    t_ms, xy_m = np.array([p[0] for p in its]), np.array([p[1:] for p in its])
+    matched = distances.match(t_ms, xy_m, np.array([other]))
+    away_m = np.hypot(*(matched.xy_m[0] - xy_m).T)
+    shift_s = np.abs(matched.t_ms[0] - t_ms) / 1000
+    return float((away_m + shift_s * mean_speed_m_s(trajectories)).mean())
+
+
+def lstd_m(trajectories: PointTrajectories, distances: Lstd, one: int, other: int) -> float:
+    """The ways there and back, weighted by all points of both."""
+    there, back = (way_m(trajectories, distances, *pair) for pair in ((one, other), (other, one)))
+    n_one, n_other = np.diff(trajectories.starts)[[one, other]].tolist()
+    return float((there * n_one + back * n_other) / (n_one + n_other))
+
+
 @given(data_sets(), TOLERANCES_S, st.data())
 def test_the_distance_is_the_mean_of_the_distance_and_the_priced_shift(
     trajectories: PointTrajectories, tolerance_s: float, data: st.DataObject
 ) -> None:
     """
-    LSTD is the mean over the pivot's points of the distance to the matched position plus the shift in time at the data
-    set's mean speed, in whole millimetres; a trajectory is at distance 0 from itself.
+    LSTD is the mean over the points of both of the distance to the matched position plus the shift in time at the
+    data set's mean speed, in whole millimetres; a trajectory is at distance 0 from itself.
     """
     pivot = data.draw(st.integers(0, len(trajectories.users) - 1))
-    its = points_of(trajectories, pivot)
     distances = Lstd(trajectories, tolerance_s=tolerance_s)
-    t_ms, xy_m = np.array([p[0] for p in its]), np.array([p[1:] for p in its])
-    matched = distances.match(t_ms, xy_m, everyone(trajectories))
-    away_m = np.hypot(*np.moveaxis(matched.xy_m - xy_m, -1, 0))
-    shift_s = np.abs(matched.t_ms - t_ms) / 1000
-    expected_m = (away_m + shift_s * mean_speed_m_s(trajectories)).mean(axis=1)
+    expected_m = [lstd_m(trajectories, distances, pivot, int(other)) for other in everyone(trajectories)]
     measured_mm = distances.distances_mm(pivot, everyone(trajectories))
-    np.testing.assert_allclose(measured_mm, expected_m * 1000, atol=0.51)
+    np.testing.assert_allclose(measured_mm, np.array(expected_m) * 1000, atol=0.51)
     assert measured_mm[pivot] == 0
+
+
+@given(data_sets(min_size=2), TOLERANCES_S)
+def test_lstd_is_symmetric(trajectories: PointTrajectories, tolerance_s: float) -> None:
+    """
+    From either end it is as far, to the rounding of a sum.
+    """
+    distances, all_of_them = Lstd(trajectories, tolerance_s=tolerance_s), everyone(trajectories)
+    matrix = np.array([distances.distances_mm(pivot, all_of_them) for pivot in all_of_them.tolist()])
+    assert np.abs(matrix - matrix.T).max() <= 1
+
+
+def test_a_long_trajectory_does_not_fit_into_a_short_one_that_it_passes() -> None:
+    """
+    A short trajectory lies on the way of a long one: the long one's rest, that no pivot's point sees, counts.
+    """
+    long = [(1000 * i, 10.0 * i, 0.0) for i in range(60)]
+    distances = Lstd(
+        trajectories_of((0, long[:3]), (1, long), (2, [(t, x, 50.0) for t, x, _ in long[:3]])), tolerance_s=5
+    )
+    passing_mm, beside_mm = distances.distances_mm(0, np.array([1, 2])).tolist()
+    assert beside_mm == 50_000
+    assert passing_mm > 300_000
+
+
+@pytest.mark.parametrize("n_points", [63, 64, 65, 127, 128, 200])
+def test_a_finely_and_a_coarsely_sampled_trajectory_are_measured_by_all_their_points(n_points: int) -> None:
+    """
+    However finely somebody was sampled, every point counts, and bounds are still bounds.
+    """
+    rng = np.random.default_rng(n_points)
+    fine = [(500 * i, float(rng.normal(0, 100)), float(rng.normal(0, 100))) for i in range(n_points)]
+    coarse = [(5000 * i, float(rng.normal(0, 100)), float(rng.normal(0, 100))) for i in range(9)]
+    trajectories = trajectories_of((0, fine), (1, coarse))
+    distances = Lstd(trajectories, tolerance_s=20)
+    for pivot, other in ((0, 1), (1, 0)):
+        (measured_mm,) = distances.distances_mm(pivot, np.array([other])).tolist()
+        assert measured_mm == pytest.approx(1000 * lstd_m(trajectories, distances, pivot, other), abs=0.51)
+        assert distances.lower_bounds_mm(pivot)[other] <= measured_mm
 
 
 @given(data_sets(extent_m=400), TOLERANCES_S, st.data())
@@ -123,13 +174,13 @@ def test_a_standing_vehicle_is_matched_without_a_shift() -> None:
     """
     Of equally near positions the one nearest in time counts: standing together costs nothing but the distance.
     """
-    #  pivot   stands at x=0      0 --------- 100 s
-    #  other   stands at x=3   0 ------------------ 200 s
-    still = [(0, 3.0, 0.0), (20_000, 3.0, 0.0), (70_000, 3.0, 0.0), (200_000, 3.0, 0.0)]
+    #  pivot   stands at x=0      10 ----- 60 ----- 110 s
+    #  other   stands at x=3      10 - 20 ----- 70 - 110 s
+    still = [(10_000, 3.0, 0.0), (20_000, 3.0, 0.0), (70_000, 3.0, 0.0), (110_000, 3.0, 0.0)]
     moving = [(0, 500.0, 0.0), (100_000, 1500.0, 0.0)]
     pivot = [(10_000, 0.0, 0.0), (60_000, 0.0, 0.0), (110_000, 0.0, 0.0)]
     distances = Lstd(trajectories_of((0, pivot), (1, still), (2, moving)), tolerance_s=300)
-    assert distances.mean_speed_m_s == pytest.approx(1000 / 400)
+    assert distances.mean_speed_m_s == pytest.approx(1000 / 300)
     assert distances.distances_mm(0, np.array([1])).tolist() == [3000]
 
 
@@ -141,7 +192,8 @@ def test_a_point_outside_the_span_pays_the_whole_shift() -> None:
     early = [(0, 0.0, 5.0), (10_000, 0.0, 5.0)]  # stands for 10 s
     distances = Lstd(trajectories_of((0, pivot), (1, early)), tolerance_s=1)
     speed = 100 / 110
-    expected_m = (5 + np.hypot(100, 5) + 90 * speed) / 2
+    there_m, back_m = 5 + np.hypot(100, 5) + 90 * speed, 5 + np.hypot(9, 5) + 1 * speed
+    expected_m = (there_m + back_m) / 4  # at 10 s the pivot was nearest within a second at 9 s, at x = 9
     assert distances.distances_mm(0, np.array([1])).tolist() == [round(expected_m * 1000)]
 
 
@@ -220,3 +272,17 @@ def run_edr(one: list[Point], pivot: list[Point], space_m: float, time_s: float)
         space_tolerance_m=space_m,
         time_tolerance_s=time_s,
     )
+
+
+def test_measuring_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    What is held at a time bounds the memory, not the result: the same distances, in the same order.
+    """
+    rng = np.random.default_rng(5)
+    walks = [
+        [(1000 * i, float(x), float(y)) for i, (x, y) in enumerate(rng.normal(0, 100, (n, 2)))] for n in range(3, 23)
+    ]
+    distances, others = Lstd(trajectories_of(*enumerate(walks)), tolerance_s=5), np.arange(20)[::-1].copy()
+    at_once = distances.distances_mm(4, others)
+    monkeypatch.setattr("core.lstd._POSITIONS_AT_ONCE", 30)
+    assert distances.distances_mm(4, others).tolist() == at_once.tolist()

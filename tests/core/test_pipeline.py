@@ -35,7 +35,7 @@ from core.release import (
     Withheld,
     WithholdReason,
 )
-from core.trajectory import PointTrajectories
+from core.trajectory import Demands, PointTrajectories
 from core.verify.kdelta import verify_kdelta
 from tests import oracles, strategies
 from tests.builders import (
@@ -513,6 +513,50 @@ def test_a_demand_is_met_by_a_stricter_plan() -> None:
     assert (along.people, along.population, along.account.suppressed) == (8, 8, 0)
 
 
+def test_a_personal_plan_gives_who_demands_more_what_they_demand() -> None:
+    """
+    Nobody is left out for demanding four people or 50 m: their sets have and keep it, and the message counts them only
+    where neither they nor the others are fewer than k.
+    """
+    rows = WALKERS.copy()
+    rows["k"][rows["user"] == hash_of(1)] = 4
+    rows["delta_m"][rows["user"] == hash_of(1)] = 50.0
+    outcome = released(rows, point_plan(k=3, personal=True))
+    assert (outcome.model, outcome.people, outcome.population, outcome.account.suppressed) == ("pw4m", 8, 8, 0)
+    assert (outcome.parameters["k"], outcome.parameters["delta_m"]) == (3, 300.0)
+    assert outcome.information_loss["people_demanding_more"] is None
+    assert outcome.smallest_support >= 3
+
+    for many, told in ((3, 3), (5, 5), (6, None), (8, 8), (0, 0)):
+        rows = WALKERS.copy()
+        rows["k"][np.isin(rows["user"], np.unique(rows["user"])[:many])] = 4
+        told_of = released(rows, point_plan(k=3, personal=True)).information_loss["people_demanding_more"]
+        assert told_of == told
+
+
+@settings(max_examples=30)
+@given(rows=strategies.point_rows(), k=st.integers(2, 4), delta_m=st.sampled_from([20.5, 250.0]))
+def test_demanding_all_alike_is_promising_it_to_everybody(rows: Rows, k: int, delta_m: float) -> None:
+    """
+    With everyone at the largest k and the smallest delta, PW4M releases what W4M does, byte for byte.
+    """
+    rows["k"], rows["delta_m"] = k, delta_m
+    personal = release(rows, point_plan(k=2, delta_m=300.0, personal=True))
+    general = release(rows, point_plan(k=k, delta_m=delta_m))
+    if isinstance(general, Release):
+        assert isinstance(personal, Release)
+        for one, other in zip(personal.trajectories, general.trajectories, strict=True):
+            assert isinstance(one, PointTrajectory)
+            assert isinstance(other, PointTrajectory)
+            assert one.pseudonym == other.pseudonym
+            for column in ("t_ms", "lat_deg", "lon_deg"):
+                assert getattr(one, column).tobytes() == getattr(other, column).tobytes()
+        assert (personal.account, personal.smallest_support) == (general.account, general.smallest_support)
+    else:
+        assert isinstance(personal, Withheld)
+        assert not isinstance(personal, ReleaseRefused)
+
+
 # ---------------------------------------------------------------- broken anonymizers
 
 
@@ -648,9 +692,9 @@ def test_a_broken_translation_is_refused(
     """
 
     def planted(
-        trajectories: PointTrajectories, guarantee: KDelta, options: Wait4MeOptions, rng: np.random.Generator
+        trajectories: PointTrajectories, demands: Demands, options: Wait4MeOptions, rng: np.random.Generator
     ) -> Wait4MeResult:
-        return broken(trajectories, wait4me(trajectories, guarantee, options, rng))
+        return broken(trajectories, wait4me(trajectories, demands, options, rng))
 
     outcome = refused(WALKERS, point_plan(), planted)
     assert finding in outcome.finding

@@ -163,3 +163,38 @@ def test_columns_of_different_lengths_are_an_error() -> None:
     """
     with pytest.raises(ValueError, match="one entry for each"):
         verify_kdelta([0], [0, 1], [[0]], [[0.0]], [[0.0]], KDelta(k=2, delta_m=5))
+
+
+def test_a_set_needs_what_its_most_demanding_member_demands() -> None:
+    """
+    The largest k and the smallest delta of a set count for all of it and for no other set; the guarantee's own hold
+    in any case.
+    """
+    where: dict[str, Any] = {"t_ms": [[0]] * 5, "lat_deg": [[1.0], [1.0001], [1.0], [1.0001], [1.0]]}
+    release = {"sets": [0, 0, 1, 1, 1], "users": [0, 1, 2, 3, 4], "lon_deg": [[2.0]] * 5, **where}  # 11 m apart
+    promise = KDelta(k=2, delta_m=20.0, personal=True)
+
+    def found(k: list[int], delta_m: list[float]) -> dict[str, int]:
+        return dict(verify_kdelta(**release, guarantee=promise, k=k, delta_m=delta_m).violations)
+
+    assert found([2, 2, 2, 3, 2], [20.0, 20.0, 12.0, 20.0, 20.0]) == {}
+    assert found([2, 3, 2, 2, 2], [20.0] * 5) == {"too_few_users": 1}
+    assert found([2, 2, 2, 2, 4], [20.0] * 5) == {"too_few_users": 1}
+    assert found([2] * 5, [20.0, 11.0, 20.0, 20.0, 20.0]) == {"too_far_apart": 1}
+    assert found([2] * 5, [20.0, 20.0, 20.0, 20.0, 11.0]) == {"too_far_apart": 2}
+    # Who demands less is still given what everybody is.
+    assert found([1] * 5, [99.0] * 5) == {}
+    stricter = KDelta(k=3, delta_m=11.0, personal=True)
+    assert verify_kdelta(**release, guarantee=stricter, k=[1] * 5, delta_m=[99.0] * 5).violations == {
+        "too_few_users": 1,
+        "too_far_apart": 3,
+    }
+
+
+@pytest.mark.parametrize("demands", [{"k": [2]}, {"delta_m": [5.0]}])
+def test_demands_of_another_length_are_an_error(demands: dict[str, Any]) -> None:
+    """
+    A demand that belongs to no trajectory is a mistake of the caller.
+    """
+    with pytest.raises(ValueError, match="one entry for each"):
+        verify_kdelta(**pair_at(37.0, 1.0, 0.0, 10.0), guarantee=KDelta(k=2, delta_m=20.0), **demands)

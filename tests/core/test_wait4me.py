@@ -11,7 +11,7 @@ from pyproj import Transformer
 from core.anonymize.translation import translate_minimal
 from core.anonymize.wait4me import Wait4MeOptions, Wait4MeResult, wait4me
 from core.guarantees import KDelta
-from core.trajectory import PointTrajectories
+from core.trajectory import Demands, PointTrajectories
 from core.verify.kdelta import KDeltaReport, verify_kdelta
 from tests.trajectory_oracles import Point, data_sets, points_of, trajectories_of
 
@@ -31,7 +31,7 @@ def run(
 ) -> Wait4MeResult:
     return wait4me(
         trajectories,
-        KDelta(k=k, delta_m=delta_m),
+        Demands.alike(len(trajectories.users), k=k, delta_m=delta_m),
         Wait4MeOptions(translation=translation, **{"time_step_ms": 5_000, "max_radius_m": 50.0, **options}),
         np.random.default_rng(seed),
     )
@@ -327,9 +327,66 @@ def test_options_out_of_range_are_named(wrong: dict[str, Any]) -> None:
         Wait4MeOptions(**wrong)
 
 
-def test_a_margin_that_leaves_no_disc_is_an_error() -> None:
+def test_a_margin_that_leaves_no_disc_releases_nobody() -> None:
     """
-    Discs of no size would make all members' points equal to the centre: refuse rather than publish it.
+    Discs of no size would make all members' points equal to the centre: suppress rather than publish it.
     """
-    with pytest.raises(ValueError, match="margin_m"):
-        run(trajectories_of((0, [(0, 0.0, 0.0)])), delta_m=2.0, margin_m=2.0)
+    three = trajectories_of(*((user, [(0, 0.0, 0.0)]) for user in range(3)))
+    assert run(three, delta_m=2.0, margin_m=2.0).trash.tolist() == [0, 1, 2]
+    assert run(three, delta_m=2.1, margin_m=2.0).trash.tolist() == []
+
+
+# ---------------------------------------------------------------- personal demands
+
+
+def run_personal(
+    trajectories: PointTrajectories, demands: Demands, translation: Translation = "exchangeable", **options: Any
+) -> Wait4MeResult:
+    return wait4me(
+        trajectories,
+        demands,
+        Wait4MeOptions(translation=translation, **{"time_step_ms": 5_000, "max_radius_m": 50.0, **options}),
+        np.random.default_rng(1),
+    )
+
+
+@settings(max_examples=100)
+@given(data_sets(extent_m=300), BOTH, st.data(), PLACES)
+def test_every_set_keeps_what_its_most_demanding_members_demand(
+    trajectories: PointTrajectories, translation: Translation, data: st.DataObject, place: tuple[float, float]
+) -> None:
+    """
+    As published, each set has its members' largest k in distinct users and keeps their smallest delta; nobody is in
+    the trash for certain but who demands more than can be had.
+    """
+    n = len(trajectories.users)
+    ks = data.draw(st.lists(st.sampled_from([2, 2, 3, 4, 50]), min_size=n, max_size=n))
+    deltas_m = data.draw(st.lists(st.sampled_from([0.3, 1.5, 20.0, 500.0]), min_size=n, max_size=n))
+    demands = Demands(k=np.array(ks), delta_m=np.array(deltas_m))
+    result = run_personal(trajectories, demands, translation)
+    report = verify_kdelta(
+        result.sets.tolist(),
+        trajectories.users[result.sources].tolist(),
+        *published(result, place),
+        KDelta(k=2, delta_m=500.0),
+        k=demands.k[result.sources].tolist(),
+        delta_m=demands.delta_m[result.sources].tolist(),
+    )
+    assert report.holds, report
+    impossible = (demands.delta_m <= 0.5) | (demands.k > trajectories.n_users)
+    assert set(np.flatnonzero(impossible).tolist()) <= set(result.trash.tolist())
+
+
+def test_every_set_has_a_delta_of_its_own() -> None:
+    """
+    The smallest delta of a set is the diameter of its discs, and of no other set's.
+    """
+    #  around x = 0: 20.5, 100.5, 100.5 m      around x = 1000: 60.5, 60.5, 60.5 m
+    stamps = range(0, 2000 * 5000, 5000)
+    rows = [(user, [(t, 1000.0 * (user > 2), 0.0) for t in (stamps[0], stamps[-1])]) for user in range(6)]
+    demands = Demands(k=np.full(6, 3), delta_m=np.array([20.5, 100.5, 100.5, 60.5, 60.5, 60.5]))
+    result = run_personal(trajectories_of(*rows), demands)
+    assert result.sources.tolist() == [0, 1, 2, 3, 4, 5]
+    by_member = result.xy_m.reshape(6, len(stamps), 2) - [[[1000.0 * (user > 2), 0.0]] for user in range(6)]
+    radius_m = np.hypot(*np.moveaxis(by_member, -1, 0)).max(axis=1)
+    np.testing.assert_allclose(radius_m, [10, 10, 10, 30, 30, 30], rtol=0.01)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import math
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
+from pyproj import Transformer
 
+from core.geo import geocentric
 from core.records import CheckIn, Fragment, Kind, Reason
+from core.validate import validate_fragments
 from stream.files import Entry, FileFormatError, RecordFile
+from stream.plane import Plane
 from stream.settings import FieldSettings
+from tests.builders import NOW_MS, SOURCE, rules
 
 NAMES: dict[str, str] = FieldSettings().model_dump()
 HEADER = "user,lat,lon,ts,venue,category\n"
@@ -31,10 +38,11 @@ def read(
     kind: Kind = Kind.CHECKINS,
     names: dict[str, str] = NAMES,
     max_bytes: int = 10_000,
+    plane: Plane | None = None,
 ) -> list[Entry]:
     """Write a file and read its entries."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    file = RecordFile(path, kind, names, max_bytes=max_bytes)
+    file = RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane)
     try:
         return list(file)
     finally:
@@ -174,6 +182,138 @@ def test_the_position_grows_to_the_size(tmp_path: Path) -> None:
         assert file.position == file.size
         file.close()
         assert file.position == file.size
+
+
+# Metres
+
+
+GREEK = Plane("EPSG:2100", start=1_000_000.0)
+METRES = "7\t0\t486253.85\t4207591.63\n7\t30.5\t486261.87\t4207540.77\n"
+
+
+def greek_grid(lat_deg: float, lon_deg: float) -> tuple[float, float]:
+    """Project WGS 84 to EPSG:2100: a shift of its ellipsoid, then the series of Snyder 1987, page 61; metres."""
+    a_m, e2 = 6_378_137.0, 0.00669438002290
+    x, y, z = geocentric(np.array([lat_deg]), np.array([lon_deg]))[0] - np.array([-199.87, 74.79, 246.62])
+    lon, lat = math.atan2(y, x), math.atan2(z, math.hypot(x, y) * (1 - e2))
+    for _ in range(5):
+        n_m = a_m / math.sqrt(1 - e2 * math.sin(lat) ** 2)
+        lat = math.atan2(z + e2 * n_m * math.sin(lat), math.hypot(x, y))
+    n_m, t, c = a_m / math.sqrt(1 - e2 * math.sin(lat) ** 2), math.tan(lat) ** 2, e2 / (1 - e2) * math.cos(lat) ** 2
+    a = (lon - math.radians(24)) * math.cos(lat)
+    meridian_m = a_m * (
+        (1 - e2 / 4 - 3 * e2**2 / 64 - 5 * e2**3 / 256) * lat
+        - (3 * e2 / 8 + 3 * e2**2 / 32 + 45 * e2**3 / 1024) * math.sin(2 * lat)
+        + (15 * e2**2 / 256 + 45 * e2**3 / 1024) * math.sin(4 * lat)
+        - 35 * e2**3 / 3072 * math.sin(6 * lat)
+    )
+    east_m = n_m * (a + (1 - t + c) * a**3 / 6)
+    north_m = meridian_m + n_m * math.tan(lat) * (a**2 / 2 + (5 - t + 9 * c + 4 * c**2) * a**4 / 24)
+    return 500_000 + 0.9996 * east_m, 0.9996 * north_m
+
+
+@pytest.mark.parametrize("name", ["feed.tsv", "feed.TSV.gz", "feed.tsv.old"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_metres_are_read_where_a_plane_says_what_they_mean(name: str, packed: bool, tmp_path: Path) -> None:
+    """
+    Lines of user, time, x and y, without a header: the plane gives them a place on the earth and a time.
+    """
+    content = METRES.encode()
+    first, second = read(tmp_path / name, gzip.compress(content) if packed else content, Kind.FRAGMENTS, plane=GREEK)
+    assert isinstance(first, Fragment)
+    assert isinstance(second, Fragment)
+    assert (first.user, second.user) == ("7", "7")
+    ((ts, lat, lon),), ((later, south, west),) = first.points, second.points
+    assert (ts, later) == (1_000_000.0, 1_000_030.5)
+    for (lat_deg, lon_deg), metres in (
+        ((lat, lon), (486_253.85, 4_207_591.63)),
+        ((south, west), (486_261.87, 4_207_540.77)),
+    ):
+        assert greek_grid(lat_deg, lon_deg) == pytest.approx(metres, abs=0.01)
+
+
+def test_metres_read_back_are_the_same(tmp_path: Path) -> None:
+    """
+    Degrees made of metres are projected to the same metres, to some millimetres (the way back forgets a height),
+    however many lines there are.
+    """
+    x_m, y_m = np.linspace(456_869, 501_411, 5_003), np.linspace(4_184_492, 4_238_451, 5_003)
+    lines = "".join(f"u\t{i}\t{x!r}\t{y!r}\n" for i, (x, y) in enumerate(zip(x_m.tolist(), y_m.tolist(), strict=True)))
+    entries = read(tmp_path / "feed.tsv", lines, Kind.FRAGMENTS, plane=Plane("EPSG:2100"))
+    points = [entry.points[0] for entry in entries if isinstance(entry, Fragment)]
+    assert [ts for ts, _, _ in points] == list(range(5_003))
+    back = Transformer.from_crs("EPSG:4326", "EPSG:2100", always_xy=True)
+    again = back.transform([lon for _, _, lon in points], [lat for _, lat, _ in points])
+    assert np.abs(np.array(again) - [x_m, y_m]).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("id\tseconds\tx\ty", Reason.WRONG_TYPE),
+        ("7\t0\t486253", Reason.MISSING_FIELD),
+        ("7\t0\t486253\t4207591\t5", Reason.MISSING_FIELD),
+        ("7,0,486253,4207591", Reason.MISSING_FIELD),
+        ("7\t\t486253\t4207591", Reason.WRONG_TYPE),
+        ("7\tnoon\t486253\t4207591", Reason.WRONG_TYPE),
+        ("7\t0\teast\t4207591", Reason.WRONG_TYPE),
+        ("\xff\t0\t1", Reason.MISSING_FIELD),
+    ],
+)
+def test_a_bad_line_of_metres_has_a_reason_and_the_next_is_read(line: str, reason: Reason, tmp_path: Path) -> None:
+    """
+    It is rejected by a sentence without its values; blank lines are nothing.
+    """
+    content = METRES.replace("\n", f"\n\r\n \n{line}\r\n", 1).encode("latin-1")
+    good, bad, next_one = read(tmp_path / "feed.tsv", content, Kind.FRAGMENTS, plane=GREEK)
+    assert isinstance(bad, tuple)
+    assert bad[0] is reason
+    assert not any(value in bad[1] for value in ("486253", "4207591", "noon", "east"))
+    assert [good, next_one] == read(tmp_path / "feed.tsv", METRES, Kind.FRAGMENTS, plane=GREEK)
+
+
+@pytest.mark.parametrize("numbers", ["0\tnan\t0", "0\tinf\t0", "0\t1e300\t0", "0\t486253\t-inf"])
+def test_metres_that_are_nowhere_become_a_position_that_is_rejected(numbers: str, tmp_path: Path) -> None:
+    """
+    Not a number of degrees: validation refuses it as a position out of range, and the lines around it stay.
+    """
+    entries = read(tmp_path / "feed.tsv", METRES + f"8\t{numbers}\n" + METRES, Kind.FRAGMENTS, plane=GREEK)
+    assert reasons(entries) == [None] * 5
+    bad = entries[2]
+    assert isinstance(bad, Fragment)
+    assert not any(math.isfinite(degrees) for degrees in bad.points[0][1:])
+    accepted, rejected = validate_fragments(
+        [(i, entry) for i, entry in enumerate(entries) if isinstance(entry, Fragment)],
+        rules(earliest_ms=0),
+        source=SOURCE,
+        now_ms=NOW_MS,
+    )
+    assert (accepted["offset"].tolist(), [one.reason for one in rejected]) == (
+        [0, 1, 3, 4],
+        [Reason.POSITION_OUT_OF_RANGE],
+    )
+
+
+def test_metres_without_a_plane_are_refused(tmp_path: Path) -> None:
+    """
+    The sentence names the file and the setting; check-ins have no metres, so theirs is a CSV by another name.
+    """
+    with pytest.raises(FileFormatError) as fault:
+        read(tmp_path / "feed.tsv", METRES, Kind.FRAGMENTS)
+    assert str(fault.value) == (
+        f"{tmp_path / 'feed.tsv'}: files.metres is not set: the metres of a .tsv file need a map projection such as "
+        "EPSG:2100"
+    )
+    assert read(tmp_path / "feed.tsv", ROWS) == RECORDS
+
+
+def test_a_damaged_file_of_metres_is_named(tmp_path: Path) -> None:
+    """
+    As every other damaged file is.
+    """
+    packed = gzip.compress(METRES.encode() * 3000)
+    with pytest.raises(FileFormatError, match=r"feed\.tsv\.gz: is damaged"):
+        read(tmp_path / "feed.tsv.gz", packed[:-20], Kind.FRAGMENTS, plane=GREEK)
 
 
 # A bad line costs that line

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from core.guarantees import KDelta
+from core.joining import Joining
+from core.plan import PointPlan
 from core.records import Kind
+from stream.plane import Plane
 from stream.settings import SettingsError, load_settings
-from stream.wiring import Feed, wire
+from stream.wiring import Feed, plane_of, wire
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 
@@ -55,11 +59,16 @@ def test_what_locates_a_record_is_part_of_the_vocabulary(name: str, value: Any) 
         ("privacy__k", 6),
         ("privacy__m", 1),
         ("privacy__delta_m", 501),
+        ("fragments__privacy__model", "pw4m"),
         ("privacy__translation", "minimal"),
         ("privacy__time_step", "15s"),
         ("privacy__time_tolerance", "30s"),
         ("privacy__max_radius_m", 501),
         ("privacy__trash_share", 0.2),
+        ("trajectories__max_speed_m_s", 50),
+        ("trajectories__max_speed_m_s", "none"),
+        ("trajectories__max_gap", "5m"),
+        ("trajectories__resample", "15s"),
         ("limits__points_per_user", 7),
         ("limits__trajectory_length", 7),
     ],
@@ -83,6 +92,8 @@ def test_what_decides_a_release_is_part_of_its_digest(name: str, value: Any) -> 
         ("worker__processes", 2),
         ("time__max_ahead", "1h"),
         ("checkins__privacy__k", 9),
+        ("files__metres", "EPSG:2100"),
+        ("files__start", "2002-08-01"),
     ],
 )
 def test_what_does_not_decide_a_release_leaves_it_alone(name: str, value: Any) -> None:
@@ -90,6 +101,30 @@ def test_what_does_not_decide_a_release_leaves_it_alone(name: str, value: Any) -
     A restart with another log level does not cost the windows that are sealed.
     """
     assert feed(Kind.FRAGMENTS, **{name: value}).plan.digest == feed(Kind.FRAGMENTS).plan.digest
+
+
+def test_how_fragments_are_joined_is_wired_and_leaves_check_ins_alone() -> None:
+    """
+    By default nobody is faster than 100 m/s and no gap is too long.
+    """
+    assert feed(Kind.FRAGMENTS).plan.joining == Joining(max_speed_m_s=100.0)  # type: ignore[union-attr]
+    given: dict[str, Any] = {
+        "trajectories__max_speed_m_s": "none", "trajectories__max_gap": "5m", "trajectories__resample": "1m"
+    }  # fmt: skip
+    joining = feed(Kind.FRAGMENTS, **given).plan.joining  # type: ignore[union-attr]
+    assert joining == Joining(max_gap_ms=300_000, step_ms=60_000)
+    assert feed(**given).plan.digest == feed().plan.digest
+
+
+def test_a_plane_counts_times_in_their_unit() -> None:
+    """
+    ``files.start`` is an instant; what is added to a time is in ``time.unit``, and 1970 where it is not set.
+    """
+    given = {"files.metres": "EPSG:2100", "files.start": "1970-01-01T00:00:02.5Z"}
+    assert plane_of(load_settings(given=given)) == Plane("EPSG:2100", 2.5)
+    assert plane_of(load_settings(given=given | {"time.unit": "ms"})) == Plane("EPSG:2100", 2500.0)
+    assert plane_of(load_settings(given={"files.metres": "EPSG:2100"})) == Plane("EPSG:2100", 0.0)
+    assert plane_of(load_settings()) is None
 
 
 def test_another_secret_is_another_vocabulary_and_digest() -> None:
@@ -165,3 +200,14 @@ def test_the_content_of_the_file_of_venues_is_part_of_the_vocabulary(tmp_path: P
     one = with_venues(tmp_path / "a.csv", b"venue,lat,lon,name\nv2,52,13,x\nv1,53,13,y\n")
     assert with_venues(tmp_path / "b.csv", b"venue,lat,lon,name\nv2,52,13,x\nv1,53,13,y\n").vocabulary == one.vocabulary
     assert with_venues(tmp_path / "a.csv", b"venue,lat,lon,name\nv2,52,13,x\nv1,53,14,y\n").vocabulary != one.vocabulary
+
+
+@pytest.mark.parametrize(("model", "personal"), [(None, False), ("w4m", False), ("pw4m", True)])
+def test_pw4m_makes_the_guarantee_personal(model: str | None, personal: bool) -> None:
+    """
+    Only pw4m lets people demand more than the settings give everybody; the release names the model.
+    """
+    plan = feed(Kind.FRAGMENTS, fragments__privacy__model=model).plan
+    assert isinstance(plan, PointPlan)
+    assert plan.guarantee == KDelta(k=5, delta_m=500.0, personal=personal)
+    assert plan.model == (model or "w4m")

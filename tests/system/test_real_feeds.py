@@ -292,6 +292,25 @@ def test_the_first_cabs_of_a_day_are_released(replay: Replay, first_rows: Callab
     check_kdelta(replayed, k=5, delta_m=500.0)
 
 
+@pytest.mark.parametrize("translation", ["minimal", "exchangeable"])
+def test_the_trucks_of_the_papers_are_released(translation: str, replay: Replay) -> None:
+    """
+    athens_trucks, in metres and with lost start times, as one window: every line is counted and nobody is refused.
+    """
+    replayed = replay(
+        DATA / "athens_trucks_w4m.tsv.gz", "fragments", files__metres="EPSG:2100", files__start="2002-08-01",
+        window__size="1d", privacy__k=5, privacy__delta_m=500, privacy__translation=translation,
+    )  # fmt: skip
+    check_account(replayed, 112_203)
+    assert (replayed.summary["rejected"], replayed.summary["windows"]) == (0, 1)
+    assert replayed.windows[0]["population"] == 276
+    check_windows(replayed, k=5)
+    check_kdelta(replayed, k=5, delta_m=500.0)
+    for trajectory in replayed.trajectories[replayed.windows[0]["release"]]:
+        lat, lon = np.array([point[1:] for point in trajectory["points"]]).T
+        assert (lat.min() > 37.5, lat.max() < 38.5, lon.min() > 23.0, lon.max() < 24.5) == (True,) * 4  # Attica
+
+
 @pytest.mark.slow
 def test_a_day_of_cabs_is_released(replay: Replay) -> None:
     """

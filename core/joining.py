@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -83,8 +82,8 @@ def after_gap(t_ms: IntArray, max_gap_ms: int) -> npt.NDArray[np.bool_]:
 def resample(trajectories: PointTrajectories, step_ms: int) -> tuple[PointTrajectories, IntArray]:
     """Interpolate trajectories, in straight lines, at the multiples of a step since 1970 that they span.
 
-    One that spans none, being shorter than a step, becomes one point: its first position, at the multiple nearest to
-    that. So none gets lost.
+    One that spans none, being shorter than a step, becomes one point: its first position, at the multiple before it. So
+    none gets lost, and none leaves a window whose bounds are multiples of the step.
 
     Each given point is stood for by exactly one of the new ones, the nearest in time of its trajectory (of two the
     earlier): it is released when that one is. A new point stands for none where the given ones are sparse, and for
@@ -103,7 +102,7 @@ def resample(trajectories: PointTrajectories, step_ms: int) -> tuple[PointTrajec
         t_ms, xy_m = trajectories.t_ms[begin:end], trajectories.xy_m[begin:end]
         from_ms, to_ms = -(-int(t_ms[0]) // step_ms) * step_ms, int(t_ms[-1]) // step_ms * step_ms
         if from_ms > to_ms:
-            from_ms = to_ms = _nearest(int(t_ms[0]), step_ms) * step_ms
+            from_ms = to_ms = int(t_ms[0]) // step_ms * step_ms
         at_ms = np.arange(from_ms, to_ms + 1, step_ms, dtype=np.int64)
         times_ms.append(at_ms)
         positions_m.append(np.column_stack([np.interp(at_ms, t_ms, xy_m[:, axis]) for axis in (0, 1)]))
@@ -121,10 +120,7 @@ def resample(trajectories: PointTrajectories, step_ms: int) -> tuple[PointTrajec
     return resampled, np.concatenate(stands_for).astype(np.int64)
 
 
-_T = TypeVar("_T", int, IntArray)
-
-
-def _nearest(t_ms: _T, step_ms: int) -> _T:
+def _nearest(t_ms: IntArray, step_ms: int) -> IntArray:
     """Return the number of the multiple that is nearest in time, of two the earlier."""
     return (t_ms + (step_ms - 1) // 2) // step_ms
 

@@ -206,8 +206,7 @@ def resampled(its: Points, step_ms: int) -> tuple[Points, list[int]]:
     first_ms, last_ms = its[0][0], its[-1][0]
     times = [at for at in range(first_ms, last_ms + 1) if at % step_ms == 0]
     if not times:
-        around = [at for at in range(first_ms - step_ms, first_ms + step_ms + 1) if at % step_ms == 0]
-        times = [min(around, key=lambda at: (abs(at - first_ms), at))]
+        times = [max(at for at in range(first_ms - step_ms, first_ms + 1) if at % step_ms == 0)]
     new: Points = []
     for at in times:
         before = [point for point in its if point[0] <= at] or its
@@ -244,6 +243,16 @@ def test_resampling_is_what_fractions_say(drawn: list[Points], step_ms: int) -> 
     assert found.xy_m.ravel().tolist() == pytest.approx([metres for _, *xy_m in flat for metres in xy_m], abs=1e-6)
     assert stands_for.tolist() == [n for _, counts in expected for n in counts]
     assert stands_for.sum() == sum(map(len, drawn))
+
+
+@given(drawn=DRAWN, step_ms=st.integers(1, 60))
+def test_resampled_points_stay_in_a_window_of_whole_steps(drawn: list[Points], step_ms: int) -> None:
+    """
+    From the multiple before the first point up to the last one: a point just before a window's end stays in it.
+    """
+    found, _ = resample(trajectories_of(*drawn), step_ms)
+    for its, (start, end) in zip(drawn, pairwise(found.starts.tolist()), strict=True):
+        assert its[0][0] - step_ms < found.t_ms[start] <= found.t_ms[end - 1] <= its[-1][0]
 
 
 def test_times_since_1970_lose_no_digits() -> None:

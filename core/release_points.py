@@ -67,7 +67,9 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
 
     n_people, n_released = len(set(users)), int(window.stands_for[result.kept].sum())
     unseen = _people_unseen(window, result)
-    trash = publishable(len(result.trash), k, people=unseen.left_out)
+    # Whoever is left out is in the trash or not: neither may be told where the other is fewer than k people.
+    elsewhere = publishable(unseen.left_out - unseen.in_trash, k)
+    trash = None if elsewhere is None else publishable(len(result.trash), k, people=unseen.in_trash)
     return Release(
         release_id=seal.release_id,
         key=seal.key,
@@ -89,7 +91,9 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
             "points_published": len(result.t_ms),
             "points_created": publishable(result.points_created, k, people=int((result.created > 0).sum())),
             # Without the deleted ones the suppressed points would be those of who is left out.
-            "points_deleted": None if trash is None else publishable(result.points_deleted, k, people=unseen.edited),
+            "points_deleted": None
+            if publishable(unseen.left_out, k) is None
+            else publishable(result.points_deleted, k, people=unseen.edited),
             "trash": trash,
             "sets": n_sets,
             "discernibility": None if trash is None else result.discernibility,
@@ -113,8 +117,11 @@ class _Unseen(NamedTuple):
     edited: int
     """People in the release of whom points were deleted by editing."""
 
+    in_trash: int
+    """People of whom a trajectory is in the trash."""
+
     left_out: int
-    """People of whom a whole trajectory, or what was too much or too fast of it, was left out."""
+    """These, and people of whom a whole trajectory, or what was too much or too fast of it, was left out."""
 
     all_suppressed: int
     """Either."""
@@ -131,6 +138,7 @@ def _people_unseen(window: PointWindow, result: Wait4MeResult) -> _Unseen:
     absent = window.n_users - trajectories.n_users  # they demanded more than they could be given
     return _Unseen(
         edited=int((edited & ~left_out).sum()),
+        in_trash=len(set(trajectories.users[result.trash].tolist())),
         left_out=int(left_out.sum()) + absent,
         all_suppressed=int((left_out | incomplete).sum()) + absent,
     )

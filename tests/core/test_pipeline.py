@@ -337,6 +337,20 @@ def test_one_person_suppressed_is_not_counted_in_public() -> None:
     assert (outcome.people, outcome.population, outcome.points_suppressed) == (8, None, None)
 
 
+def test_the_trash_is_not_told_where_many_others_are_left_out_as_well() -> None:
+    """
+    Four people who demand more are left out, one far away is in the trash: five people, but the trash is one of them.
+    """
+    far = points(*((9, 30 * i, 48.1, 11.6) for i in range(20)))
+    demanding = points(*((20 + u, 30 * i, 52.5, 13.4, 9, np.inf) for u in range(4) for i in range(3)))
+    plan = point_plan(wait4me=Wait4MeOptions(max_radius_m=500.0, trash_share=1.0))
+    outcome = released(np.concatenate([WALKERS, far, demanding]), plan)
+    assert outcome.account.suppressed == 20 + 12
+    content = window_message(outcome)
+    assert content["points_suppressed"] == 32
+    assert (content["information_loss"]["trash"], content["information_loss"]["discernibility"]) == (None, None)
+
+
 def test_a_busy_person_curbed_is_not_counted_in_public() -> None:
     """
     One user with too many visits: however many of them are suppressed, one person is behind them.

@@ -86,7 +86,6 @@ class Lstd:
         self.mean_speed_m_s = float(np.sqrt(squared).sum()) / driven_ms if driven_ms else 0.0
         """Mean speed of the data set, v, metres a second; 0 when nothing lasts."""
         self._n_points = np.diff(starts)  # (n,)
-        self._points_of = [np.arange(start, end) for start, end in itertools.pairwise(starts.tolist())]
         self._cell_ms = max(self._tolerance_ms // 2, self._lane // _CELLS + 1)
         self._boxes = self._bounding_boxes()
         self._groups = self._point_boxes()
@@ -110,10 +109,12 @@ class Lstd:
         return np.split(others, np.flatnonzero(np.diff(so_far // _POSITIONS_AT_ONCE)) + 1)
 
     def _distances_mm(self, pivot: int, others: IntArray) -> IntArray:
-        forth = np.tile(self._points_of[pivot], len(others))
+        starts = self._trajectories.starts
+        forth = np.tile(np.arange(*starts[pivot : pivot + 2]), len(others))
         n_forth = np.full(len(others), self._n_points[pivot])
-        back = np.concatenate([np.zeros(0, dtype=np.int64), *(self._points_of[other] for other in others.tolist())])
         n_back = self._n_points[others]
+        # The points of the others, one range after the other.
+        back = np.arange(n_back.sum()) + np.repeat(starts[others] - (np.cumsum(n_back) - n_back), n_back)
         forth_mm = self._one_way_mm(forth, np.repeat(others, n_forth), n_forth)
         back_mm = self._one_way_mm(back, np.full(len(back), pivot), n_back)
         return _whole_mm(self._of_both(pivot, others, forth_mm, back_mm))
@@ -298,21 +299,21 @@ class Lstd:
 
     def _point_boxes(self) -> _Groups:
         """Group the points of each trajectory by time cell."""
-        points = np.concatenate([np.zeros(0, dtype=np.int64), *self._points_of])
         owner = np.repeat(np.arange(len(self._n_points)), self._n_points)
-        t, xy = self._t[points], self._xy[:, points]
-        cell = t // self._cell_ms
-        new = np.ones(len(points), dtype=bool)
+        cell = self._t // self._cell_ms
+        new = np.ones(len(self._t), dtype=bool)
         new[1:] = (cell[1:] != cell[:-1]) | (owner[1:] != owner[:-1])
         begin = np.flatnonzero(new)
-        count = np.diff(np.append(begin, len(points)))
-        extremes = [f.reduceat(axis, begin) for axis in xy for f in (np.minimum, np.maximum)] if len(begin) else []
+        count = np.diff(np.append(begin, len(self._t)))
+        extremes = (
+            [f.reduceat(axis, begin) for axis in self._xy for f in (np.minimum, np.maximum)] if len(begin) else []
+        )
         return _Groups(
             starts=np.searchsorted(owner[begin], np.arange(len(self._n_points) + 1)),
             cell=cell[begin],
             count=count,
-            begin_ms=t[begin],
-            end_ms=t[begin + count - 1],
+            begin_ms=self._t[begin],
+            end_ms=self._t[begin + count - 1],
             box=np.array(extremes).reshape(4, len(begin)),
         )
 

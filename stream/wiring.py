@@ -25,6 +25,7 @@ from core.validate import Rules
 from stream.plane import Plane
 from stream.semantics import generalizer, semantic_files, taxonomy
 from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings
+from stream.settings.checks import NO_KEY_IS_SET
 
 __all__ = ["Feed", "plane_of", "wire"]
 
@@ -102,10 +103,7 @@ def wire(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
         own = settings.for_kind(kind).privacy.secret
         given = own.get_secret_value() if own is not None else secret
         if given is None:
-            raise SettingsError(
-                "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, the same for "
-                "every worker (for instance from `openssl rand -hex 32`)"
-            )
+            raise SettingsError(NO_KEY_IS_SET)
         feeds[kind] = Feed(settings, kind, secret=given)
     return feeds
 

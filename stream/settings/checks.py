@@ -11,7 +11,21 @@ from stream.settings.values import show_duration, show_instant, show_size
 if TYPE_CHECKING:
     from stream.settings.model import Settings
 
-__all__ = ["SettingsError", "check_always", "check_kind", "check_resampling", "check_sizes", "check_topics"]
+__all__ = [
+    "NO_KEY_IS_SET",
+    "SettingsError",
+    "check_always",
+    "check_kind",
+    "check_resampling",
+    "check_sizes",
+    "check_topics",
+]
+
+
+NO_KEY_IS_SET = (
+    "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, the same for every worker "
+    "(for instance from `openssl rand -hex 32`)"
+)
 
 
 class SettingsError(Exception):

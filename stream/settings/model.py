@@ -8,7 +8,14 @@ from typing import Any, Self, TypeVar
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.records import Kind
-from stream.settings.checks import SettingsError, check_kind, check_resampling, check_sizes, check_topics
+from stream.settings.checks import (
+    NO_KEY_IS_SET,
+    SettingsError,
+    check_kind,
+    check_resampling,
+    check_sizes,
+    check_topics,
+)
 from stream.settings.sections import (
     FieldSettings,
     FileSettings,
@@ -92,10 +99,7 @@ class Settings(BaseSettings):
         for kind in self.kinds:
             privacy = self.for_kind(kind).privacy
             if privacy.secret is None:
-                raise SettingsError(
-                    "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, "
-                    "the same for every worker (for instance from `openssl rand -hex 32`)"
-                )
+                raise SettingsError(NO_KEY_IS_SET)
         return self
 
     def masked(self) -> dict[str, Any]:

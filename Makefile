@@ -8,7 +8,7 @@ BIN := .venv/bin
 SECONDS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m table-km clean
+.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m papers table-w4m table-km clean
 
 # Where the real feeds and the published pseudo-code in C++ are, for benchmarks; both may be missing.
 SHARED ?= ../shared
@@ -42,6 +42,12 @@ bench-supports: install ## supports counted as records arrive beside counting at
 
 bench-w4m: install ## Wait for Me beside its authors' own program, and how its time grows
 	$(BIN)/python -m tests.benchmarks.bench_wait4me $(SHARED)/data
+
+papers: install ## the tables of personalized and bounded Wait for Me, in kind
+	$(BIN)/python -m tests.benchmarks.table_papers $(SHARED)/data
+
+table-w4m: install ## the README's table of the (k,delta) models on the real GPS feeds
+	$(BIN)/python -m tests.benchmarks.table_trajectories $(SHARED)/data
 
 table-km: install ## the README's table of k^m on the real check-in feeds
 	$(BIN)/python -m tests.benchmarks.table_real_feeds $(SHARED)/data

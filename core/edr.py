@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.trajectory import FloatArray, IntArray
+from core.trajectory import FloatArray, IntArray, PointTrajectories
 
-__all__ = ["EditScript", "edr"]
+__all__ = ["EditScript", "Edr", "edr"]
 
 _POINTS_AT_ONCE = 256  # of the pivot, compared with all that may match at once
 
@@ -127,3 +127,95 @@ def _walk_back(
     own += [-1] * (j + 1)
     pivot += range(j, -1, -1)
     return np.array(own[::-1], dtype=np.int64), np.array(pivot[::-1], dtype=np.int64)
+
+
+class Edr:
+    """EDR between the trajectories of one data set, divided by the longer length: edits a point, in ``0..1``.
+
+    The distance of W4M with EDR (Abul, Bonchi, Nanni 2010), in whole millionths. A pivot is compared with all others
+    in one pass over its points: their columns of the table stand side by side in the bits of one whole number,
+    with a bit between them at which carries end.
+
+    Args:
+        trajectories: The data set, ``n`` trajectories, none of them empty.
+        space_tolerance_m: Largest difference of each coordinate of points that match, metres.
+        time_tolerance_s: Largest difference of their times, seconds.
+
+    Raises:
+        ValueError: A tolerance is negative or not finite, or a trajectory has no point.
+    """
+
+    unit = 1_000_000
+    in_metres = False
+
+    def __init__(self, trajectories: PointTrajectories, *, space_tolerance_m: float, time_tolerance_s: float) -> None:
+        for name, value in (("space_tolerance_m", space_tolerance_m), ("time_tolerance_s", time_tolerance_s)):
+            if not 0 <= value < float("inf"):
+                raise ValueError(f"{name} is {value}: it must be a finite number, at least 0")
+        self._counts = np.diff(trajectories.starts)  # (n,)
+        if np.any(self._counts < 1):
+            raise ValueError("a trajectory without points has no distance to another: leave it out")
+        self._trajectories = trajectories
+        self._space_m, self._time_ms = space_tolerance_m, round(time_tolerance_s * 1000)
+
+    def between(self, ones: int | IntArray, others: IntArray) -> IntArray:
+        """See :meth:`core.distances.Distances.between`; millionths of an edit a point."""
+        ones = np.broadcast_to(np.asarray(ones, dtype=np.int64), others.shape)
+        edits = np.zeros(len(others), dtype=np.int64)
+        for one in np.unique(ones).tolist():
+            its = np.flatnonzero(ones == one)
+            edits[its] = self._edits(one, others[its])
+        return self._millionths(edits, np.maximum(self._counts[ones], self._counts[others]))
+
+    def lower_bounds(self, pivot: int) -> IntArray:
+        """See :meth:`core.distances.Distances.lower_bounds`: as many edits as one has more points."""
+        more = np.abs(self._counts - self._counts[pivot])
+        return self._millionths(more, np.maximum(self._counts, self._counts[pivot]))
+
+    def _millionths(self, edits: IntArray, points: IntArray) -> IntArray:
+        return (edits * self.unit) // points
+
+    def _edits(self, pivot: int, others: IntArray) -> IntArray:
+        """Compute EDR between a pivot and some trajectories, each in a lane of the same bits, shape ``(o,)``."""
+        counts = self._counts[others]
+        first = np.cumsum(counts + 1) - counts - 1  # (o,) first bit of each lane; a bit stays free behind it
+        bit = np.arange(counts.sum()) + np.repeat(np.arange(len(others)), counts)  # of each point
+        point = self._trajectories.points_of(others)
+        n_bits = int(counts.sum()) + len(others)
+        full, begin = _from_bits(bit, n_bits), _from_bits(first, n_bits)
+        up, down = full, 0  # bit i of a lane: entry i + 1 is one more, one less, than entry i
+        for matching in self._lanes(pivot, point, bit, n_bits):
+            same = ((((matching & up) + up) ^ up) | matching | down) & full
+            wider = down | (full & ~(up | same))
+            shifted = (wider << 1) | begin  # the first row counts 0, 1, 2, ...
+            # A carry, or what is shifted out of a lane, ends in the bit behind it.
+            down = shifted & same & full
+            up = (((up & same) << 1) | ~(shifted | same)) & full
+        steps = np.concatenate([[0], np.cumsum(_to_bits(up, n_bits) - _to_bits(down, n_bits))])
+        edits: IntArray = self._counts[pivot] + steps[first + counts] - steps[first]
+        return edits
+
+    def _lanes(self, pivot: int, point: IntArray, bit: IntArray, n_bits: int) -> Iterator[int]:
+        """Yield, for each point of a pivot, which bits stand for points that match it."""
+        its = slice(*self._trajectories.starts[pivot : pivot + 2])
+        t_ms, xy_m = self._trajectories.t_ms, self._trajectories.xy_m
+        order = np.argsort(t_ms[point], kind="stable")
+        at_ms, at_m, bit = t_ms[point][order], xy_m[point][order], bit[order]
+        low = np.searchsorted(at_ms, t_ms[its] - self._time_ms, side="left").tolist()
+        high = np.searchsorted(at_ms, t_ms[its] + self._time_ms, side="right").tolist()
+        for begin, end, here in zip(low, high, xy_m[its], strict=True):
+            near = (np.abs(at_m[begin:end] - here) <= self._space_m).all(axis=1)
+            yield _from_bits(bit[begin:end][near], n_bits)
+
+
+def _from_bits(bits: IntArray, n_bits: int) -> int:
+    """Make a whole number of the bits that are set."""
+    flags = np.zeros(n_bits, dtype=np.uint8)
+    flags[bits] = 1
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def _to_bits(number: int, n_bits: int) -> IntArray:
+    """Return the bits of a whole number, shape ``(n_bits,)``."""
+    octets = np.frombuffer(number.to_bytes(-(-n_bits // 8), "little"), dtype=np.uint8)
+    return np.unpackbits(octets, count=n_bits, bitorder="little").astype(np.int64)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from core.demands import NO_DEMANDS, DefaultDemands
 from core.locate import Locator
 from core.records import VISIT, CheckIn, Chunk, Fragment, Kind, Rejected, Source
 from core.shard import Sharder
@@ -79,10 +80,12 @@ class CheckInIntake:
 
 
 class FragmentIntake:
-    """Fragments become GPS points; they keep their positions."""
+    """Fragments become GPS points; they keep their positions, and get the demands that they do not state."""
 
-    def __init__(self, rules: Rules, sharder: Sharder, *, vocabulary: str) -> None:
-        self._rules, self._sharder, self._vocabulary = rules, sharder, vocabulary
+    def __init__(
+        self, rules: Rules, sharder: Sharder, *, vocabulary: str, demands: DefaultDemands = NO_DEMANDS
+    ) -> None:
+        self._rules, self._sharder, self._vocabulary, self._demands = rules, sharder, vocabulary, demands
 
     def run(
         self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int
@@ -93,6 +96,7 @@ class FragmentIntake:
             self._rules,
             source=source,
             now_ms=now_ms,
+            demands=self._demands,
         )
         chunk = Chunk(
             kind=Kind.FRAGMENTS,

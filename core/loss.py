@@ -3,9 +3,9 @@
 A figure that depends on which member of a generalized location was visited, or on a location that is not released,
 tells something of people which the release hides: a mean distance of five trajectories, known to a decimetre, is often
 that of one combination of true locations only, and the diameter of a window's vocabulary gives away the one far place
-whose only visit was suppressed. Such measures are for the operator (:mod:`core.measure`). Here every figure is computed
-from the released sequences, the members of their locations and the public vocabulary: whoever has the release could
-compute it as well.
+whose only visit was suppressed. Such measures are for the operator (:mod:`core.measure_sequences`). Here every figure
+is computed from the released sequences, the members of their locations and the public vocabulary: whoever has the
+release could compute it as well.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     intake.py             validate -> locate -> shard     a batch of records in, a chunk of rows per shard out
     partition.py          window -> seal                  chunks in, the rows of one sealed window out
     release_window        assemble -> anonymize -> verify a sealed window in, what may leave out
-        release_sequences.py      check-ins:  sequences of locations, SeqAnon, k^m-anonymity
-        release_points.py         fragments:  GPS trajectories, Wait for Me, (k,delta)-anonymity
+        release_sequences.py      check-ins:  sequences of locations, generalize.py (SeqAnon), k^m-anonymity
+        release_points.py         fragments:  GPS trajectories, colocate.py (Wait for Me), (k,delta)-anonymity
 
 ``stream/ingest.py`` and ``stream/windows.py`` run these stages between Kafka topics; ``stream/replay.py`` runs the
 same ones on files.

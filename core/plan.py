@@ -8,8 +8,8 @@ import h3
 import numpy as np
 import pyproj
 
-from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits
+from core.colocate import Colocator
 from core.generalize import Generalizer
 from core.guarantees import KDelta, KmAnonymity
 from core.joining import Joining
@@ -21,7 +21,7 @@ from core.window import WindowKey
 __all__ = ["ALGORITHMS", "Plan", "PointPlan", "SequencePlan"]
 
 ALGORITHMS = {
-    "algorithms": "3",
+    "algorithms": "4",
     "numpy": np.__version__,
     "proj": pyproj.proj_version_str,
     "h3": str(h3.versions()["c"]),
@@ -119,24 +119,26 @@ class PointPlan(_PlanBase):
     """Fragments, released as GPS trajectories."""
 
     guarantee: KDelta
-    wait4me: Wait4MeOptions
+    colocator: Colocator
     joining: Joining = field(default_factory=Joining)
     """Which points can follow one another, and where trajectories are cut."""
+
+    def __post_init__(self) -> None:
+        if self.guarantee.personal != self.colocator.personal:
+            raise ValueError(
+                f"guarantee.personal is {self.guarantee.personal}: with {self.colocator.model} it must be "
+                f"{self.colocator.personal}"
+            )
 
     @property
     def model(self) -> str:
         """Name of the anonymizer, as in the settings."""
-        return "pw4m" if self.guarantee.personal else "w4m"
+        return self.colocator.model
 
     @property
     def parameters(self) -> Parameters:
         """The promise in numbers, for the windows message."""
-        return {
-            "k": self.guarantee.k,
-            "delta_m": self.guarantee.delta_m,
-            "distance": "lstd",
-            "translation": self.wait4me.translation,
-        }
+        return {"k": self.guarantee.k, "delta_m": self.guarantee.delta_m, **self.colocator.parameters}
 
 
 Plan = SequencePlan | PointPlan

@@ -6,6 +6,8 @@ Counts that could point at fewer than k people are left out of everything here t
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -18,6 +20,7 @@ __all__ = [
     "SCHEMA",
     "Account",
     "GeneralizedLocation",
+    "Headcount",
     "Outcome",
     "PointTrajectory",
     "Release",
@@ -96,10 +99,12 @@ class Release:
     model: str
     parameters: dict[str, float | int | str]
     population: int | None
-    """Distinct people in the window; None where it would tell how many of them, fewer than k, are not released."""
+    """Distinct people in the window; None where it would tell how many of them, fewer than k, are not released, or
+    where ``people`` is None."""
 
-    people: int
-    """Distinct people in the release."""
+    people: int | None
+    """Distinct people in the release; None where it would tell how many of them, fewer than k, have several
+    trajectories."""
 
     trajectories: tuple[SequenceTrajectory, ...] | tuple[PointTrajectory, ...]
     """In the order of their pseudonyms."""
@@ -110,7 +115,8 @@ class Release:
     points_released: int
     points_suppressed: int | None
     smallest_support: int
-    """Smallest support (k^m) or smallest set, in distinct people, that verification observed."""
+    """Smallest support (k^m) or smallest set, in distinct people, that verification observed; k, where ``people`` is
+    None."""
 
     information_loss: dict[str, float | int | None]
     account: Account
@@ -176,6 +182,32 @@ def keyed_generator(secret: bytes, release_id: str, purpose: str = "choices") ->
 def population_of(n_users: int, n_released: int, k: int) -> int | None:
     """Return the people in a window, unless the difference to those released would count fewer than k of them."""
     return n_users if n_users >= k and publishable(n_users - n_released, k) is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headcount:
+    """What a release tells of the numbers of people; see :class:`Release` for each."""
+
+    people: int | None
+    population: int | None
+    smallest_support: int
+
+    @classmethod
+    def of(cls, users: Iterable[int], n_users: int, smallest_support: int, k: int) -> Headcount:
+        """Tell what does not tell how many people, fewer than k, have several trajectories or none.
+
+        Args:
+            users: User of each released trajectory.
+            n_users: Distinct people in the window.
+            smallest_support: What verification observed, in distinct people.
+            k: Fewest people that may be told of.
+        """
+        trajectories = Counter(users)
+        population = population_of(n_users, len(trajectories), k)
+        if publishable(sum(count > 1 for count in trajectories.values()), k) is None:
+            # The trajectories can be counted: beside the people behind them, that would tell.
+            return cls(people=None, population=None, smallest_support=k)
+        return cls(people=len(trajectories), population=population, smallest_support=smallest_support)
 
 
 def pseudonyms(secret: bytes, release_id: str, n: int) -> list[tuple[str, int]]:

@@ -1,24 +1,21 @@
-"""Release the fragments of one window: assemble, anonymize by Wait for Me, verify (k,delta)-anonymity."""
+"""Release the fragments of one window: assemble, colocate, verify (k,delta)-anonymity."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from core.anonymize.wait4me import Wait4MeResult, wait4me
 from core.assemble import PointWindow, assemble_points
-from core.guarantees import KDelta
+from core.colocate import Colocated
 from core.plan import PointPlan
 from core.records import Rows
 from core.release import (
     Account,
+    Headcount,
     Outcome,
     PointTrajectory,
     Release,
     WithholdReason,
     keyed_generator,
-    population_of,
     pseudonyms,
     publishable,
 )
@@ -39,8 +36,8 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
     if window.n_users < k:
         return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
 
-    trajectories = window.trajectories
-    result = wait4me(trajectories, window.demands, plan.wait4me, keyed_generator(plan.secret, seal.release_id))
+    colocated = plan.colocator.colocate(window, plan.guarantee, keyed_generator(plan.secret, seal.release_id))
+    trajectories, result = colocated.trajectories, colocated.sets
     n_sets = len(set(result.sets.tolist()))
     if not n_sets:
         return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
@@ -58,87 +55,81 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
         lats,
         lons,
         plan.guarantee,
-        k=window.demands.k[result.sources].tolist(),
-        delta_m=window.demands.delta_m[result.sources].tolist(),
+        k=colocated.demands.k[result.sources].tolist(),
+        delta_m=colocated.demands.delta_m[result.sources].tolist(),
     )
     if not report.holds or report.smallest_set is None:
         finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
         return plan.refuse(seal, f"(k,delta) is broken: {finding}", withheld=n_rows, duplicates=duplicates)
 
-    n_people, n_released = len(set(users)), int(window.stands_for[result.kept].sum())
-    unseen = _people_unseen(window, result)
-    # Whoever is left out is in the trash or not: neither may be told where the other is fewer than k people.
-    elsewhere = publishable(unseen.left_out - unseen.in_trash, k)
-    trash = None if elsewhere is None else publishable(len(result.trash), k, people=unseen.in_trash)
+    n_released = int(window.stands_for[result.kept].sum())
+    count = Headcount.of(users, window.n_users, report.smallest_set, k)
     return Release(
         release_id=seal.release_id,
         key=seal.key,
         model=plan.model,
         parameters=plan.parameters,
-        population=population_of(window.n_users, n_people, k),
-        people=n_people,
+        population=count.population,
+        people=count.people,
         trajectories=tuple(
             PointTrajectory(pseudonym=pseudonym, t_ms=t_ms[i], lat_deg=lats[i], lon_deg=lons[i])
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(users))
         ),
         locations=None,
-        points_released=n_released,
-        points_suppressed=publishable(n_rows - n_released, k, people=unseen.all_suppressed),
-        smallest_support=report.smallest_set,
+        # What is in the release, and not how many points of the window that stands for: the difference, under minimal
+        # translation what was created, may be of one person.
+        points_released=len(result.t_ms),
+        points_suppressed=publishable(n_rows - n_released, k, people=_n_incomplete(window, colocated)),
+        smallest_support=count.smallest_support,
         information_loss={
-            "mean_space_translation_m": round(result.mean_space_translation_m, 1),
-            "mean_time_translation_s": round(result.mean_time_translation_s, 1),
-            "points_published": len(result.t_ms),
-            "points_created": publishable(result.points_created, k, people=int((result.created > 0).sum())),
-            # Without the deleted ones the suppressed points would be those of who is left out.
-            "points_deleted": None
-            if publishable(unseen.left_out, k) is None
-            else publishable(result.points_deleted, k, people=unseen.edited),
-            "trash": trash,
+            **_translation(colocated, k),
             "sets": n_sets,
-            "discernibility": None if trash is None else result.discernibility,
-            **_demanding(window, plan.guarantee),
+            **(
+                {}
+                if not plan.guarantee.personal
+                else _demanding(window, colocated, k, told=count.population is not None)
+            ),
         },
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
     )
 
 
-def _demanding(window: PointWindow, guarantee: KDelta) -> dict[str, int | None]:
-    """Count the people who demanded more than everybody is given, if neither they nor the others are fewer than k."""
-    if not guarantee.personal:
-        return {}
-    others = publishable(window.n_users - window.n_demanding, guarantee.k)
-    return {"people_demanding_more": None if others is None else publishable(window.n_demanding, guarantee.k)}
+def _translation(colocated: Colocated, k: int) -> dict[str, float | None]:
+    """Tell how far points were moved on average, if at least k people have points that were."""
+    sets = colocated.sets
+    counterparts = np.diff(sets.starts) > sets.created  # (r,) trajectories with points that were not created
+    n_people = len(set(colocated.trajectories.users[sets.sources[counterparts]].tolist()))
+    means = {
+        "mean_space_translation_m": sets.mean_space_translation_m,
+        "mean_time_translation_s": sets.mean_time_translation_s,
+    }
+    return {name: _coarse(mean) if n_people >= k else None for name, mean in means.items()}
 
 
-class _Unseen(NamedTuple):
-    """How many people some points stand behind that are not released."""
-
-    edited: int
-    """People in the release of whom points were deleted by editing."""
-
-    in_trash: int
-    """People of whom a trajectory is in the trash."""
-
-    left_out: int
-    """These, and people of whom a whole trajectory, or what was too much or too fast of it, was left out."""
-
-    all_suppressed: int
-    """Either."""
+def _coarse(mean: float) -> float:
+    """Round to tenths and two significant digits: a mean over true positions, known exactly, would confirm a guess."""
+    return float(f"{round(mean, 1):.2g}")
 
 
-def _people_unseen(window: PointWindow, result: Wait4MeResult) -> _Unseen:
-    trajectories = window.trajectories
+def _demanding(window: PointWindow, colocated: Colocated, k: int, *, told: bool) -> dict[str, int | None]:
+    """Count who demanded more than everybody is given, and of these who was not given it.
+
+    Neither these, nor those who were given it, nor the others may be fewer than k people. And where the population is
+    not told, nothing of this is: it could be the sum of what is.
+    """
+    relaxed = 0 if colocated.relaxed is None else int(colocated.relaxed.sum())
+    parts = relaxed, window.n_demanding - relaxed, window.n_users - window.n_demanding
+    told = told and all(publishable(part, k) is not None for part in parts)
+    counts: dict[str, int | None] = {"people_demanding_more": window.n_demanding if told else None}
+    if colocated.relaxed is not None:
+        counts["people_relaxed"] = relaxed if told else None
+    return counts
+
+
+def _n_incomplete(window: PointWindow, colocated: Colocated) -> int:
+    """Count the people of whom something is not released, whatever it was lost to."""
+    trajectories, sets = colocated.trajectories, colocated.sets
     owner = np.repeat(trajectories.users, np.diff(trajectories.starts))
-    left_out = window.curbed.copy()
-    left_out[trajectories.users[result.trash]] = True
-    edited, incomplete = np.zeros((2, trajectories.n_users), dtype=np.bool_)
-    edited[owner[~result.kept]] = True
-    incomplete[owner[~result.kept & (window.stands_for > 0)]] = True
-    absent = window.n_users - trajectories.n_users  # they demanded more than they could be given
-    return _Unseen(
-        edited=int((edited & ~left_out).sum()),
-        in_trash=len(set(trajectories.users[result.trash].tolist())),
-        left_out=int(left_out.sum()) + absent,
-        all_suppressed=int((left_out | incomplete).sum()) + absent,
-    )
+    incomplete = window.curbed.copy()
+    incomplete[owner[~sets.kept & (window.stands_for > 0)]] = True
+    return int(incomplete.sum()) + window.n_users - trajectories.n_users  # who demanded more than they could be given

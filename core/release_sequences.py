@@ -16,11 +16,11 @@ from core.records import Rows
 from core.release import (
     Account,
     GeneralizedLocation,
+    Headcount,
     Outcome,
     Release,
     SequenceTrajectory,
     WithholdReason,
-    population_of,
     pseudonyms,
     publishable,
 )
@@ -65,14 +65,14 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
 
     shown = sorted(set(result.group_of[sequences.locations][result.kept].tolist()))
     taxonomy = plan.generalizer.taxonomy if isinstance(plan.generalizer, SDSeqAnon) else None
-    n_people = len(set(users))
+    count = Headcount.of(users, window.n_users, report.smallest_support, k)
     return Release(
         release_id=seal.release_id,
         key=seal.key,
         model=plan.model,
         parameters=plan.parameters,
-        population=population_of(window.n_users, n_people, k),
-        people=n_people,
+        population=count.population,
+        people=count.people,
         trajectories=tuple(
             SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
@@ -80,7 +80,7 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
         locations=tuple(_describe(vocabulary, members[group]) for group in shown),
         points_released=n_released,
         points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, result)),
-        smallest_support=report.smallest_support,
+        smallest_support=count.smallest_support,
         information_loss=published_loss(sequences, vocabulary, result.group_of, result.kept, taxonomy),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
     )

@@ -77,28 +77,35 @@ class PointTrajectories:
         """Number of distinct people."""
         return int(self.users[-1]) + 1 if len(self.users) else 0
 
+    def points_of(self, numbers: IntArray) -> IntArray:
+        """Return the points of some trajectories, one range after the other."""
+        starts, counts = self.starts[numbers], np.diff(self.starts)[numbers]
+        before = np.cumsum(counts) - counts
+        points: IntArray = np.arange(counts.sum()) + np.repeat(starts - before, counts)
+        return points
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Demands:
     """What each of ``n`` trajectories is to be given: its k and its delta (Theodosopoulos 2013, Problem 1).
 
     Raises:
-        ValueError: A k is below 2, a delta is not above 0, or there are not as many of both.
+        ValueError: A k is below 2, a delta is not finite and above 0, or there are not as many of both.
     """
 
     k: IntArray
     """Fewest distinct users of the set that it may belong to, shape ``(n,)``. At least 2."""
 
     delta_m: FloatArray
-    """Largest distance inside that set at any time stamp, metres, shape ``(n,)``. Above 0, infinite for any."""
+    """Largest distance inside that set at any time stamp, metres, shape ``(n,)``. Above 0, finite."""
 
     def __post_init__(self) -> None:
         if self.k.shape != self.delta_m.shape:
             raise ValueError(f"k has {len(self.k)} entries and delta_m {len(self.delta_m)}: each trajectory has one")
         if np.any(self.k < 2):
             raise ValueError(f"k is {self.k.min()}: it must be at least 2")
-        if not np.all(self.delta_m > 0):
-            raise ValueError("delta_m must be a number of metres above 0 for each trajectory")
+        if not np.all((self.delta_m > 0) & (self.delta_m < np.inf)):
+            raise ValueError("delta_m must be a finite number of metres above 0 for each trajectory")
 
     @classmethod
     def alike(cls, n: int, *, k: int, delta_m: float) -> Demands:

@@ -13,6 +13,7 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
+from core.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, DefaultDemands, allows_delta_m, allows_k
 from core.records import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp
 from core.trajectory import FloatArray, IntArray
 
@@ -123,7 +124,12 @@ def validate_checkins(
 
 
 def validate_fragments(
-    records: Sequence[tuple[int, Fragment]], rules: Rules, *, source: Source, now_ms: int
+    records: Sequence[tuple[int, Fragment]],
+    rules: Rules,
+    *,
+    source: Source,
+    now_ms: int,
+    demands: DefaultDemands = NO_DEMANDS,
 ) -> tuple[Rows, list[Rejected]]:
     """Check a batch of fragments; one bad point rejects its fragment, for the rest of it cannot be trusted.
 
@@ -132,6 +138,7 @@ def validate_fragments(
         rules: What is acceptable.
         source: Where they came from.
         now_ms: The present, Unix milliseconds.
+        demands: What users demand where a record does not say it, for k and delta each on its own.
 
     Returns:
         The points of the fragments that passed, rows of :data:`core.records.POINT`, and the rejections.
@@ -147,14 +154,14 @@ def validate_fragments(
         f"more than {rules.max_points} points in one fragment",
     )
     verdict.reject(
-        np.fromiter((r.k is not None and not 2 <= r.k <= 1_000_000 for _, r in records), np.bool_, n),
+        np.fromiter((r.k is not None and not allows_k(r.k) for _, r in records), np.bool_, n),
         Reason.DEMAND_OUT_OF_RANGE,
-        "k must be from 2 to 1000000",
+        ALLOWED_K,
     )
     verdict.reject(
-        np.fromiter((r.delta_m is not None and not 1 < r.delta_m < 1e7 for _, r in records), np.bool_, n),
+        np.fromiter((r.delta_m is not None and not allows_delta_m(r.delta_m) for _, r in records), np.bool_, n),
         Reason.DEMAND_OUT_OF_RANGE,
-        "delta_m must be above 1 and below 10000000 metres",
+        ALLOWED_DELTA_M,
     )
 
     looked_at = np.flatnonzero(verdict.accepted)
@@ -174,15 +181,16 @@ def validate_fragments(
 
     rows = np.empty(p, dtype=POINT)
     rows["offset"], rows["ts_ms"], rows["lat"], rows["lon"] = verdict.offsets[owner], ts, lat, lon
-    for name, column in (
-        (
-            "user",
-            [user_hash(_user_id(r.user), rules.user_key) if ok else 0 for ok, r in verdict.zipped(records)],
-        ),
-        ("k", [r.k or 0 if ok else 0 for ok, r in verdict.zipped(records)]),
-        ("delta_m", [r.delta_m if ok and r.delta_m is not None else np.inf for ok, r in verdict.zipped(records)]),
-    ):
-        rows[name] = np.array(column, dtype=POINT[name])[owner]
+    users, k, delta_m = (
+        np.array(column, dtype=POINT[name])  # (n,)
+        for name, column in (
+            ("user", [user_hash(_user_id(r.user), rules.user_key) if ok else 0 for ok, r in verdict.zipped(records)]),
+            ("k", [r.k or 0 if ok else 0 for ok, r in verdict.zipped(records)]),
+            ("delta_m", [r.delta_m if ok and r.delta_m is not None else np.inf for ok, r in verdict.zipped(records)]),
+        )
+    )
+    k, delta_m = demands.complete(users, k, delta_m)
+    rows["user"], rows["k"], rows["delta_m"] = users[owner], k[owner], delta_m[owner]
     return rows[verdict.accepted[owner]], verdict.rejected
 
 

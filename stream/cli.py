@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from core.measure import MeasureOptions
+from core.measure_sequences import MeasureOptions
 from core.records import Kind
 from stream.city import City, CityOptions
 from stream.files import FileFormatError, RecordFile
@@ -160,8 +160,6 @@ def replay(
     names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
     plane = plane_of(settings)
     records = [RecordFile(file, Kind(kind), names, max_bytes=max_bytes, plane=plane) for file in files]
-    if measure is not None and Kind(kind) is Kind.FRAGMENTS:
-        _stderr.print("fragments have no measures yet beyond what each windows message tells: their means are shown")
     options = MeasureOptions() if measure is not None else None
     run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes, measure=options)
     with _progress() as bar:

@@ -236,11 +236,11 @@ def _window_line(window: dict[str, Any], close_to_release_s: float | None) -> st
             f"{start}-{end}",
             window["shard"],
             window["model"],
-            window["people"],
+            "" if window["people"] is None else window["people"],
             window["points_released"],
             f"<{window['parameters']['k']}" if suppressed is None else suppressed,
             window["smallest_support"],
-            f"{metres:.0f} m",
+            "" if metres is None else f"{metres:.0f} m",
             time_taken,
         )
     )

@@ -19,11 +19,13 @@ from itertools import islice
 from pathlib import Path
 
 from core.generalize import Taxonomy
-from core.measure import MeasureOptions, measure_release
+from core.measure_points import measure_points
+from core.measure_sequences import MeasureOptions, measure_sequences
 from core.partition import Partition, ReleaseWindow, WriteSeal
 from core.plan import SequencePlan
 from core.records import CheckIn, Fragment, Rows, Source
 from core.seal import Seal
+from core.utility import RangeQueryOptions
 from stream.files import Entry, RecordFile
 from stream.releasing import WindowResult, release
 from stream.wiring import Feed
@@ -32,9 +34,6 @@ __all__ = ["Replay", "Summary"]
 
 _BATCH = 5_000
 _CLOCK_MS = 0  # nothing is ever idle here: a file says when it is at its end
-
-_MEASURES_OF_FRAGMENTS = ("mean_space_translation_m", "mean_time_translation_s")
-"""Of releases of trajectories nothing is measured beyond what their windows messages tell; these are averaged."""
 
 
 @dataclass(slots=True)
@@ -229,14 +228,13 @@ class Replay:
                 self._partition.completed(action)
 
     def _take_measures(self, seal: Seal, rows: Rows, result: WindowResult, options: MeasureOptions) -> None:
-        figures: dict[str, float] = {}
         plan = self._feed.plan
-        if isinstance(plan, SequencePlan) and self._taxonomy is not None:
-            measures = measure_release(seal, rows, plan, self._taxonomy, options)
-            figures = {} if measures is None else measures.as_dict()
-        else:
-            facts = result.facts
-            figures = {name: float(facts[name] or 0.0) for name in _MEASURES_OF_FRAGMENTS}
+        measures = (
+            measure_sequences(seal, rows, plan, self._taxonomy or self._feed.taxonomy(), options)
+            if isinstance(plan, SequencePlan)
+            else measure_points(seal, rows, plan, RangeQueryOptions(n=options.queries))
+        )
+        figures = {} if measures is None else measures.as_dict()
         if self.summary.measures is not None:
             self.summary.measures.add(figures, len(result.messages) - 1)
 

@@ -118,4 +118,5 @@ def _row(window: ReleasedWindow) -> str:
         facts.get("smallest_support", ""),
         f"{window.close_to_release_s:.2f} s",
     )
-    return "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"
+    shown = ("" if cell is None else html.escape(str(cell)) for cell in cells)
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in shown) + "</tr>"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits, affordable_length
 from core.generalize import Taxonomy
 from core.guarantees import KDelta, KmAnonymity
@@ -22,6 +21,8 @@ from core.records import Kind
 from core.release import keyed_id
 from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from core.validate import Rules
+from stream.colocation import colocator
+from stream.demands import default_demands
 from stream.plane import Plane
 from stream.semantics import generalizer, semantic_files, taxonomy
 from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings
@@ -68,7 +69,7 @@ class Feed:
         self.intake: Intake = (
             CheckInIntake(rules, locator, sharder, vocabulary=vocabulary)
             if kind is Kind.CHECKINS
-            else FragmentIntake(rules, sharder, vocabulary=vocabulary)
+            else FragmentIntake(rules, sharder, vocabulary=vocabulary, demands=default_demands(own, rules))
         )
         self.policy = WindowPolicy(
             size_ms=own.window.size,
@@ -185,7 +186,8 @@ def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, 
     fingerprint = _digest(
         vocabulary,
         own.window.size,
-        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints"}),
+        # Not what users demand by default: rows in their window carry what they were given.
+        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file"}),
         ["file" if name is not None and Path(name) in files else name for name in named],
         [_file_digest(file) for file in files],
         limits.points_per_user,
@@ -202,15 +204,10 @@ def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, 
             secret=key,
             settings=fingerprint,
         )
+    model = colocator(privacy)
     return PointPlan(
-        guarantee=KDelta(k=privacy.k, delta_m=privacy.delta_m, personal=privacy.model == "pw4m"),
-        wait4me=Wait4MeOptions(
-            translation=privacy.translation,
-            time_step_ms=privacy.time_step,
-            time_tolerance_s=privacy.time_tolerance / 1000,
-            max_radius_m=privacy.max_radius_m,
-            trash_share=privacy.trash_share,
-        ),
+        guarantee=KDelta(k=privacy.k, delta_m=privacy.delta_m, personal=model.personal),
+        colocator=model,
         joining=Joining(
             max_speed_m_s=settings.trajectories.max_speed_m_s,
             max_gap_ms=settings.trajectories.max_gap,

@@ -13,6 +13,7 @@ import numpy as np
 from core.anonymize.seqanon import Generalization
 from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits, SequenceWindow
+from core.colocate import Colocator, WaitForMe
 from core.generalize import SeqAnon
 from core.guarantees import KDelta, KmAnonymity
 from core.locate import Locator, Venues
@@ -123,15 +124,19 @@ def sequence_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **change
     return SequencePlan(guarantee=KmAnonymity(k=k, m=m), locator=locator, **(values | changes))
 
 
-def point_plan(*, k: int = 3, delta_m: float = 300.0, personal: bool = False, **changes: Any) -> PointPlan:
-    """A plan for fragments."""
-    values: dict[str, Any] = {
-        "limits": limits(),
-        "secret": SECRET,
-        "settings": "settings",
-        "wait4me": Wait4MeOptions(),
-    }
-    return PointPlan(guarantee=KDelta(k=k, delta_m=delta_m, personal=personal), **(values | changes))
+def point_plan(
+    *,
+    k: int = 3,
+    delta_m: float = 300.0,
+    personal: bool = False,
+    options: Wait4MeOptions | None = None,
+    colocator: Colocator | None = None,
+    **changes: Any,
+) -> PointPlan:
+    """A plan for fragments, by (P)W4M unless it says otherwise."""
+    model = colocator or WaitForMe(options=options or Wait4MeOptions(), personal=personal)
+    values: dict[str, Any] = {"limits": limits(), "secret": SECRET, "settings": "settings", "colocator": model}
+    return PointPlan(guarantee=KDelta(k=k, delta_m=delta_m, personal=model.personal), **(values | changes))
 
 
 def seal_of(rows: Rows, plan: Plan, *, shard: str = "all", start_ms: int = START_MS) -> Seal:

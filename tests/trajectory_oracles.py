@@ -258,3 +258,50 @@ def cuts_of(votes: Sequence[int], window: int, threshold: int) -> list[int]:
         if change(c) >= window * threshold
         and all(change(c) > change(c - step) and change(c) >= change(c + step) for step in range(1, window + 1))
     ]
+
+
+def path_during(its: Sequence[Point], from_ms: int, to_ms: int) -> list[tuple[Fraction, Fraction]]:
+    """List the corners of the way a trajectory took during an interval, its ends there included, exactly."""
+    low, high = max(its[0][0], from_ms), min(its[-1][0], to_ms)
+    if low > high:
+        return []
+
+    def place(t_ms: int) -> tuple[Fraction, Fraction]:
+        before = max((point for point in its if point[0] <= t_ms), key=lambda point: point[0])
+        after = min((point for point in its if point[0] >= t_ms), key=lambda point: point[0])
+        share = Fraction(t_ms - before[0], after[0] - before[0] or 1)
+        x, y = (Fraction(a) + share * (Fraction(b) - Fraction(a)) for a, b in zip(before[1:], after[1:], strict=True))
+        return x, y
+
+    return [place(t) for t in sorted({low, high, *(t for t, _, _ in its if low <= t <= high)})]
+
+
+def people_inside(
+    trajectories: PointTrajectories,
+    centre: tuple[float, float],
+    interval_ms: tuple[int, int],
+    *,
+    possible_m: Fraction,
+    certain_m: Fraction,
+) -> tuple[set[int], set[int]]:
+    """Find who comes within ``possible_m`` of a centre during an interval, and who stays within ``certain_m``.
+
+    No distance is computed: a corner, or a leg that the perpendicular from the centre meets, is inside or not.
+    """
+    cx, cy = map(Fraction, centre)
+    possibly, definitely = set(), set()
+    for index, user in enumerate(trajectories.users.tolist()):
+        its = points_of(trajectories, index)
+        corners = [(x - cx, y - cy) for x, y in path_during(its, *interval_ms)]
+        squares = [x * x + y * y for x, y in corners]
+        if any(square <= possible_m**2 for square in squares):
+            possibly.add(user)
+        for (ax, ay), (bx, by) in itertools.pairwise(corners):
+            dx, dy = bx - ax, by - ay
+            beside = ax * dx + ay * dy < 0 < bx * dx + by * dy
+            if beside and (ax * by - ay * bx) ** 2 <= possible_m**2 * (dx * dx + dy * dy):
+                possibly.add(user)
+        covers = its[0][0] <= interval_ms[0] and interval_ms[1] <= its[-1][0]
+        if covers and certain_m >= 0 and all(square <= certain_m**2 for square in squares):
+            definitely.add(user)
+    return possibly, definitely

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from core.anonymize.voting import VOTE, segment_starts, segment_votes
 from core.trajectory import IntArray, PointTrajectories
 
-__all__ = ["Segmentation", "SegmentationOptions", "segment"]
+__all__ = ["Segmentation", "SegmentationOptions", "representativeness", "segment"]
 
 _LARGEST = 1 << 62  # no difference of votes gets here, so a threshold may be clipped to it
 
@@ -68,6 +68,22 @@ class Segmentation:
 
     piece_representativeness: IntArray
     """The same of each piece, over the segments inside it, shape ``(r,)``."""
+
+
+def representativeness(trajectories: PointTrajectories, *, sigma_m: float) -> IntArray:
+    """Estimate how many neighbours each trajectory has: the mean votes of its segments (Theodosopoulos 2013, section
+    5).
+
+    Args:
+        trajectories: The data set, ``n`` trajectories, none of them empty.
+        sigma_m: How near is together, as in :class:`SegmentationOptions`.
+
+    Returns:
+        Whole millionths, 0 where there is no segment, shape ``(n,)``.
+    """
+    votes = segment_votes(trajectories, sigma_m=sigma_m)
+    starts = trajectories.starts
+    return _means(votes, segment_starts(starts)[:-1], np.diff(starts) - 1)
 
 
 def segment(trajectories: PointTrajectories, options: SegmentationOptions) -> Segmentation:

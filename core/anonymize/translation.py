@@ -12,10 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from core.edr import edr
-from core.lstd import Lstd
+from core.matching import Matching
 from core.trajectory import FloatArray, IntArray, PointTrajectories
 
-__all__ = ["Translated", "translate_exchangeable", "translate_minimal"]
+__all__ = [
+    "Translated",
+    "in_disc",
+    "nearest_in_disc",
+    "stretch",
+    "translate_exchangeable",
+    "translate_minimal",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,7 +60,7 @@ def translate_exchangeable(
     members: IntArray,
     pivot: int,
     *,
-    matching: Lstd,
+    matching: Matching,
     diameter_m: float,
     time_step_ms: int,
     rng: np.random.Generator,
@@ -62,9 +69,10 @@ def translate_exchangeable(
 
     The time stamps are the multiples of ``time_step_ms`` from the median start to the median end of the members,
     both rounded down, so that they stay inside a window whose bounds are multiples of the step. At each of them
-    every member is represented by its position nearest to the pivot's, as LSTD matches them; the disc is centred
-    on the mean of these, and every member's published point is drawn uniformly from it. A raw point therefore
-    moves nothing but the centre, by one part in ``s``.
+    every member is represented by its position nearest to the pivot's, as LSTD matches them, also where EDR chose
+    them: EDR leaves points without a counterpart, and the mean of those who have one would tell where few people
+    were; the disc is centred on the mean of these, and every member's published point is drawn uniformly from it. A
+    raw point therefore moves nothing but the centre, by one part in ``s``.
 
     A point at a time outside its trajectory's span counts as created. An input point takes part when it bounds, or
     lies inside, the stretch of its trajectory that was represented.
@@ -73,7 +81,7 @@ def translate_exchangeable(
         trajectories: The data set.
         members: Numbers of the members, ascending, shape ``(s,)``.
         pivot: Number of the pivot, one of them.
-        matching: LSTD over the same data set.
+        matching: Matching over the same data set.
         diameter_m: Diameter of the discs, metres, above 0; two published points are nearer than this.
         time_step_ms: Step of the grid of time stamps, at least 1.
         rng: Source of the points; ``2 * s * m`` numbers are drawn.
@@ -87,15 +95,9 @@ def translate_exchangeable(
     reference = np.stack([np.interp(t_ms, pivot_t_ms, pivot_xy_m[:, axis]) for axis in (0, 1)], axis=-1)
     matched = matching.match(t_ms, reference, members)
 
-    xy_m = matched.xy_m.mean(axis=0) + _in_disc((len(members), len(t_ms)), diameter_m / 2, rng)
+    xy_m = matched.xy_m.mean(axis=0) + in_disc((len(members), len(t_ms)), diameter_m / 2, rng)
     created = (t_ms < first[:, None]) | (t_ms > last[:, None])
     moved_m = np.hypot(*np.moveaxis(xy_m - matched.xy_m, -1, 0))
-    taking_part = []
-    for start, end, its_t_ms in zip(starts, ends, matched.t_ms, strict=True):
-        own_t_ms = trajectories.t_ms[start:end]
-        low = np.searchsorted(own_t_ms, its_t_ms.min(), side="right") - 1
-        high = np.searchsorted(own_t_ms, its_t_ms.max(), side="left")
-        taking_part.append(np.arange(start + low, start + high + 1))
     return Translated(
         members=members,
         t_ms=t_ms,
@@ -103,7 +105,12 @@ def translate_exchangeable(
         created=created,
         moved_m=np.where(created, 0.0, moved_m),
         shifted_s=np.where(created, 0.0, np.abs(t_ms - matched.t_ms) / 1000),
-        taking_part=np.concatenate(taking_part),
+        taking_part=np.concatenate(
+            [
+                stretch(trajectories, i, its_t_ms.min(), its_t_ms.max())
+                for i, its_t_ms in zip(members.tolist(), matched.t_ms, strict=True)
+            ]
+        ),
     )
 
 
@@ -135,7 +142,7 @@ def translate_minimal(
     of_pivot = slice(*trajectories.starts[pivot : pivot + 2])
     t_ms, pivot_xy_m = trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot]
     shape = len(members), len(t_ms)
-    xy_m = pivot_xy_m + _in_disc(shape, diameter_m / 2, rng)
+    xy_m = pivot_xy_m + in_disc(shape, diameter_m / 2, rng)
     created = np.ones(shape, dtype=bool)
     moved_m, shifted_s = np.zeros(shape), np.zeros(shape)
     taking_part = []
@@ -155,12 +162,9 @@ def translate_minimal(
             )
             pairs = (script.own >= 0) & (script.pivot >= 0)
             own, at = script.own[pairs], script.pivot[pairs]
-        offset = own_xy_m[own] - pivot_xy_m[at]
-        length_m = np.hypot(*offset.T)
-        scale = np.minimum(1.0, np.divide(diameter_m / 2, length_m, out=np.ones(len(at)), where=length_m > 0))
-        xy_m[row, at] = pivot_xy_m[at] + offset * scale[:, None]
+        xy_m[row, at] = nearest_in_disc(own_xy_m[own], pivot_xy_m[at], diameter_m / 2)
         created[row, at] = False
-        moved_m[row, at] = length_m * (1 - scale)
+        moved_m[row, at] = np.hypot(*(xy_m[row, at] - own_xy_m[own]).T)
         shifted_s[row, at] = np.abs(own_t_ms[own] - t_ms[at]) / 1000
         taking_part.append(start + own)
     return Translated(
@@ -180,8 +184,25 @@ def _median(t_ms: IntArray) -> int:
     return (int(ordered[(len(ordered) - 1) // 2]) + int(ordered[len(ordered) // 2])) // 2
 
 
-def _in_disc(shape: tuple[int, int], radius_m: float, rng: np.random.Generator) -> FloatArray:
+def in_disc(shape: tuple[int, int], radius_m: float, rng: np.random.Generator) -> FloatArray:
     """Draw offsets uniformly from the inside of a disc, ``(*shape, 2)``."""
     share, turn = rng.random((2, *shape))
     radius, angle = radius_m * np.sqrt(share), 2 * np.pi * turn
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=-1)
+
+
+def nearest_in_disc(xy_m: FloatArray, centre_m: FloatArray, radius_m: float) -> FloatArray:
+    """Return the points of discs that are nearest to some points, shape ``(..., 2)``, broadcast over the centres."""
+    offset = xy_m - centre_m
+    length_m = np.hypot(offset[..., 0], offset[..., 1])
+    scale = np.minimum(1.0, np.divide(radius_m, length_m, out=np.ones(length_m.shape), where=length_m > 0))
+    return np.where(scale[..., None] < 1, centre_m + offset * scale[..., None], xy_m)
+
+
+def stretch(trajectories: PointTrajectories, number: int, from_ms: float, to_ms: float) -> IntArray:
+    """Return the points of a trajectory that bound, or lie inside, a stretch of time within its span."""
+    start, end = trajectories.starts[number : number + 2]
+    own_t_ms = trajectories.t_ms[start:end]
+    low = np.searchsorted(own_t_ms, from_ms, side="right") - 1
+    high = np.searchsorted(own_t_ms, to_ms, side="left")
+    return np.arange(start + low, start + high + 1)

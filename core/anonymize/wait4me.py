@@ -1,8 +1,8 @@
 """Wait for Me: (k,delta)-anonymity of GPS trajectories by clustering and translation.
 
-Abul, Bonchi, Nanni 2010, as described by Theodosopoulos 2013, section 4.1: greedy clustering by LSTD, then each
-cluster becomes a set whose members are together at all times. Where trajectories demand different k and delta, it is
-Personalized Wait for Me (Algorithms 2 and 3).
+Abul, Bonchi, Nanni 2010, as described by Theodosopoulos 2013, section 4.1: greedy clustering by EDR or LSTD, of the
+whole data set or of chunks of it, then each cluster becomes a set whose members are together at all times. Where
+trajectories demand different k and delta, it is Personalized Wait for Me (Algorithms 2 and 3).
 """
 
 from __future__ import annotations
@@ -11,135 +11,66 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from core.anonymize.clustering import Clustering, greedy_clustering
+from core.anonymize.chunks import similar_chunks
+from core.anonymize.clustering import greedy_clustering
+from core.anonymize.sets import AnonymitySets, SetOptions, anonymity_sets
 from core.anonymize.translation import Translated, translate_exchangeable, translate_minimal
+from core.distances import Distances
+from core.edr import Edr
 from core.lstd import Lstd
-from core.trajectory import Demands, FloatArray, IntArray, PointTrajectories
+from core.matching import Matching
+from core.trajectory import Demands, IntArray, PointTrajectories
 
-__all__ = ["Wait4MeOptions", "Wait4MeResult", "wait4me"]
+__all__ = ["Wait4Me", "Wait4MeOptions", "wait4me"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait4MeOptions:
+class Wait4MeOptions(SetOptions):
     """How Wait for Me goes about it; none of this changes what is promised.
+
+    With ``minimal`` translation the pivot's raw trajectory is in the release.
 
     Raises:
         ValueError: An option is out of its range.
     """
 
-    translation: Literal["exchangeable", "minimal"] = "exchangeable"
-    """``exchangeable`` draws all members from common discs; ``minimal`` is the published rule, which leaves the
-    pivot's raw trajectory in the release."""
-
-    time_step_ms: int = 30_000
-    """Step of the grid of published time stamps, ``exchangeable`` only. At least 1."""
+    distance: Literal["lstd", "edr"] = "lstd"
+    """What is near: on average in space and time, or by how many points have a counterpart."""
 
     time_tolerance_s: float = 300.0
     """Tolerance in time, seconds, of LSTD and EDR. At least 0. A quarter to a third of a window lets people who
     take the same way a little later be clustered."""
 
-    max_radius_m: float = 5_000.0
-    """Largest distance (LSTD, so it includes shifts in time) of a member from its pivot before the radius grows,
-    metres. Above 0."""
-
-    trash_share: float = 0.1
-    """Largest share of trajectories in the trash before the radius grows, in ``0..1``."""
-
     space_tolerance_m: float | None = None
-    """Tolerance of EDR in each coordinate, metres, ``minimal`` only. At least 0. Left out, it is the delta of the set:
-    what matches is then about what the disc can hold."""
+    """Tolerance of EDR in each coordinate, metres. At least 0. Left out, it is the delta of the set where a set is
+    edited (what matches is then about what the disc can hold), and the largest demanded where people are compared."""
 
-    margin_m: float = 0.5
-    """How much less than the delta of their set the discs measure across, metres; at least 0. A delta that is not
-    larger cannot be given: who demands it is suppressed.
+    max_radius_edits: float = 0.5
+    """Largest distance of a member from its pivot by EDR before the radius grows, edits a point, above 0 and below 1;
+    it takes the place of ``max_radius_m``. It never grows to 1: trajectories without one counterpart have nothing in
+    common, and all are then equally far."""
 
-    The promise is kept in published coordinates. Rounding to 1e-6 degrees moves a point by up to 0.08 m, a pair by
-    0.16 m. An azimuthal equidistant projection, on WGS84, never shows a distance shorter than it is, so it needs
-    nothing. The rest is for projections that do, by up to 1 part in 1,500 of a delta of 500 m."""
+    chunk_size: int | None = None
+    """Most trajectories that are clustered together, at least 2; larger data sets are divided. None divides none."""
 
     def __post_init__(self) -> None:
-        if self.translation not in ("exchangeable", "minimal"):
-            raise ValueError(f"translation is {self.translation!r}: it must be 'exchangeable' or 'minimal'")
-        if self.time_step_ms < 1:
-            raise ValueError(f"time_step_ms is {self.time_step_ms}: it must be at least 1")
-        if not 0 < self.max_radius_m < float("inf"):
-            raise ValueError(f"max_radius_m is {self.max_radius_m}: it must be a finite number above 0")
-        if not 0 <= self.trash_share <= 1:
-            raise ValueError(f"trash_share is {self.trash_share}: it must be in 0..1")
-        for name in ("time_tolerance_s", "space_tolerance_m", "margin_m"):
+        SetOptions.__post_init__(self)
+        if self.distance not in ("lstd", "edr"):
+            raise ValueError(f"distance is {self.distance!r}: it must be 'lstd' or 'edr'")
+        for name in ("time_tolerance_s", "space_tolerance_m"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < float("inf"):
                 raise ValueError(f"{name} is {value}: it must be a finite number, at least 0")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wait4MeResult:
-    """A candidate for release: ``r`` trajectories with ``q`` points, made from ``n`` with ``p``."""
-
-    sources: IntArray
-    """Input trajectory that each released one stands for, shape ``(r,)``; each occurs once."""
-
-    sets: IntArray
-    """Set (cluster) of each released trajectory, ascending, numbered from 0, shape ``(r,)``."""
-
-    starts: IntArray
-    """Where each released trajectory begins in ``t_ms`` and ``xy_m``, shape ``(r + 1,)``; the last is ``q``."""
-
-    t_ms: IntArray
-    """Published time stamps, Unix milliseconds, equal within a set, shape ``(q,)``."""
-
-    xy_m: FloatArray
-    """Published positions in the input's projection, metres, shape ``(q, 2)``."""
-
-    kept: npt.NDArray[np.bool_]
-    """Whether each input point was released: its trajectory was, and it took part. Otherwise it is suppressed, by
-    the trash or by a deletion. Shape ``(p,)``."""
-
-    trash: IntArray
-    """Input trajectories that were left out, ascending, shape ``(n - r,)``."""
-
-    radius_m: float
-    """Radius with which the clusters were formed, metres."""
-
-    created: IntArray
-    """Published points of each released trajectory without a counterpart in its input, shape ``(r,)``."""
-
-    points_deleted: int
-    """Input points of released trajectories that took no part."""
-
-    points_translated: int
-    """Published points that differ from their counterpart in position or time."""
-
-    space_translation_m: float
-    """Sum of the distances between published points and their counterparts, metres."""
-
-    time_translation_s: float
-    """Sum of the times between published points and their counterparts, seconds."""
-
-    discernibility: int
-    """Sum of the squared sizes of the sets plus ``n`` for each trajectory in the trash (Abul et al. 2008)."""
-
-    @property
-    def points_created(self) -> int:
-        """Published points without a counterpart in their trajectory."""
-        return int(self.created.sum())
-
-    @property
-    def mean_space_translation_m(self) -> float:
-        """Mean distance of a published point from its counterpart, where it has one, metres."""
-        return self.space_translation_m / max(len(self.t_ms) - self.points_created, 1)
-
-    @property
-    def mean_time_translation_s(self) -> float:
-        """Mean time between a published point and its counterpart, where it has one, seconds."""
-        return self.time_translation_s / max(len(self.t_ms) - self.points_created, 1)
+        if not 0 < self.max_radius_edits < 1:
+            raise ValueError(f"max_radius_edits is {self.max_radius_edits}: it must be above 0 and below 1")
+        if self.chunk_size is not None and self.chunk_size < 2:
+            raise ValueError(f"chunk_size is {self.chunk_size}: it must be at least 2")
 
 
 def wait4me(
     trajectories: PointTrajectories, demands: Demands, options: Wait4MeOptions, rng: np.random.Generator
-) -> Wait4MeResult:
+) -> AnonymitySets:
     """Make trajectories (k,delta)-anonymous, each with the k and delta it demands.
 
     A set has as many distinct users as the most demanding of its members asks for, within the smallest delta that
@@ -162,68 +93,83 @@ def wait4me(
     >>> result.sets.tolist(), result.t_ms.tolist(), result.kept.tolist()
     ([0, 0], [0, 0], [True, True])
     """
-    # No disc is that small: as little to be had as more people than there are.
-    impossible = demands.delta_m <= options.margin_m
-    attainable = replace(demands, k=np.where(impossible, trajectories.n_users + 2, demands.k))
-    distances = Lstd(trajectories, tolerance_s=options.time_tolerance_s)
-    clustering = greedy_clustering(
-        trajectories,
-        distances,
-        attainable,
-        max_radius_m=options.max_radius_m,
-        trash_share=options.trash_share,
+    return Wait4Me(trajectories, options, largest_delta_m=float(demands.delta_m.max(initial=0.0))).anonymize(
+        demands, rng
     )
-    translated = []
-    for cluster, pivot in enumerate(clustering.pivots.tolist()):
-        members = np.flatnonzero(clustering.cluster == cluster)
-        delta_m = float(demands.delta_m[members].min())
-        diameter_m = delta_m - options.margin_m
+
+
+class Wait4Me:
+    """Wait for Me over one data set; what is measured for one answer serves the next, of other demands.
+
+    Args:
+        trajectories: The window's trajectories, none of them empty.
+        options: How to go about it.
+        largest_delta_m: Tolerance in space by which EDR compares people where the options give none, metres.
+
+    Raises:
+        ValueError: A trajectory has no point.
+    """
+
+    def __init__(self, trajectories: PointTrajectories, options: Wait4MeOptions, *, largest_delta_m: float) -> None:
+        self._trajectories, self._options = trajectories, options
+        self._matching = Matching(trajectories, tolerance_s=options.time_tolerance_s)
+
+        def measure(some: PointTrajectories) -> Distances:
+            if options.distance == "lstd":
+                return Lstd(some, tolerance_s=options.time_tolerance_s)
+            tolerance_m = largest_delta_m if options.space_tolerance_m is None else options.space_tolerance_m
+            return Edr(some, space_tolerance_m=tolerance_m, time_tolerance_s=options.time_tolerance_s)
+
+        self._chunks = similar_chunks(
+            trajectories, measure, largest=options.chunk_size or max(len(trajectories.users), 1)
+        )
+
+    def anonymize(self, demands: Demands, rng: np.random.Generator) -> AnonymitySets:
+        """Make the trajectories (k,delta)-anonymous: see :func:`wait4me`."""
+        options = self._options
+        # No disc is that small: as little to be had as more people than there are.
+        impossible = demands.delta_m <= options.margin_m
+        attainable = replace(demands, k=np.where(impossible, self._trajectories.n_users + 2, demands.k))
+        by_edr = options.distance == "edr"
+        unit, radius = (Edr.unit, options.max_radius_edits) if by_edr else (Lstd.unit, options.max_radius_m)
+        clustering = greedy_clustering(
+            self._chunks,
+            attainable,
+            max_radius=max(round(radius * unit), 1),
+            largest_radius=unit - 1 if by_edr else None,
+            trash_share=options.trash_share,
+            refined=options.refined,
+        )
+        translated = []
+        for number, pivot in enumerate(clustering.pivots.tolist()):
+            members = np.flatnonzero(clustering.cluster == number)
+            translated.append(self._translate(members, pivot, float(demands.delta_m[members].min()), rng))
+        return anonymity_sets(
+            self._trajectories,
+            clustering,
+            translated,
+            unit=unit,
+            mean_speed_m_s=self._matching.mean_speed_m_s,
+        )
+
+    def _translate(self, members: IntArray, pivot: int, delta_m: float, rng: np.random.Generator) -> Translated:
+        options = self._options
         if options.translation == "minimal":
-            tolerance_m = delta_m if options.space_tolerance_m is None else options.space_tolerance_m
-            one = translate_minimal(
-                trajectories,
+            return translate_minimal(
+                self._trajectories,
                 members,
                 pivot,
-                diameter_m=diameter_m,
-                space_tolerance_m=tolerance_m,
+                diameter_m=delta_m - options.margin_m,
+                space_tolerance_m=delta_m if options.space_tolerance_m is None else options.space_tolerance_m,
                 time_tolerance_s=options.time_tolerance_s,
                 rng=rng,
             )
-        else:
-            one = translate_exchangeable(
-                trajectories,
-                members,
-                pivot,
-                matching=distances,
-                diameter_m=diameter_m,
-                time_step_ms=options.time_step_ms,
-                rng=rng,
-            )
-        translated.append(one)
-    return _result(trajectories, clustering, translated)
-
-
-def _result(trajectories: PointTrajectories, clustering: Clustering, translated: list[Translated]) -> Wait4MeResult:
-    sizes = [len(one.members) for one in translated]
-    lengths = [len(one.t_ms) for one, size in zip(translated, sizes, strict=True) for _ in range(size)]
-    trash = np.flatnonzero(clustering.cluster < 0)
-    kept = np.zeros(len(trajectories.t_ms), dtype=bool)
-    for one in translated:
-        kept[one.taking_part] = True
-    in_trash = int(np.diff(trajectories.starts)[trash].sum())
-    return Wait4MeResult(
-        sources=np.concatenate([np.zeros(0, np.int64), *(one.members for one in translated)]),
-        sets=np.repeat(np.arange(len(sizes)), np.array(sizes, dtype=np.int64)),
-        starts=np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))]).astype(np.int64),
-        t_ms=np.concatenate([np.zeros(0, np.int64), *(np.tile(o.t_ms, len(o.members)) for o in translated)]),
-        xy_m=np.concatenate([np.zeros((0, 2)), *(one.xy_m.reshape(-1, 2) for one in translated)]),
-        kept=kept,
-        trash=trash,
-        radius_m=clustering.radius_m,
-        created=np.concatenate([np.zeros(0, np.int64), *(one.created.sum(axis=1) for one in translated)]),
-        points_deleted=int((~kept).sum()) - in_trash,
-        points_translated=sum(int(np.count_nonzero((one.moved_m > 0) | (one.shifted_s > 0))) for one in translated),
-        space_translation_m=sum(float(one.moved_m.sum()) for one in translated),
-        time_translation_s=sum(float(one.shifted_s.sum()) for one in translated),
-        discernibility=sum(size * size for size in sizes) + len(trash) * len(trajectories.users),
-    )
+        return translate_exchangeable(
+            self._trajectories,
+            members,
+            pivot,
+            matching=self._matching,
+            diameter_m=delta_m - options.margin_m,
+            time_step_ms=options.time_step_ms,
+            rng=rng,
+        )

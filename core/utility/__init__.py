@@ -1,4 +1,6 @@
-"""Utility: how much of the original a generalized release keeps. One measure a module.
+"""Utility: how much of the original a release keeps. One measure a module.
+
+Of generalized sequences:
 
     distance.py     how far a released location is from the true one, metres
     locations.py    how many locations are generalized together, and how far apart they are
@@ -6,6 +8,10 @@
     queries.py      how wrong COUNT queries become
     divergence.py   how far the distribution of supports moves
     patterns.py     which frequent sequential patterns are kept, and which invented
+
+Of GPS trajectories:
+
+    ranges.py       how wrong range queries become
 
 Most of them compare with the original and are for whoever may see it. What is published with a release is a function
 of the release alone: see :mod:`core.loss`.
@@ -24,16 +30,29 @@ from core.utility.generalized import generalized
 from core.utility.locations import LocationStatistics, location_statistics
 from core.utility.patterns import PatternShares, frequent_patterns, pattern_shares, project
 from core.utility.queries import average_relative_error, draw_queries, expected_count
+from core.utility.ranges import (
+    RangeDistortion,
+    RangeQueries,
+    RangeQueryOptions,
+    count_inside,
+    draw_range_queries,
+    range_query_distortion,
+)
 from core.utility.semantics import semantic_penalty
 
 __all__ = [
     "Divergence",
     "LocationStatistics",
     "PatternShares",
+    "RangeDistortion",
+    "RangeQueries",
+    "RangeQueryOptions",
     "average_relative_error",
+    "count_inside",
     "dataset_distance",
     "diameter",
     "draw_queries",
+    "draw_range_queries",
     "draw_subtrajectories",
     "expected_count",
     "expected_distance",
@@ -44,6 +63,7 @@ __all__ = [
     "normalized_distance",
     "pattern_shares",
     "project",
+    "range_query_distortion",
     "semantic_penalty",
     "support_divergence",
     "trajectory_distance",

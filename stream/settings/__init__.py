@@ -12,6 +12,7 @@ from stream.settings.sections import (
     KindSettings,
     LocationSettings,
     LogSettings,
+    PrivacySettings,
     ShardSettings,
 )
 
@@ -21,6 +22,7 @@ __all__ = [
     "KindSettings",
     "LocationSettings",
     "LogSettings",
+    "PrivacySettings",
     "Settings",
     "SettingsError",
     "ShardSettings",

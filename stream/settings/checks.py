@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.records import POINT, Kind
-from stream.settings.sections import KindSettings, LimitSettings, TopicSettings
+from stream.settings.sections import KindSettings, LimitSettings, PrivacySettings, TopicSettings
 from stream.settings.values import show_duration, show_instant, show_size
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ class SettingsError(Exception):
     """A setting is wrong; the message is a sentence that says which, what it is, and what is allowed."""
 
 
-_MODELS = {Kind.CHECKINS: ("seqanon", "sd-seqanon", "u-seqanon"), Kind.FRAGMENTS: ("w4m", "pw4m")}
+_MODELS = {
+    Kind.CHECKINS: ("seqanon", "sd-seqanon", "u-seqanon"),
+    Kind.FRAGMENTS: ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"),
+}
 """Models of each kind of feed, the default first."""
 
 
@@ -62,10 +65,29 @@ def check_kind(settings: KindSettings) -> None:
             f"privacy.time_step is {show_duration(privacy.time_step)}: it must divide window.size, "
             f"{show_duration(settings.window.size)}, so that released time stamps stay inside their window"
         )
+    if kind is Kind.FRAGMENTS and privacy.model == "nwa":
+        _check_granularity(privacy, settings.window.size)
+    elif kind is Kind.FRAGMENTS and privacy.chunk_size is not None and privacy.chunk_size < 2 * privacy.k:
+        raise SettingsError(
+            f"privacy.chunk_size is {privacy.chunk_size}: it must be at least twice privacy.k, {privacy.k}, or none"
+        )
     if kind is Kind.CHECKINS and location.kind == "venues" and location.venues_file is None:
         raise SettingsError("location.venues_file is not set: location.kind venues needs a CSV with venue,lat,lon")
     if location.kind != "grid" and location.area is not None:
         raise SettingsError(f"location.area is set: it goes with location.kind grid, not {location.kind}")
+
+
+def _check_granularity(privacy: PrivacySettings, window_ms: int) -> None:
+    granularity = show_duration(privacy.granularity)
+    if privacy.granularity % privacy.time_step:
+        raise SettingsError(
+            f"privacy.granularity is {granularity}: it must be a multiple of privacy.time_step, "
+            f"{show_duration(privacy.time_step)}"
+        )
+    if window_ms % privacy.granularity:
+        raise SettingsError(
+            f"privacy.granularity is {granularity}: it must divide window.size, {show_duration(window_ms)}"
+        )
 
 
 def check_resampling(settings: KindSettings, limits: LimitSettings) -> None:
@@ -117,6 +139,11 @@ def check_sizes(settings: Settings) -> None:
 
 def check_always(settings: Settings) -> None:
     """Check what is wrong whatever the settings are used for."""
+    if settings.checkins.privacy.demands_file is not None:
+        raise SettingsError(
+            f"checkins.privacy.demands_file is {settings.checkins.privacy.demands_file}: only users of fragments make "
+            "demands of their own; set privacy.demands_file or fragments.privacy.demands_file"
+        )
     if settings.time.earliest >= settings.time.latest:
         earliest, latest = show_instant(settings.time.earliest), show_instant(settings.time.latest)
         raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")

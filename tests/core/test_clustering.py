@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.anonymize.chunks import similar_chunks
 from core.anonymize.clustering import Clustering, greedy_clustering
 from core.lstd import Lstd
 from core.trajectory import Demands, PointTrajectories
@@ -17,14 +18,28 @@ RADII_M = st.sampled_from([0.001, 5.0, 20.0, 60.0])
 def cluster(
     trajectories: PointTrajectories, k: int, max_radius_m: float = 100.0, trash_share: float = 0.0
 ) -> Clustering:
-    distances = Lstd(trajectories, tolerance_s=10)
     demands = Demands.alike(len(trajectories.users), k=k, delta_m=100.0)
-    return greedy_clustering(trajectories, distances, demands, max_radius_m=max_radius_m, trash_share=trash_share)
+    return clustered(trajectories, demands, max_radius_m=max_radius_m, trash_share=trash_share)
 
 
-def all_distances_mm(trajectories: PointTrajectories) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def clustered(
+    trajectories: PointTrajectories,
+    demands: Demands,
+    *,
+    max_radius_m: float,
+    trash_share: float,
+    refined: bool = False,
+    chunk_size: int = 1000,
+) -> Clustering:
+    chunks = similar_chunks(trajectories, lambda some: Lstd(some, tolerance_s=10), largest=chunk_size)
+    return greedy_clustering(
+        chunks, demands, max_radius=round(max_radius_m * 1000), trash_share=trash_share, refined=refined
+    )
+
+
+def all_between(trajectories: PointTrajectories) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     distances, n = Lstd(trajectories, tolerance_s=10), len(trajectories.users)
-    return np.array([distances.distances_mm(pivot, np.arange(n)) for pivot in range(n)])
+    return np.array([distances.between(pivot, np.arange(n)) for pivot in range(n)])
 
 
 def from_centre_mm(trajectories: PointTrajectories) -> list[int]:
@@ -41,13 +56,13 @@ def test_every_cluster_keeps_its_rules(
     A cluster has k distinct users at least, its own pivot in it, and nobody farther from that than the radius.
     """
     result = cluster(trajectories, k, max_radius_m, trash_share)
-    d_mm = all_distances_mm(trajectories)
+    d_mm = all_between(trajectories)
     assert set(result.cluster.tolist()) - {-1} == set(range(len(result.pivots)))
     for number, pivot in enumerate(result.pivots.tolist()):
         members = np.flatnonzero(result.cluster == number)
         assert pivot in members
         assert len(set(trajectories.users[members].tolist())) >= k
-        assert d_mm[pivot, members].max() <= round(result.radius_m * 1000)
+        assert d_mm[pivot, members].max() <= result.radius
 
 
 @given(data_sets(), KS, RADII_M, st.sampled_from([0.0, 0.2]))
@@ -76,7 +91,7 @@ def test_one_round_is_the_published_greedy_clustering(
     expected = greedy_round(
         trajectories.users.tolist(),
         from_centre_mm(trajectories),
-        all_distances_mm(trajectories),
+        all_between(trajectories),
         k,
         round(max_radius_m * 1000),
     )
@@ -107,7 +122,7 @@ def test_a_pivot_that_fails_is_still_a_member() -> None:
     result = cluster(whole, k=3, max_radius_m=10)
     assert result.pivots.tolist() == [1]
     assert result.cluster.tolist() == [0, 0, 0]
-    assert result.radius_m == 10
+    assert result.radius / 1000 == 10
 
 
 def test_what_no_radius_reaches_goes_to_the_trash_and_growing_stops_at_the_share() -> None:
@@ -117,10 +132,10 @@ def test_what_no_radius_reaches_goes_to_the_trash_and_growing_stops_at_the_share
     whole = trajectories_of(*((user, at(x)) for user, x in enumerate([0.0, 1, 2, 3, 4, 1000])))
     kept_out = cluster(whole, k=2, max_radius_m=10, trash_share=0.2)
     assert kept_out.cluster[5] == -1
-    assert kept_out.radius_m == 10
+    assert kept_out.radius / 1000 == 10
     taken_in = cluster(whole, k=2, max_radius_m=10, trash_share=0.1)
     assert (taken_in.cluster >= 0).all()
-    assert taken_in.radius_m >= 996
+    assert taken_in.radius / 1000 >= 996
 
 
 def test_pieces_of_one_user_are_one_person() -> None:
@@ -180,8 +195,7 @@ def test_everyone_far_from_everyone_ends_in_clusters_after_bounded_growth() -> N
 def cluster_for(
     trajectories: PointTrajectories, demands: Demands, max_radius_m: float = 100.0, trash_share: float = 0.0
 ) -> Clustering:
-    distances = Lstd(trajectories, tolerance_s=10)
-    return greedy_clustering(trajectories, distances, demands, max_radius_m=max_radius_m, trash_share=trash_share)
+    return clustered(trajectories, demands, max_radius_m=max_radius_m, trash_share=trash_share)
 
 
 @settings(max_examples=300)
@@ -202,7 +216,7 @@ def test_one_personal_round_is_the_published_algorithm(
     expected = personal_round(
         trajectories.users.tolist(),
         from_centre_mm(trajectories),
-        all_distances_mm(trajectories),
+        all_between(trajectories),
         demanded,
         round(max_radius_m * 1000),
     )
@@ -249,7 +263,7 @@ def test_an_absurd_demand_harms_nobody_else() -> None:
     demands = Demands(k=np.array([2, 1_000_000, 2, 2, 5]), delta_m=np.full(5, 9.0))
     result = cluster_for(whole, demands, max_radius_m=10)
     assert result.cluster.tolist() == [0, -1, 0, 0, -1]
-    assert result.radius_m == 10
+    assert result.radius / 1000 == 10
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_the_distance_is_the_mean_of_the_distance_and_the_priced_shift(
     pivot = data.draw(st.integers(0, len(trajectories.users) - 1))
     distances = Lstd(trajectories, tolerance_s=tolerance_s)
     expected_m = [lstd_m(trajectories, distances, pivot, int(other)) for other in everyone(trajectories)]
-    measured_mm = distances.distances_mm(pivot, everyone(trajectories))
+    measured_mm = distances.between(pivot, everyone(trajectories))
     np.testing.assert_allclose(measured_mm, np.array(expected_m) * 1000, atol=0.51)
     assert measured_mm[pivot] == 0
 
@@ -95,7 +95,7 @@ def test_lstd_is_symmetric(trajectories: PointTrajectories, tolerance_s: float) 
     From either end it is as far, to the rounding of a sum.
     """
     distances, all_of_them = Lstd(trajectories, tolerance_s=tolerance_s), everyone(trajectories)
-    matrix = np.array([distances.distances_mm(pivot, all_of_them) for pivot in all_of_them.tolist()])
+    matrix = np.array([distances.between(pivot, all_of_them) for pivot in all_of_them.tolist()])
     assert np.abs(matrix - matrix.T).max() <= 1
 
 
@@ -107,7 +107,7 @@ def test_a_long_trajectory_does_not_fit_into_a_short_one_that_it_passes() -> Non
     distances = Lstd(
         trajectories_of((0, long[:3]), (1, long), (2, [(t, x, 50.0) for t, x, _ in long[:3]])), tolerance_s=5
     )
-    passing_mm, beside_mm = distances.distances_mm(0, np.array([1, 2])).tolist()
+    passing_mm, beside_mm = distances.between(0, np.array([1, 2])).tolist()
     assert beside_mm == 50_000
     assert passing_mm > 300_000
 
@@ -123,9 +123,9 @@ def test_a_finely_and_a_coarsely_sampled_trajectory_are_measured_by_all_their_po
     trajectories = trajectories_of((0, fine), (1, coarse))
     distances = Lstd(trajectories, tolerance_s=20)
     for pivot, other in ((0, 1), (1, 0)):
-        (measured_mm,) = distances.distances_mm(pivot, np.array([other])).tolist()
+        (measured_mm,) = distances.between(pivot, np.array([other])).tolist()
         assert measured_mm == pytest.approx(1000 * lstd_m(trajectories, distances, pivot, other), abs=0.51)
-        assert distances.lower_bounds_mm(pivot)[other] <= measured_mm
+        assert distances.lower_bounds(pivot)[other] <= measured_mm
 
 
 @given(data_sets(extent_m=400), TOLERANCES_S, st.data())
@@ -137,7 +137,7 @@ def test_the_lower_bound_is_never_above_the_distance(
     """
     pivot = data.draw(st.integers(0, len(trajectories.users) - 1))
     distances = Lstd(trajectories, tolerance_s=tolerance_s)
-    assert (distances.lower_bounds_mm(pivot) <= distances.distances_mm(pivot, everyone(trajectories))).all()
+    assert (distances.lower_bounds(pivot) <= distances.between(pivot, everyone(trajectories))).all()
 
 
 @pytest.mark.parametrize("tolerance_s", [0.0, 3.0, 10.0, 40.0])
@@ -151,10 +151,10 @@ def test_the_lower_bound_sees_all_that_the_tolerance_reaches(tolerance_s: float)
     standing = [[(0, 0.0, 0.0), (199_500, 0.0, 0.0)]] * 60  # these make a shift in time cheap
     distances = Lstd(trajectories_of(*enumerate(driving + standing)), tolerance_s=tolerance_s)
     for pivot in range(len(driving)):
-        measured_mm = distances.distances_mm(pivot, np.arange(len(driving)))
-        assert (distances.lower_bounds_mm(pivot)[: len(driving)] <= measured_mm).all()
+        measured_mm = distances.between(pivot, np.arange(len(driving)))
+        assert (distances.lower_bounds(pivot)[: len(driving)] <= measured_mm).all()
     # The bound is of use: 80 s apart on the way is seen.
-    assert distances.lower_bounds_mm(0)[-1] > 0.2 * distances.distances_mm(0, np.array([6]))[0]
+    assert distances.lower_bounds(0)[-1] > 0.2 * distances.between(0, np.array([6]))[0]
 
 
 @given(data_sets(min_size=2), TOLERANCES_S, st.data())
@@ -166,8 +166,8 @@ def test_measuring_some_gives_what_measuring_all_gives(
     """
     distances = Lstd(trajectories, tolerance_s=tolerance_s)
     some = np.array(data.draw(st.lists(st.sampled_from(everyone(trajectories).tolist()), min_size=1)))
-    whole = distances.distances_mm(0, everyone(trajectories))
-    np.testing.assert_array_equal(distances.distances_mm(0, some), whole[some])
+    whole = distances.between(0, everyone(trajectories))
+    np.testing.assert_array_equal(distances.between(0, some), whole[some])
 
 
 def test_a_standing_vehicle_is_matched_without_a_shift() -> None:
@@ -181,7 +181,7 @@ def test_a_standing_vehicle_is_matched_without_a_shift() -> None:
     pivot = [(10_000, 0.0, 0.0), (60_000, 0.0, 0.0), (110_000, 0.0, 0.0)]
     distances = Lstd(trajectories_of((0, pivot), (1, still), (2, moving)), tolerance_s=300)
     assert distances.mean_speed_m_s == pytest.approx(1000 / 300)
-    assert distances.distances_mm(0, np.array([1])).tolist() == [3000]
+    assert distances.between(0, np.array([1])).tolist() == [3000]
 
 
 def test_a_point_outside_the_span_pays_the_whole_shift() -> None:
@@ -194,7 +194,7 @@ def test_a_point_outside_the_span_pays_the_whole_shift() -> None:
     speed = 100 / 110
     there_m, back_m = 5 + np.hypot(100, 5) + 90 * speed, 5 + np.hypot(9, 5) + 1 * speed
     expected_m = (there_m + back_m) / 4  # at 10 s the pivot was nearest within a second at 9 s, at x = 9
-    assert distances.distances_mm(0, np.array([1])).tolist() == [round(expected_m * 1000)]
+    assert distances.between(0, np.array([1])).tolist() == [round(expected_m * 1000)]
 
 
 def test_empty_trajectories_and_bad_tolerances_are_errors() -> None:
@@ -283,6 +283,6 @@ def test_measuring_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
         [(1000 * i, float(x), float(y)) for i, (x, y) in enumerate(rng.normal(0, 100, (n, 2)))] for n in range(3, 23)
     ]
     distances, others = Lstd(trajectories_of(*enumerate(walks)), tolerance_s=5), np.arange(20)[::-1].copy()
-    at_once = distances.distances_mm(4, others)
+    at_once = distances.between(4, others)
     monkeypatch.setattr("core.lstd._POSITIONS_AT_ONCE", 30)
-    assert distances.distances_mm(4, others).tolist() == at_once.tolist()
+    assert distances.between(4, others).tolist() == at_once.tolist()

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyproj import Geod, Transformer
 
-from core.anonymize.wait4me import Wait4MeOptions, Wait4MeResult, wait4me
+from core.anonymize.sets import AnonymitySets
+from core.anonymize.wait4me import Wait4MeOptions, wait4me
 from core.assemble import PointWindow, assemble_points
 from core.geo import geocentric
 from core.guarantees import KDelta
@@ -413,7 +414,7 @@ def test_how_many_jumps_there_were_is_told_of_k_people_or_of_none(jumping: int, 
     A jump is suppressed and counted; the windows message tells the number unless fewer than k people stand behind it.
     """
     found = released(crowd(8, jumping), point_plan(joining=Joining(max_speed_m_s=100.0, step_ms=step_ms)))
-    lost = 80 - found.points_released
+    lost = 80 - found.account.released
     assert found.account.released + found.account.suppressed == 80
     assert found.account.suppressed == lost == jumping
     assert found.points_suppressed == (lost if jumping == 0 or jumping >= 3 else None)
@@ -433,14 +434,14 @@ def test_who_lost_a_row_is_counted_whatever_lost_it(rows: Rows, joining: Joining
     """
     results = []
 
-    def spy(*given_: Any) -> Wait4MeResult:
+    def spy(*given_: Any) -> AnonymitySets:
         results.append(wait4me(*given_))
         return results[-1]
 
     options = Wait4MeOptions(translation="minimal" if minimal else "exchangeable")
-    plan = point_plan(joining=joining, limits=limits(points_per_user=per_user), wait4me=options)
+    plan = point_plan(joining=joining, limits=limits(points_per_user=per_user), options=options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.release_points.wait4me", spy)
+        patch.setattr("core.colocate.wait4me", spy)
         outcome = release(rows, plan)
     if not isinstance(outcome, Release):
         return
@@ -451,7 +452,7 @@ def test_who_lost_a_row_is_counted_whatever_lost_it(rows: Rows, joining: Joining
     for number, user in enumerate(np.unique(rows["user"])):
         instants = len(np.unique(rows["ts_ms"][rows["user"] == user]))
         lost += int(window.stands_for[kept & (owners == number)].sum()) < instants
-    n_suppressed = len(rows) - outcome.account.duplicates - outcome.points_released
+    n_suppressed = len(rows) - outcome.account.duplicates - outcome.account.released
     assert outcome.account.suppressed == n_suppressed
     assert outcome.points_suppressed == (n_suppressed if lost == 0 or lost >= 3 else None)
 
@@ -466,10 +467,10 @@ def test_a_deleted_point_that_stands_for_no_row_hides_nobody(monkeypatch: pytest
     stands_for = joined(rows, joining).stands_for
     assert set(stands_for.tolist()) == {0, 1}
 
-    def delete(*given_: Any) -> Wait4MeResult:
+    def delete(*given_: Any) -> AnonymitySets:
         return replace(wait4me(*given_), kept=stands_for > 0)
 
-    monkeypatch.setattr("core.release_points.wait4me", delete)
+    monkeypatch.setattr("core.colocate.wait4me", delete)
     found = released(rows, point_plan(joining=joining))
     assert (found.account.released, found.account.suppressed) == (79, 1)
     assert found.points_suppressed is None
@@ -481,7 +482,7 @@ def test_pieces_never_fill_one_anothers_k(rows: Rows, joining: Joining, minimal:
     However trajectories are cut and thinned, a release is verified or withheld, never refused, and counts add up.
     """
     options = Wait4MeOptions(translation="minimal" if minimal else "exchangeable")
-    outcome = release(rows, point_plan(joining=joining, wait4me=options))
+    outcome = release(rows, point_plan(joining=joining, options=options))
     account = outcome.account
     assert not isinstance(outcome, ReleaseRefused)
     assert account.duplicates + account.released + account.suppressed + account.withheld == len(rows)

@@ -214,9 +214,9 @@ def test_a_seal_repeats_what_it_was_made_for() -> None:
     [
         (sequence_plan(k=4, m=3), "seqanon", {"k": 4, "m": 3}),
         (
-            point_plan(k=4, delta_m=99.5, wait4me=Wait4MeOptions(translation="minimal")),
+            point_plan(k=4, delta_m=99.5, options=Wait4MeOptions(translation="minimal")),
             "w4m",
-            {"k": 4, "delta_m": 99.5, "distance": "lstd", "translation": "minimal"},
+            {"k": 4, "delta_m": 99.5, "distance": "lstd", "translation": "minimal", "clustering": "refined"},
         ),
     ],
 )

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.demands import NO_DEMANDS, DefaultDemands
 from core.records import CheckIn, Fragment, Reason, Rejected, Rows
 from core.validate import Rules, ValidCheckIns, user_hash, validate_checkins, validate_fragments
 from tests import strategies
-from tests.builders import NOW_MS, SOURCE, START_MS, USER_KEY, checkin, fragment, ms, rules
+from tests.builders import NOW_MS, SOURCE, START_MS, USER_KEY, checkin, fragment, hash_of, ms, rules
 
 NOW_S = NOW_MS / 1000
 
@@ -29,8 +30,19 @@ def check(
     )
 
 
-def check_fragments(*records: Fragment, by: Rules | None = None) -> tuple[Rows, list[Rejected]]:
-    return validate_fragments(list(enumerate(records)), by or rules(), source=SOURCE, now_ms=NOW_MS)
+def check_fragments(
+    *records: Fragment, by: Rules | None = None, demands: DefaultDemands = NO_DEMANDS
+) -> tuple[Rows, list[Rejected]]:
+    return validate_fragments(list(enumerate(records)), by or rules(), source=SOURCE, now_ms=NOW_MS, demands=demands)
+
+
+def demanding(user: int | str, k: int, delta_m: float) -> DefaultDemands:
+    """What one user demands where a record of theirs does not say it."""
+    return DefaultDemands(
+        users=np.array([hash_of(user)], dtype=np.uint64),
+        k=np.array([k], dtype=np.int32),
+        delta_m=np.array([delta_m], dtype=np.float32),
+    )
 
 
 def time_of(ts: Any, **changes: Any) -> int | Reason:
@@ -173,6 +185,30 @@ def test_demands_reach_the_rows(k: int | None, delta_m: float | None) -> None:
     assert not rejected
     assert rows["k"].tolist() == [k or 0] * 2
     assert rows["delta_m"].tolist() == [np.float32(np.inf if delta_m is None else delta_m)] * 2
+
+
+@pytest.mark.parametrize("k", [None, 2, 8, 1000])
+@pytest.mark.parametrize("delta_m", [None, 2.0, 50.0, 5000.0])
+def test_what_a_record_demands_itself_counts_instead_of_the_default(k: int | None, delta_m: float | None) -> None:
+    """
+    For each of the two on its own, stricter or not; the default stands in where the record is silent.
+    """
+    rows, rejected = check_fragments(fragment(user="u1", k=k, delta_m=delta_m), demands=demanding("u1", 8, 50.0))
+    assert not rejected
+    assert rows["k"].tolist() == [8 if k is None else k] * 2
+    assert rows["delta_m"].tolist() == [50.0 if delta_m is None else delta_m] * 2
+
+
+def test_a_default_is_its_users_alone() -> None:
+    """
+    The neighbours of a batch stay as they are, before and after; a bad record is rejected with a default, too.
+    """
+    records = [fragment(user=user) for user in ("u0", 17, "u1", "17", "u2")]
+    bad = [fragment(user=17, k=1), fragment([(START_MS / 1000, 91.0, 13.4)], user=17)]
+    rows, rejected = check_fragments(*records, *bad, demands=demanding("17", 8, 50.0))
+    assert [one.offset for one in rejected] == [5, 6]
+    assert rows["k"].tolist() == [0, 0, 8, 8, 0, 0, 8, 8, 0, 0]
+    assert rows["delta_m"].tolist() == [np.inf, np.inf, 50, 50, np.inf, np.inf, 50, 50, np.inf, np.inf]
 
 
 def test_the_first_fault_is_the_one_that_is_named() -> None:

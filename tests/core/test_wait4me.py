@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyproj import Transformer
 
+from core.anonymize.sets import AnonymitySets
 from core.anonymize.translation import translate_minimal
-from core.anonymize.wait4me import Wait4MeOptions, Wait4MeResult, wait4me
+from core.anonymize.wait4me import Wait4MeOptions, wait4me
 from core.guarantees import KDelta
 from core.trajectory import Demands, PointTrajectories
 from core.verify.kdelta import KDeltaReport, verify_kdelta
@@ -28,7 +29,7 @@ def run(
     delta_m: float = 20.0,
     seed: int = 1,
     **options: Any,
-) -> Wait4MeResult:
+) -> AnonymitySets:
     return wait4me(
         trajectories,
         Demands.alike(len(trajectories.users), k=k, delta_m=delta_m),
@@ -37,7 +38,7 @@ def run(
     )
 
 
-def published(result: Wait4MeResult, place: tuple[float, float]) -> tuple[list[Any], list[Any], list[Any]]:
+def published(result: AnonymitySets, place: tuple[float, float]) -> tuple[list[Any], list[Any], list[Any]]:
     """Time stamps, latitudes and longitudes as they leave: from a local projection, rounded to 1e-6 degrees."""
     lat_0, lon_0 = place
     to_degrees = Transformer.from_crs(
@@ -55,7 +56,7 @@ def published(result: Wait4MeResult, place: tuple[float, float]) -> tuple[list[A
 
 
 def verify(
-    trajectories: PointTrajectories, result: Wait4MeResult, k: int, delta_m: float, place: tuple[float, float]
+    trajectories: PointTrajectories, result: AnonymitySets, k: int, delta_m: float, place: tuple[float, float]
 ) -> KDeltaReport:
     return verify_kdelta(
         result.sets.tolist(),
@@ -341,7 +342,7 @@ def test_a_margin_that_leaves_no_disc_releases_nobody() -> None:
 
 def run_personal(
     trajectories: PointTrajectories, demands: Demands, translation: Translation = "exchangeable", **options: Any
-) -> Wait4MeResult:
+) -> AnonymitySets:
     return wait4me(
         trajectories,
         demands,

@@ -329,19 +329,6 @@ def test_replay_measures_when_asked(feed: Path, tmp_path: Path, shoal: SHOAL) ->
         assert words in text
 
 
-def test_replay_says_what_of_fragments_is_not_measured(tmp_path: Path, shoal: SHOAL) -> None:
-    """
-    A note on standard error; standard output stays one JSON object.
-    """
-    empty = tmp_path / "empty.csv"
-    empty.write_text("user,lat,lon,ts\n")
-    replay = ("replay", empty, "--kind", "fragments", "--output", tmp_path / "out", "--json")
-    result = shoal(*replay, "--measure", "all")
-    assert summary_of(result)["measures"] == {}
-    assert "no measures yet" in " ".join(result.stderr.split())
-    assert "no measures yet" not in shoal(*replay).stderr
-
-
 def test_replay_needs_no_secret_but_says_what_that_means(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
     """
     Without a secret a random one is used: two runs have nothing in common, and a note says so.

@@ -155,6 +155,12 @@ def test_overrides_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch
         ("trajectories.max_gap", "none", None),
         ("trajectories.max_gap", "10m", 600_000),
         ("trajectories.resample", "15s", 15_000),
+        ("privacy.granularity", "5m", 300_000),
+        ("privacy.chunk_size", "none", None),
+        ("privacy.chunk_size", "250", 250),
+        ("privacy.space_tolerance_m", "none", None),
+        ("privacy.space_tolerance_m", "7.5", 7.5),
+        ("privacy.refinement", "false", False),
         ("files.metres", "EPSG:2100", "EPSG:2100"),
         ("files.start", "1970-01-01T02:00:01+02:00", 1000),
     ],
@@ -214,8 +220,33 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
         ("privacy.delta_m", float("inf"), "less than or equal to"),
         ("privacy.max_radius_m", float("inf"), "less than or equal to 20000000"),
         ("privacy.trash_share", 1.5, "less than or equal to 1"),
-        ("privacy.model", "magic", "'seqanon', 'sd-seqanon', 'u-seqanon', 'w4m' or 'pw4m'"),
+        (
+            "privacy.model",
+            "magic",
+            "'seqanon', 'sd-seqanon', 'u-seqanon', 'w4m', 'nwa', 'pw4m', 'pw4m-tr' or 'bounded-pw4m'",
+        ),
         ("privacy.translation", "none", "'exchangeable' or 'minimal'"),
+        ("privacy.distance", "euclidean", "'lstd' or 'edr'"),
+        ("privacy.space_tolerance_m", -1, "greater than or equal to 0"),
+        ("privacy.space_tolerance_m", "wide", "valid number"),
+        ("privacy.max_radius_edits", 0, "greater than 0"),
+        ("privacy.max_radius_edits", 1, "less than 1"),
+        ("privacy.refinement", "perhaps", "valid boolean"),
+        ("privacy.chunk_size", 1, "greater than or equal to 2"),
+        ("privacy.chunk_size", "few", "valid integer"),
+        ("privacy.granularity", "0s", "longer than zero"),
+        ("privacy.granularity", 60, "a duration such as 500ms"),
+        ("privacy.sigma_m", 0, "greater than or equal to 0.01"),
+        ("privacy.sigma_m", float("nan"), "less than or equal to"),
+        ("privacy.segment_window", 0, "greater than or equal to 1"),
+        ("privacy.segment_threshold", 0, "greater than or equal to"),
+        ("privacy.segment_threshold", float("inf"), "less than or equal to"),
+        ("privacy.improvement", 0, "greater than 0"),
+        ("privacy.improvement", 1, "less than 1"),
+        ("privacy.edit_factor", -0.1, "greater than or equal to 0"),
+        ("privacy.edit_factor", float("inf"), "less than or equal to 1000"),
+        ("privacy.edit_step_percent", 0, "greater than or equal to 1"),
+        ("privacy.edit_step_percent", 100, "less than or equal to 99"),
         ("window.size", "15 minutes", "15m"),
         ("window.size", 900, "a duration such as 500ms"),
         ("window.size", "-5m", "a duration such as 500ms"),
@@ -260,6 +291,29 @@ def test_a_wrong_value_is_named_with_what_is_allowed(name: str, value: object, a
     assert sentence.startswith(name)
     assert allowed in sentence
     assert name == "location.cells" or repr(value) in sentence
+
+
+@pytest.mark.parametrize("more", [{}, {"privacy.demands_file": "all.csv"}, {"topics.checkins": ""}])
+def test_check_ins_have_no_demands_of_users(more: dict[str, Any]) -> None:
+    """
+    A file of demands for check-ins alone would do nothing; the sentence says where it belongs.
+    """
+    sentence = fault({"checkins.privacy.demands_file": "own.csv"} | more)
+    assert sentence.startswith("checkins.privacy.demands_file is own.csv: only users of fragments")
+    assert "set privacy.demands_file or fragments.privacy.demands_file" in sentence
+
+
+def test_demands_of_users_may_be_set_for_all_or_for_fragments() -> None:
+    """
+    Set for all they are for fragments, too, which may have a file of their own.
+    """
+    for given, expected in (
+        ({"privacy.demands_file": "all.csv"}, "all.csv"),
+        ({"privacy.demands_file": "all.csv", "fragments.privacy.demands_file": "own.csv"}, "own.csv"),
+        ({"fragments.privacy.demands_file": "own.csv"}, "own.csv"),
+    ):
+        settings = load_settings(given=given | {"privacy.secret": SECRET}).checked()
+        assert settings.for_kind(Kind.FRAGMENTS).privacy.demands_file == Path(expected)
 
 
 def test_every_wrong_value_is_named_at_once() -> None:
@@ -392,13 +446,33 @@ def test_two_fields_cannot_share_a_name() -> None:
         ({"ingest.chunk_bytes": "2MiB"}, "at most limits.message_bytes, 1MiB"),
         ({"privacy.secret": "fifteen letters"}, "has 15 characters: it must have at least 16"),
         ({"checkins.privacy.secret": "short"}, "has 5 characters"),
-        ({"privacy.model": "seqanon"}, "fragments allow w4m or pw4m (set fragments.privacy.model for one feed alone)"),
-        ({"privacy.model": "w4m"}, "checkins allow seqanon or sd-seqanon or u-seqanon"),
+        (
+            {"privacy.model": "seqanon"},
+            "fragments allow w4m or nwa or pw4m or pw4m-tr or bounded-pw4m "
+            "(set fragments.privacy.model for one feed alone)",
+        ),
+        *(
+            ({"privacy.model": model}, f"privacy.model is {model}: checkins allow seqanon or sd-seqanon or u-seqanon")
+            for model in ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m")
+        ),
         ({"checkins.privacy.model": "u-seqanon"}, "privacy.constraints is not set"),
         ({"privacy.taxonomy": "tree.csv"}, "privacy.taxonomy is a file: it goes with location.kind venues"),
         ({"trajectories.resample": "7s"}, "trajectories.resample is 7s: it must divide window.size, 15m"),
         ({"trajectories.resample": "1ms"}, "makes up to 900000 points of one person in a window: limits.points_per"),
         ({"privacy.time_step": "1h"}, "privacy.time_step is 1h: it must divide window.size, 15m"),
+        (
+            {"fragments.privacy.model": "nwa", "privacy.granularity": "45s"},
+            "privacy.granularity is 45s: it must be a multiple of privacy.time_step, 30s",
+        ),
+        (
+            {"fragments.privacy.model": "nwa", "privacy.granularity": "4m"},
+            "privacy.granularity is 4m: it must divide window.size, 15m",
+        ),
+        (
+            {"privacy.chunk_size": 19, "privacy.k": 10},
+            "privacy.chunk_size is 19: it must be at least twice privacy.k, 10, or none",
+        ),
+        ({"privacy.k": 501}, "privacy.chunk_size is 1000: it must be at least twice privacy.k, 501, or none"),
         ({"location.kind": "venues"}, "location.venues_file is not set"),
         ({"location.kind": "h3", "location.area": "1,2,3,4"}, "location.area is set"),
     ],
@@ -408,6 +482,26 @@ def test_a_worker_refuses_settings_that_contradict_one_another(given: dict[str, 
     What no single setting shows is checked before a worker starts.
     """
     assert says in complaint(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"fragments.privacy.model": "nwa", "privacy.granularity": "90s"},
+        {"fragments.privacy.model": "nwa", "privacy.granularity": "15m", "privacy.time_step": "5m"},
+        *({"fragments.privacy.model": model, "privacy.granularity": "7s"} for model in ("w4m", "pw4m-tr")),
+        {"privacy.chunk_size": 20, "privacy.k": 10},
+        {"privacy.chunk_size": "none", "privacy.k": 5000},
+        {"checkins.privacy.k": 5000},
+        {"fragments.privacy.model": "nwa", "privacy.k": 501},
+    ],
+    ids=str,
+)
+def test_what_a_model_does_not_use_contradicts_nothing(given: dict[str, Any]) -> None:
+    """
+    Intervals matter to nwa alone, and chunks only where fragments are clustered in chunks, which nwa never does.
+    """
+    assert load_settings(given=given | {"privacy.secret": SECRET}).checked()
 
 
 def test_a_fragment_that_fits_is_accepted() -> None:
@@ -494,6 +588,13 @@ def test_printed_settings_can_be_read_back(write: Write) -> None:
             "trajectories.max_gap": "90s",
             "files.metres": "EPSG:2100",
             "files.start": "2002-08-01",
+            "privacy.demands_file": "/etc/shoal/demands.csv",
+            "fragments.privacy.model": "bounded-pw4m",
+            "privacy.distance": "edr",
+            "privacy.space_tolerance_m": 12.5,
+            "privacy.chunk_size": "none",
+            "privacy.granularity": "90s",
+            "privacy.refinement": False,
             "kafka.bootstrap_servers": "a:1,b:2",
         }
     )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.anonymize.bounding import BoundedOptions
+from core.anonymize.never_walk_alone import NeverWalkAloneOptions
+from core.anonymize.segmentation import SegmentationOptions
+from core.anonymize.wait4me import Wait4MeOptions
+from core.colocate import BoundedWaitForMe, Colocator, NeverWalkAlone, SegmentedWaitForMe, WaitForMe
 from core.guarantees import KDelta
 from core.joining import Joining
 from core.plan import PointPlan
 from core.records import Kind
 from stream.plane import Plane
-from stream.settings import SettingsError, load_settings
+from stream.settings import PrivacySettings, SettingsError, load_settings
 from stream.wiring import Feed, plane_of, wire
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
@@ -56,15 +62,6 @@ def test_what_locates_a_record_is_part_of_the_vocabulary(name: str, value: Any) 
     ("name", "value"),
     [
         ("window__size", "1h"),
-        ("privacy__k", 6),
-        ("privacy__m", 1),
-        ("privacy__delta_m", 501),
-        ("fragments__privacy__model", "pw4m"),
-        ("privacy__translation", "minimal"),
-        ("privacy__time_step", "15s"),
-        ("privacy__time_tolerance", "30s"),
-        ("privacy__max_radius_m", 501),
-        ("privacy__trash_share", 0.2),
         ("trajectories__max_speed_m_s", 50),
         ("trajectories__max_speed_m_s", "none"),
         ("trajectories__max_gap", "5m"),
@@ -159,6 +156,197 @@ def test_every_kind_that_is_read_is_wired_with_its_secret() -> None:
         wire(load_settings())
 
 
+# Models of fragments
+
+CHANGED: dict[str, Any] = {
+    "model": "pw4m",
+    "k": 6,
+    "m": 1,
+    "delta_m": 501.0,
+    "default_category": "other",
+    "default_constraint": "other",
+    "suppression_percent": 6.0,
+    "translation": "minimal",
+    "time_step": 15_000,
+    "time_tolerance": 30_000,
+    "distance": "edr",
+    "space_tolerance_m": 75.0,
+    "max_radius_m": 501.0,
+    "max_radius_edits": 0.4,
+    "refinement": False,
+    "chunk_size": 100,
+    "granularity": 90_000,
+    "sigma_m": 150.0,
+    "segment_window": 3,
+    "segment_threshold": 0.5,
+    "improvement": 0.2,
+    "edit_factor": 0.5,
+    "edit_step_percent": 20,
+    "trash_share": 0.2,
+}
+"""A value of each setting of privacy that is not the default; durations in milliseconds."""
+
+NOT_OF_A_RELEASE = {"secret", "demands_file", "taxonomy", "constraints"}
+"""A key, what rows carry already, and names of files whose content counts."""
+
+MODELS = ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m")
+
+
+def as_written(name: str) -> object:
+    """A changed value as people write it."""
+    return f"{CHANGED[name]}ms" if name in ("time_step", "time_tolerance", "granularity") else CHANGED[name]
+
+
+def of_fragments(model: str | None = None, *names: str) -> PointPlan:
+    """The plan of fragments with some settings of privacy changed."""
+    given: dict[str, Any] = {f"fragments__privacy__{name}": as_written(name) for name in names}
+    if model is not None:
+        given["fragments__privacy__model"] = model
+    plan = feed(Kind.FRAGMENTS, **given).plan
+    assert isinstance(plan, PointPlan)
+    return plan
+
+
+def test_every_setting_of_privacy_is_looked_at_here() -> None:
+    """
+    Whoever adds one says below what it changes.
+    """
+    assert set(PrivacySettings.model_fields) == CHANGED.keys() | NOT_OF_A_RELEASE
+    usual = PrivacySettings()
+    assert not [name for name, value in CHANGED.items() if getattr(usual, name) == value]
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_every_setting_of_privacy_is_part_of_the_digest(name: str) -> None:
+    """
+    A window that was sealed under another value would come out differently: the digests differ, it is withheld.
+    """
+    assert of_fragments(None, name).digest != of_fragments().digest
+
+
+def test_every_model_has_a_digest_of_its_own() -> None:
+    """
+    Nothing sealed under one is released by another.
+    """
+    assert len({of_fragments(model).digest for model in MODELS}) == len(MODELS)
+
+
+@pytest.mark.parametrize(
+    ("model", "personal"),
+    [(None, False), ("w4m", False), ("nwa", False), ("pw4m", True), ("pw4m-tr", True), ("bounded-pw4m", True)],
+)
+def test_the_guarantee_is_personal_where_the_model_is(model: str | None, personal: bool) -> None:
+    """
+    Only the personalized models give people more than the settings give everybody; the release names the model.
+    """
+    plan = of_fragments(model)
+    assert plan.guarantee == KDelta(k=5, delta_m=500.0, personal=personal)
+    assert plan.model == (model or "w4m")
+
+
+OF_SETS = {
+    "translation": "minimal",
+    "time_step_ms": 15_000,
+    "max_radius_m": 501.0,
+    "trash_share": 0.2,
+    "refined": False,
+}
+OF_W4M: dict[str, Any] = OF_SETS | {
+    "distance": "edr",
+    "time_tolerance_s": 30.0,
+    "space_tolerance_m": 75.0,
+    "max_radius_edits": 0.4,
+    "chunk_size": 100,
+}
+EXPECTED: dict[str, Colocator] = {
+    "w4m": WaitForMe(options=Wait4MeOptions(**OF_W4M)),
+    "nwa": NeverWalkAlone(options=NeverWalkAloneOptions(granularity_ms=90_000, **OF_SETS)),  # type: ignore[arg-type]
+    "pw4m": WaitForMe(options=Wait4MeOptions(**OF_W4M), personal=True),
+    "pw4m-tr": SegmentedWaitForMe(
+        options=Wait4MeOptions(**OF_W4M),
+        segmentation=SegmentationOptions(sigma_m=150.0, window=3, threshold=0.5),
+    ),
+    "bounded-pw4m": BoundedWaitForMe(
+        options=Wait4MeOptions(**OF_W4M),
+        sigma_m=150.0,
+        bound=BoundedOptions(improvement=0.2, edit_factor=0.5, step_percent=20),
+    ),
+}
+"""What each model is with all settings changed."""
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_is_built_with_all_its_options(model: str) -> None:
+    """
+    Each setting reaches the option that it is for, in the option's unit.
+    """
+    names = CHANGED.keys() - {"model"}
+    assert of_fragments(model, *names).colocator == EXPECTED[model]
+
+
+def options_of(value: object, path: str = "") -> dict[str, object]:
+    """All options of a model, those inside others too, by their path."""
+    found: dict[str, object] = {}
+    for option in fields(value):  # type: ignore[arg-type]
+        its, name = getattr(value, option.name), f"{path}{option.name}"
+        found |= options_of(its, f"{name}.") if is_dataclass(its) else {name: its}
+    return found
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_option_of_a_model_can_be_set(model: str) -> None:
+    """
+    Nothing that a model can be told stays at its default: but for the margin, which follows from how coordinates are
+    rounded, and what names the model.
+    """
+    usual, changed = options_of(of_fragments(model).colocator), options_of(EXPECTED[model])
+    assert usual.keys() == changed.keys()
+    assert {name for name in usual if usual[name] == changed[name]} <= {"options.margin_m", "model", "personal"}
+
+
+USED_BY_ALL = {"translation", "time_step", "max_radius_m", "trash_share", "refinement"}
+USED_BY_W4M = USED_BY_ALL | {"distance", "space_tolerance_m", "time_tolerance", "max_radius_edits", "chunk_size"}
+USED = {
+    "nwa": USED_BY_ALL | {"granularity"},
+    "w4m": USED_BY_W4M,
+    "pw4m": USED_BY_W4M,
+    "pw4m-tr": USED_BY_W4M | {"sigma_m", "segment_window", "segment_threshold"},
+    "bounded-pw4m": USED_BY_W4M | {"sigma_m", "improvement", "edit_factor", "edit_step_percent"},
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_setting_reaches_the_models_that_it_is_for(model: str) -> None:
+    """
+    Changed alone, each changes the models that use it, and no other.
+    """
+    usual = of_fragments(model).colocator
+    used = {name for name in CHANGED.keys() - {"model"} if of_fragments(model, name).colocator != usual}
+    assert used == USED[model]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"max_radius_m": 1e-9, "max_radius_edits": 1e-9, "trash_share": 0, "time_tolerance": "0s", "chunk_size": 10},
+        {"max_radius_m": 2e7, "max_radius_edits": 0.999999, "trash_share": 1, "time_step": "15m", "granularity": "15m"},
+        {"space_tolerance_m": 0, "sigma_m": 0.01, "segment_window": 1, "segment_threshold": 1e-6},
+        {"space_tolerance_m": 1e6, "sigma_m": 1e7, "segment_window": 10**6, "segment_threshold": 1e6},
+        {"improvement": 1e-9, "edit_factor": 0, "edit_step_percent": 1},
+        {"improvement": 0.999999, "edit_factor": 1000, "edit_step_percent": 99},
+    ],
+    ids=str,
+)
+def test_what_the_settings_allow_the_models_take(model: str, values: dict[str, Any]) -> None:
+    """
+    The ends of all ranges: a worker that has checked its settings does not fail on them afterwards.
+    """
+    given = {f"fragments.privacy.{name}": value for name, value in values.items()}
+    settings = load_settings(given=given | {"fragments.privacy.model": model, "privacy.secret": SECRET}).checked()
+    assert Feed(settings, Kind.FRAGMENTS, secret=SECRET).plan.model == model
+
+
 # Venues
 
 
@@ -200,14 +388,3 @@ def test_the_content_of_the_file_of_venues_is_part_of_the_vocabulary(tmp_path: P
     one = with_venues(tmp_path / "a.csv", b"venue,lat,lon,name\nv2,52,13,x\nv1,53,13,y\n")
     assert with_venues(tmp_path / "b.csv", b"venue,lat,lon,name\nv2,52,13,x\nv1,53,13,y\n").vocabulary == one.vocabulary
     assert with_venues(tmp_path / "a.csv", b"venue,lat,lon,name\nv2,52,13,x\nv1,53,14,y\n").vocabulary != one.vocabulary
-
-
-@pytest.mark.parametrize(("model", "personal"), [(None, False), ("w4m", False), ("pw4m", True)])
-def test_pw4m_makes_the_guarantee_personal(model: str | None, personal: bool) -> None:
-    """
-    Only pw4m lets people demand more than the settings give everybody; the release names the model.
-    """
-    plan = feed(Kind.FRAGMENTS, fragments__privacy__model=model).plan
-    assert isinstance(plan, PointPlan)
-    assert plan.guarantee == KDelta(k=5, delta_m=500.0, personal=personal)
-    assert plan.model == (model or "w4m")

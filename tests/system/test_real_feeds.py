@@ -103,7 +103,16 @@ def check_account(replayed: Replayed, n_rows: int) -> None:
     assert summary["windows_released"] + summary["windows_withheld"] == summary["windows"]
     assert summary["windows_refused"] == 0
     assert summary["trajectories_released"] == sum(map(len, replayed.trajectories.values()))
-    assert summary["points_released"] == sum(window["points_released"] for window in replayed.released)
+    for window in replayed.released:
+        lengths = [len(one["points" if "points" in one else "locations"]) for one in trajectories_of(replayed, window)]
+        assert window["points_released"] == sum(lengths)
+    if replayed.windows[0]["kind"] == "checkins":  # of trajectories what is released stands for other points
+        assert summary["points_released"] == sum(window["points_released"] for window in replayed.released)
+
+
+def trajectories_of(replayed: Replayed, window: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a window released."""
+    return replayed.trajectories[window["release"]]
 
 
 def check_windows(replayed: Replayed, k: int) -> None:

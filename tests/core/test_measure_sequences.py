@@ -11,7 +11,7 @@ import pytest
 from core.anonymize.seqanon import Generalization
 from core.assemble import SequenceWindow, assemble_sequences
 from core.generalize import OwnTaxonomy
-from core.measure import MeasureOptions, Measures, measure_release, measure_window
+from core.measure_sequences import MeasureOptions, Measures, measure_sequences, measure_window
 from core.release import keyed_generator
 from core.taxonomy import LocationTree
 from tests.builders import SECRET, VENUES, limits, seal_of, sequence_plan, visits
@@ -114,7 +114,7 @@ def test_a_release_is_measured_as_it_was_made() -> None:
     The same window, generalized by the plan, with chance of its own that the secret and the release decide.
     """
     seal = seal_of(ROWS, PLAN)
-    found = measure_release(seal, ROWS, PLAN, OwnTaxonomy(VENUES), OPTIONS)
+    found = measure_sequences(seal, ROWS, PLAN, OwnTaxonomy(VENUES), OPTIONS)
     of = window()
     result = PLAN.generalizer.generalize(of, PLAN.guarantee)
     assert result is not None
@@ -131,4 +131,4 @@ def test_what_is_withheld_has_no_measures() -> None:
     Fewer than k people: nothing is released, and nothing is measured.
     """
     few = ROWS[np.isin(ROWS["user"], np.unique(ROWS["user"])[:2])]
-    assert measure_release(seal_of(few, PLAN), few, PLAN, OwnTaxonomy(VENUES), OPTIONS) is None
+    assert measure_sequences(seal_of(few, PLAN), few, PLAN, OwnTaxonomy(VENUES), OPTIONS) is None

@@ -1,4 +1,4 @@
-"""Measure: what a release lost against the raw window, for whoever may see both. Never published.
+"""Measure what a release of sequences lost against the raw window, for whoever may see both. Never published.
 
 Every figure here is computed from raw visits, so that differences between two of them could tell of single people.
 :mod:`core.loss` holds what leaves.
@@ -31,7 +31,7 @@ from core.utility import (
     support_divergence,
 )
 
-__all__ = ["MeasureOptions", "Measures", "measure_release", "measure_window"]
+__all__ = ["MeasureOptions", "Measures", "measure_sequences", "measure_window"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +176,7 @@ def _generator(rng: np.random.Generator) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=rng.integers(0, 2**64, 2, np.uint64)))
 
 
-def measure_release(
+def measure_sequences(
     seal: Seal, rows: Rows, plan: SequencePlan, taxonomy: Taxonomy, options: MeasureOptions
 ) -> Measures | None:
     """Measure the release of a sealed window. The same arguments give the same figures.

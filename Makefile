@@ -6,9 +6,11 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	&& { echo $$p; break; }; done)
 BIN := .venv/bin
 SECONDS ?=
+ROUNDS ?= 50
+SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m papers table-w4m table-km clean
+.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m bench-stream chaos papers table-w4m table-km clean
 
 # Where the real feeds and the published pseudo-code in C++ are, for benchmarks; both may be missing.
 SHARED ?= ../shared
@@ -48,6 +50,12 @@ papers: install ## the tables of personalized and bounded Wait for Me, in kind
 
 table-w4m: install ## the README's table of the (k,delta) models on the real GPS feeds
 	$(BIN)/python -m tests.benchmarks.table_trajectories $(SHARED)/data
+
+bench-stream: install ## records a second of Shoal beside a bare loop and a plain Faust agent, on both brokers
+	$(BIN)/python -m tests.benchmarks.bench_stream
+
+chaos: install ## three workers on a real Kafka are killed, put to sleep and restarted; ROUNDS=50, SEED=1
+	$(BIN)/python -m tests.chaos.run $(ROUNDS) $(SEED)
 
 table-km: install ## the README's table of k^m on the real check-in feeds
 	$(BIN)/python -m tests.benchmarks.table_real_feeds $(SHARED)/data

@@ -44,6 +44,9 @@ class WindowPolicy:
     max_open: int
     """Most open windows of one shard; the oldest is sealed early beyond it."""
 
+    max_lead_ms: int | None = None
+    """How far the event time of one source may push the others; None for any."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
@@ -116,7 +119,11 @@ class Partition:
         self._policies = policies
         self._make_seal = make_seal
         self._watermarks = {
-            kind: Watermark(allowed_lateness_ms=p.allowed_lateness_ms, idle_timeout_ms=p.idle_timeout_ms)
+            kind: Watermark(
+                allowed_lateness_ms=p.allowed_lateness_ms,
+                idle_timeout_ms=p.idle_timeout_ms,
+                max_lead_ms=p.max_lead_ms,
+            )
             for kind, p in policies.items()
         }
         self._windows: SortedDict[WindowKey, _OpenWindow] = SortedDict()
@@ -235,6 +242,10 @@ class Partition:
     def watermark_ms(self, kind: Kind, *, clock_ms: int) -> int | None:
         """Return the watermark of one kind of feed, or None while it cannot be told."""
         return self._watermarks[kind].value_ms(clock_ms=clock_ms)
+
+    def lead_ms(self, kind: Kind, *, clock_ms: int) -> int:
+        """Return how far one source of a kind of feed is ahead of all others."""
+        return self._watermarks[kind].lead_ms(clock_ms=clock_ms)
 
     # ---------------------------------------------------------------- internals
 

@@ -40,6 +40,12 @@ class Metrics:
         self.open_windows = Gauge("shoal_open_windows", "Windows that hold rows.", registry=registry)
         self.buffered_rows = Gauge("shoal_buffered_rows", "Rows that wait for their window.", registry=registry)
         self.partitions = Gauge("shoal_partitions", "Partitions of the shards topic assigned here.", registry=registry)
+        self.source_lead_seconds = Gauge(
+            "shoal_source_lead_seconds",
+            "How far the event time of one source is ahead of all others.",
+            ["kind"],
+            registry=registry,
+        )
         self.watermark_delay_seconds = Gauge(
             "shoal_watermark_delay_seconds",
             "How far the slowest watermark is behind the clock.",

@@ -128,5 +128,7 @@ class Windows:
         for kind in self._around.feeds:
             known = [task.machine.watermark_ms(kind, clock_ms=task.clock_ms) for task in tasks]
             slowest = min((value for value in known if value is not None), default=None)
+            leads = [task.machine.lead_ms(kind, clock_ms=task.clock_ms) for task in tasks]
+            metrics.source_lead_seconds.labels(kind).set(max(leads, default=0) / 1000)
             if slowest is not None:
                 metrics.watermark_delay_seconds.labels(kind).set((now_ms - slowest) / 1000)

@@ -76,6 +76,7 @@ class Feed:
             allowed_lateness_ms=own.window.allowed_lateness,
             idle_timeout_ms=own.window.idle_timeout,
             max_open=own.window.max_open,
+            max_lead_ms=own.window.max_lead,
         )
         self.plan: Plan = _plan(settings, own, locator, secret, vocabulary)
         self._own, self._locator = own, locator

@@ -42,6 +42,12 @@ _MODELS = {
 def check_kind(settings: KindSettings) -> None:
     """Check that the sections of one kind of feed fit it and one another."""
     kind, privacy, location = settings.kind, settings.privacy, settings.location
+    hop, size = settings.window.hop, settings.window.size
+    if hop is not None and hop != size:
+        raise SettingsError(
+            f"window.hop is {show_duration(hop)} and window.size {show_duration(size)}: windows that overlap would "
+            "release one visit several times, and nothing is guaranteed of two releases together: leave window.hop out"
+        )
     if privacy.model is not None and privacy.model not in _MODELS[kind]:
         allowed = " or ".join(_MODELS[kind])
         raise SettingsError(

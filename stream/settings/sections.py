@@ -156,6 +156,13 @@ class WindowSettings(Section):
     size: PositiveDuration = 900_000
     allowed_lateness: Duration = 60_000
     idle_timeout: PositiveDuration = 60_000
+    max_lead: Annotated[Duration | None, BeforeValidator(none_by_name)] = 60_000
+    """How far ahead of all other sources one may push the windows while these are silent, or ``none``: a source whose
+    clock is an hour ahead would turn their next records late."""
+
+    hop: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
+    """Tumbling windows only: where it is set it must be the size."""
+
     max_open: Annotated[int, Field(ge=1)] = 1000
     """Most open windows of one shard; beyond it the oldest is sealed early."""
 

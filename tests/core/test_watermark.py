@@ -251,3 +251,54 @@ def test_without_silence_it_never_goes_back(steps: list[tuple[Source, int, int]]
         value = mark.value_ms(clock_ms=0)
         assert before is None or (value is not None and value >= before)
         before = value
+
+
+def leading(max_lead_ms: int | None) -> Watermark:
+    """A and b are at 500 when b falls silent; a goes on with the clock, 4000 ahead."""
+    mark = Watermark(allowed_lateness_ms=LATENESS_MS, idle_timeout_ms=IDLE_MS, max_lead_ms=max_lead_ms)
+    mark.expect("topic", 2, clock_ms=0)
+    mark.advance(B, 500, clock_ms=0)
+    mark.advance(A, 500 + 4000 + 1200, clock_ms=1200)
+    return mark
+
+
+def test_a_source_that_is_ahead_pushes_the_silent_ones_no_further_than_it_may() -> None:
+    """
+    A silent source is taken to have gone on with the clock: 1200 after its 500, and the lead on top.
+    """
+    #  a   ------------------------------5700
+    #  b   500 (silent for 1200)
+    assert leading(None).value_ms(clock_ms=1200) == 5690
+    assert leading(300).value_ms(clock_ms=1200) == 500 + 1200 + 300 - LATENESS_MS
+    assert leading(300).value_ms(clock_ms=1700) == 500 + 1700 + 300 - LATENESS_MS
+    assert leading(300).lead_ms(clock_ms=1200) == 4000
+
+
+def test_who_comes_back_is_not_late_by_a_source_that_was_ahead() -> None:
+    """
+    With a lead no larger than the lateness, a record of the moment is never behind the watermark.
+    """
+    for clock_ms in range(1200, 5000, 200):
+        value_ms = leading(LATENESS_MS).value_ms(clock_ms=clock_ms)
+        assert value_ms is None or value_ms <= 500 + clock_ms
+
+
+def test_a_source_alone_leads_nobody() -> None:
+    """
+    Nobody else was ever heard: then it counts as it is, however far it goes.
+    """
+    mark = Watermark(allowed_lateness_ms=LATENESS_MS, idle_timeout_ms=IDLE_MS, max_lead_ms=0)
+    mark.advance(A, 100, clock_ms=0)
+    mark.advance(A, 90_000, clock_ms=1)
+    assert mark.value_ms(clock_ms=1) == 90_000 - LATENESS_MS
+    assert mark.lead_ms(clock_ms=1) == 0
+
+
+def test_of_two_that_are_awake_the_slower_one_decides_whatever_the_lead() -> None:
+    """
+    The slower one leads nobody, so that nothing is to be held back.
+    """
+    mark = Watermark(allowed_lateness_ms=LATENESS_MS, idle_timeout_ms=IDLE_MS, max_lead_ms=0)
+    for source, ts_ms in ((A, 9000), (B, 8000), (C, 100)):
+        mark.advance(source, ts_ms, clock_ms=0 if source is C else 2000)
+    assert mark.value_ms(clock_ms=2000) == 8000 - LATENESS_MS

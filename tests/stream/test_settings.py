@@ -461,6 +461,11 @@ def test_two_fields_cannot_share_a_name() -> None:
         ({"trajectories.resample": "1ms"}, "makes up to 900000 points of one person in a window: limits.points_per"),
         ({"privacy.time_step": "1h"}, "privacy.time_step is 1h: it must divide window.size, 15m"),
         (
+            {"window.hop": "5m"},
+            "window.hop is 5m and window.size 15m: windows that overlap would release one visit several times, and "
+            "nothing is guaranteed of two releases together: leave window.hop out",
+        ),
+        (
             {"fragments.privacy.model": "nwa", "privacy.granularity": "45s"},
             "privacy.granularity is 45s: it must be a multiple of privacy.time_step, 30s",
         ),
@@ -487,6 +492,8 @@ def test_a_worker_refuses_settings_that_contradict_one_another(given: dict[str, 
 @pytest.mark.parametrize(
     "given",
     [
+        {"window.hop": "15m"},
+        {"window.hop": "none", "window.max_lead": "none"},
         {"fragments.privacy.model": "nwa", "privacy.granularity": "90s"},
         {"fragments.privacy.model": "nwa", "privacy.granularity": "15m", "privacy.time_step": "5m"},
         *({"fragments.privacy.model": model, "privacy.granularity": "7s"} for model in ("w4m", "pw4m-tr")),

@@ -1,0 +1,193 @@
+"""Audit: whether what workers did to a set of topics is one release a window, recomputed from the bytes alone.
+
+Shares no code with the window stage: it reads the topics from the start, finds the seal of each window that counts,
+takes the rows that it covers, and computes what must have left. Only then it looks at what did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.pipeline import release_window
+from core.plan import Plan
+from core.records import ROW_TYPES, Kind, Rows, Source
+from core.seal import Seal, SealedUntil
+from core.window import WindowKey, window_starts
+from stream.codec import chunk_from_bytes, outcome_messages, seal_from_bytes
+from tests.workers import Record
+
+__all__ = ["Audit", "Topics", "audit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """All that the topics hold, each partition in its order."""
+
+    inputs: Mapping[str, Sequence[Record]]
+    """By the name of the input topic."""
+
+    shards: Sequence[Record]
+    seals: Sequence[Record]
+    dead_letters: Sequence[Record]
+    anonymized: Sequence[Record]
+    windows: Sequence[Record]
+
+
+@dataclass(slots=True)
+class Audit:
+    """What was found; ``violations`` is empty where all is well."""
+
+    violations: list[str] = field(default_factory=list)
+    records: int = 0
+    fates: Counter[str] = field(default_factory=Counter)
+    """Input records by where they ended, the rows of one together: every one is in exactly one of these counts."""
+
+    windows: Counter[str] = field(default_factory=Counter)
+    """Windows by outcome."""
+
+    messages: int = 0
+    repeated: int = 0
+    """Messages on the output topics that repeat a key: what a consumer sees that does not drop them."""
+
+
+@dataclass(slots=True)
+class _Window:
+    seal: Seal
+    rows: list[Rows] = field(default_factory=list)
+
+
+def audit(topics: Topics, plans: Mapping[Kind, Plan], sizes_ms: Mapping[Kind, int]) -> Audit:
+    """Check every invariant of the seal protocol.
+
+    Args:
+        topics: What the topics hold, at rest: every window is sealed and released.
+        plans: How each kind of feed is released.
+        sizes_ms: Length of its windows.
+    """
+    found = Audit()
+    windows, open_ms = _windows(topics.seals, found)
+    seen = _rows(topics.shards, windows, open_ms, sizes_ms, found)
+    expected = _expected(windows, plans, found)
+    _outputs(topics, expected, found)
+    _inputs(topics, seen, found)
+    return found
+
+
+def _windows(seals: Sequence[Record], found: Audit) -> tuple[dict[WindowKey, _Window], dict[tuple[int, str], int]]:
+    """Find the seal that counts of each window: the first one, and none behind a later window's."""
+    windows: dict[WindowKey, _Window] = {}
+    sealed_ms: dict[tuple[Kind, str], int] = defaultdict(lambda: -(1 << 62))
+    until_ms: dict[tuple[int, str], int] = {}
+    for record in seals:
+        if record.value is None:
+            continue
+        one = seal_from_bytes(record.value)
+        if isinstance(one, SealedUntil):
+            sealed_ms[one.kind, one.shard] = max(sealed_ms[one.kind, one.shard], one.until_ms)
+            until_ms[record.partition, f"{one.kind}/{one.shard}"] = one.until_ms
+        elif one.key.end_ms > sealed_ms[one.key.kind, one.key.shard]:
+            sealed_ms[one.key.kind, one.key.shard] = one.key.end_ms
+            windows[one.key] = _Window(one)
+    for key in windows:
+        if not any(key.end_ms <= end and name == f"{key.kind}/{key.shard}" for (_, name), end in until_ms.items()):
+            found.violations.append(f"a window of {key.kind} is sealed and was never completed")
+    return windows, until_ms
+
+
+def _rows(
+    shards: Sequence[Record],
+    windows: Mapping[WindowKey, _Window],
+    until_ms: Mapping[tuple[int, str], int],
+    sizes_ms: Mapping[Kind, int],
+    found: Audit,
+) -> dict[Source, set[int]]:
+    """Give each row to its window, the first time it is seen, if the window's seal covers it."""
+    heard: set[tuple[Kind, str, Source, int]] = set()
+    seen: dict[Source, set[int]] = defaultdict(set)
+    for record in shards:
+        if record.value is None:
+            continue
+        chunk = chunk_from_bytes(record.value)
+        fresh = np.array(
+            [(chunk.kind, chunk.shard, chunk.source, offset) not in heard for offset in chunk.rows["offset"].tolist()],
+            dtype=np.bool_,
+        )
+        heard |= {(chunk.kind, chunk.shard, chunk.source, offset) for offset in chunk.rows["offset"].tolist()}
+        rows = chunk.rows[fresh]
+        seen[chunk.source] |= set(rows["offset"].tolist())
+        size_ms = sizes_ms[chunk.kind]
+        starts = window_starts(rows["ts_ms"], size_ms=size_ms)
+        for start_ms in np.unique(starts).tolist():
+            its = rows[starts == start_ms]
+            window = windows.get(WindowKey(start_ms + size_ms, chunk.kind, chunk.shard, start_ms))
+            if window is not None and record.offset <= window.seal.last_offset:
+                window.rows.append(its)
+            elif window is None and until_ms.get((record.partition, f"{chunk.kind}/{chunk.shard}"), 0) < start_ms:
+                found.violations.append(f"rows of {chunk.kind} wait for a window that nobody has sealed")
+            else:
+                found.fates["late"] += len(its)
+    return seen
+
+
+def _expected(
+    windows: Mapping[WindowKey, _Window], plans: Mapping[Kind, Plan], found: Audit
+) -> dict[str, dict[bytes, bytes]]:
+    """Compute what must have left, from each seal and its rows."""
+    expected: dict[str, dict[bytes, bytes]] = {"anonymized": {}, "windows": {}}
+    for key, window in windows.items():
+        rows = np.concatenate([np.zeros(0, dtype=ROW_TYPES[key.kind]), *window.rows])
+        if len(rows) != window.seal.n_rows:
+            found.violations.append(f"a seal counts {window.seal.n_rows} rows, the topic holds {len(rows)} of them")
+        outcome = release_window(window.seal, rows, plans[key.kind])
+        account = outcome.account
+        for fate in ("released", "suppressed", "withheld", "duplicates"):
+            found.fates[fate] += getattr(account, fate)
+        for message in outcome_messages(outcome):
+            expected[message.topic][message.key] = message.value
+        found.windows[json.loads(expected["windows"][window.seal.release_id.encode()])["outcome"]] += 1
+    return expected
+
+
+def _outputs(topics: Topics, expected: Mapping[str, Mapping[bytes, bytes]], found: Audit) -> None:
+    for name, records in (("anonymized", topics.anonymized), ("windows", topics.windows)):
+        contents: dict[bytes, set[bytes]] = defaultdict(set)
+        for record in records:
+            contents[record.key or b""].add(record.value or b"")
+        found.messages += len(records)
+        found.repeated += len(records) - len(contents)
+        several = sum(len(values) > 1 for values in contents.values())
+        if several:
+            found.violations.append(f"{several} keys of the {name} topic have more than one content")
+        missing = len(expected[name].keys() - contents.keys())
+        if missing:
+            found.violations.append(f"{missing} messages of the {name} topic are missing")
+        unexpected = sum(values != {expected[name].get(key)} for key, values in contents.items())
+        if unexpected:
+            found.violations.append(f"{unexpected} messages of the {name} topic are not what the first seals say")
+
+
+def _inputs(topics: Topics, seen: Mapping[Source, set[int]], found: Audit) -> None:
+    """Every input record was forwarded or turned away, and not both."""
+    turned_away: dict[Source, set[int]] = defaultdict(set)
+    for record in topics.dead_letters:
+        letter = json.loads(record.value or b"{}")
+        turned_away[Source(letter["topic"], letter["partition"])].add(letter["offset"])
+    for topic, records in topics.inputs.items():
+        offsets: dict[Source, set[int]] = defaultdict(set)
+        for record in records:
+            offsets[Source(topic, record.partition)].add(record.offset)
+        for source, its in offsets.items():
+            forwarded, rejected = seen.get(source, set()), turned_away.get(source, set())
+            found.records += len(its)
+            found.fates["rejected"] += len(rejected)
+            lost, both = len(its - forwarded - rejected), len(forwarded & rejected)
+            if lost or both or not (forwarded | rejected) <= its:
+                found.violations.append(f"{lost} input records are lost, {both} are forwarded and turned away")
+    total = sum(found.fates.values())
+    if total != found.records:
+        found.violations.append(f"{found.records} input records have {total} fates")

@@ -1,0 +1,67 @@
+"""A window is released once, whatever happens: a short run of what ``make chaos`` does at length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.brokers import ApacheKafka
+from tests.chaos.audit import Audit, Topics
+from tests.chaos.run import Report, run
+from tests.workers import Record
+
+pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+
+
+@pytest.fixture(scope="module")
+def report(apache_kafka: ApacheKafka) -> Report:
+    """One run for all; it has a Kafka of its own, which it may stop."""
+    return run(rounds=5, seed=5)
+
+
+def test_nothing_is_lost_and_nothing_is_released_twice(report: Report) -> None:
+    """
+    Three workers on a real Kafka, five faults: what left is what the first seals say, and every record has one fate.
+    """
+    assert report.audit.violations == []
+    assert report.audit.windows["released"] > 20
+    assert report.audit.fates["rejected"] > 0
+    assert sum(report.faults.values()) == 5
+
+
+def _changed(record: Record) -> Record:
+    assert record.value is not None
+    return record._replace(value=record.value[:-1] + b" " + record.value[-1:])
+
+
+def _without(records: list[Record], index: int) -> list[Record]:
+    return records[:index] + records[index + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda t: {"anonymized": [*t.anonymized, _changed(t.anonymized[0])]}, "more than one content"),
+        (lambda t: {"windows": _without(list(t.windows), 3)}, "1 messages of the windows topic are missing"),
+        (lambda t: {"anonymized": [_changed(t.anonymized[0]), *t.anonymized[1:]]}, "not what the first seals say"),
+        (lambda t: {"windows": [*t.windows, t.windows[0]._replace(key=b"another")]}, "not what the first seals say"),
+        (lambda t: {"seals": t.seals[1:]}, ""),
+        (lambda t: {"shards": [r for r in t.shards if r.partition != t.shards[0].partition]}, "input records are lost"),
+        (
+            lambda t: {"dead_letters": [r for r in t.dead_letters if r.value != t.dead_letters[0].value]},
+            "1 input records are lost",
+        ),
+    ],
+)
+def test_the_audit_finds_what_is_wrong(report: Report, change: Callable[[Topics], dict[str, Any]], says: str) -> None:
+    """
+    A second content, a message that is missing or none of ours, a lost seal, chunk or dead letter: each is a violation.
+    """
+    assert report.topics is not None
+    assert report.again is not None
+    changed: dict[str, Any] = change(report.topics)
+    found: Audit = report.again(replace(report.topics, **changed))
+    assert any(says in violation for violation in found.violations)

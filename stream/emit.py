@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.partitioner import DefaultPartitioner
 
 from stream.codec import OutMessage
 from stream.kafka import until_it_works
@@ -30,8 +31,8 @@ class Emitter:
     async def emit(self, messages: Sequence[OutMessage], *, headers: Sequence[tuple[str, bytes]]) -> None:
         """Send a release and return when all of it is acknowledged.
 
-        Repeating it sends the same bytes under the same keys. What differs from run to run, such as durations, goes
-        into the headers of the windows message.
+        Repeating it sends the same bytes under the same keys to the same partitions: all trajectories of a release to
+        one. What differs from run to run, such as durations, goes into the headers of the windows message.
 
         Args:
             messages: Trajectories, then the windows message.
@@ -40,20 +41,34 @@ class Emitter:
         *trajectories, window = messages
 
         async def send_trajectories() -> None:
-            await asyncio.gather(*[await self._send(message, ()) for message in trajectories])
+            await asyncio.gather(*[sent async for sent in self._send_batches(trajectories, window.key)])
 
         async def send_window() -> None:
-            await (await self._send(window, headers))
+            await self._producer.send_and_wait(
+                self._topics[window.topic],
+                window.value,
+                key=window.key,
+                timestamp_ms=window.timestamp_ms,
+                headers=list(headers),
+            )
 
         await until_it_works("emit trajectories", send_trajectories, on_trouble=self._on_trouble)
         await until_it_works("emit a windows message", send_window, on_trouble=self._on_trouble)
 
-    async def _send(self, message: OutMessage, headers: Sequence[tuple[str, bytes]]) -> asyncio.Future[object]:
-        sent: asyncio.Future[object] = await self._producer.send(
-            self._topics[message.topic],
-            message.value,
-            key=message.key,
-            timestamp_ms=message.timestamp_ms,
-            headers=list(headers),
-        )
-        return sent
+    async def _send_batches(
+        self, trajectories: Sequence[OutMessage], release: bytes
+    ) -> AsyncIterator[asyncio.Future[object]]:
+        """Send trajectories in batches: one by one, they cost more than anonymizing them."""
+        if not trajectories:
+            return
+        topic = self._topics[trajectories[0].topic]
+        partitions = sorted(await self._producer.partitions_for(topic))
+        partition = DefaultPartitioner()(release, partitions, partitions)
+        batch = self._producer.create_batch()
+        for message in trajectories:
+            record = {"key": message.key, "value": message.value, "timestamp": message.timestamp_ms}
+            if batch.append(**record) is None:
+                yield await self._producer.send_batch(batch, topic, partition=partition)
+                batch = self._producer.create_batch()
+                batch.append(**record)
+        yield await self._producer.send_batch(batch, topic, partition=partition)

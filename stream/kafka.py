@@ -28,6 +28,9 @@ __all__ = ["client_options", "faust_options", "new_producer", "until_it_works"]
 log = structlog.get_logger("shoal.kafka")
 T = TypeVar("T")
 
+_BATCH_BYTES = 256 * 1024
+"""Most bytes of messages that are sent as one; below what brokers take by default. A longer message goes alone."""
+
 _AROUND_A_MESSAGE = 64 * 1024
 """Room for a key, headers and the request's own fields."""
 
@@ -114,6 +117,7 @@ def new_producer(kafka: KafkaSettings) -> AIOKafkaProducer:
         **client_options(kafka),
         acks="all",
         linger_ms=2,
+        max_batch_size=_BATCH_BYTES,
         max_request_size=LARGEST_MESSAGE_BYTES + _AROUND_A_MESSAGE,
         request_timeout_ms=20_000,
     )

@@ -1,0 +1,268 @@
+"""How fast records go through, side by side: ``python -m tests.benchmarks.bench_stream [RECORDS]``.
+
+Each line is a process of its own that reads the same topic of check-ins, one JSON record a message, four partitions:
+a bare aiokafka loop that only decodes, a plain Faust agent that only decodes, Shoal's ingest alone, and workers end
+to end, with windows of check-ins and of fragments. A record's cost is the CPU time of the process and its children
+from the first record to the last, so that neither the broker's share nor a busy machine counts. Everything stays on
+loopback and stops by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import faust
+import msgspec
+import numpy as np
+from aiokafka import AIOKafkaConsumer
+from prometheus_client import CollectorRegistry
+
+from core.records import Kind
+from stream.broker import EmbeddedBroker
+from stream.codec import decoder
+from stream.ingest import Ingest
+from stream.kafka import new_producer
+from stream.metrics import Metrics
+from stream.settings import load_settings
+from stream.wiring import wire
+from tests.benchmarks.trajectory_inputs import say
+from tests.brokers import ApacheKafka, RunningBroker, unique
+from tests.workers import Place, children_of, produce, wait_until
+
+START_S = 1_700_000_100
+PEOPLE = 5_000
+SIZE_S = 900
+PARTITIONS = 4
+
+
+def checkins(n: int, *, n_windows: int) -> Iterator[tuple[bytes, bytes]]:
+    """Draw check-ins in the order of their times, and one of the window after, which closes the others."""
+    rng = np.random.default_rng(1)
+    span_s = SIZE_S * n_windows
+    for i, user, row, column in zip(
+        range(n), *(rng.integers(0, high, n).tolist() for high in (PEOPLE, 12, 12)), strict=True
+    ):
+        record = {
+            "user": f"u{user}",
+            "ts": _start() + i * span_s // n,
+            "lat": 48.1 + row / 100,
+            "lon": 16.2 + column / 100,
+        }
+        yield b"u%d" % user, json.dumps(record).encode()
+
+
+def fragments(n: int, *, n_windows: int) -> Iterator[tuple[bytes, bytes]]:
+    """Draw vehicles that report one point a message, every 30 seconds."""
+    rng = np.random.default_rng(2)
+    steps = SIZE_S * n_windows // 30
+    people = max(n // steps, 20)
+    at = rng.uniform(0, 0.1, (people, 2))
+    heading = rng.normal(0, 0.0005, (people, 2))
+    for step in range(steps):
+        at += heading + rng.normal(0, 0.0002, at.shape)
+        for user, (lat, lon) in enumerate(at.tolist()):
+            record = {"user": f"u{user}", "points": [[_start() + step * 30, 48.1 + lat, 16.2 + lon]]}
+            yield b"u%d" % user, json.dumps(record).encode()
+
+
+def _start() -> int:
+    return START_S - START_S % SIZE_S
+
+
+def cpu_s(pid: int) -> float:
+    """CPU time of a process and of all that it started, seconds."""
+    ticks = 0
+    for one in (pid, *children_of(pid)):
+        try:
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+# ---------------------------------------------------------------- what one process does
+
+
+async def _bare(servers: str, topic: str, n: int) -> float:
+    decode = decoder(Kind.CHECKINS, {name: name for name in ("user", "ts", "lat", "lon", "venue", "category")})
+    consumer = AIOKafkaConsumer(topic, bootstrap_servers=servers, group_id=None, auto_offset_reset="earliest")
+    await consumer.start()
+    seen, begun = 0, time.process_time()
+    while seen < n:
+        for messages in (await consumer.getmany(timeout_ms=500, max_records=5_000)).values():
+            for message in messages:
+                decode(message.value)
+            seen += len(messages)
+    used = time.process_time() - begun
+    await consumer.stop()
+    return used
+
+
+def _faust(servers: str, topic: str, n: int) -> None:
+    app = faust.App(
+        unique("bench"), broker=f"kafka://{servers}", store="memory://", web_enabled=False, topic_disable_leader=True
+    )
+    decode = msgspec.json.decode
+    begun: list[float] = []
+    seen = 0
+
+    @app.agent(app.topic(topic, value_serializer="raw"))  # type: ignore[untyped-decorator]
+    async def only_decodes(stream: Any) -> None:
+        nonlocal seen
+        async for value in stream:
+            if not begun:
+                begun.append(time.process_time())
+            decode(value)
+            seen += 1
+            if seen >= n:
+                sys.stdout.write(json.dumps(time.process_time() - begun[0]))
+                sys.stdout.flush()
+                os._exit(0)
+
+    app.finalize()
+    worker = faust.Worker(app, loglevel="ERROR", quiet=True, override_logging=False, redirect_stdouts=False)
+    worker.spinner = None
+    worker.execute_from_commandline()
+
+
+async def _ingest(values: dict[str, Any], n: int) -> float:
+    settings = load_settings(given=values)
+    metrics = Metrics(CollectorRegistry())
+    producer = new_producer(settings.kafka)
+    await producer.start()
+    ingest = Ingest(
+        settings, wire(settings), producer, metrics, now_ms=lambda: round(time.time() * 1000), on_trouble=lambda: None
+    )
+    await ingest.start()
+    running = asyncio.create_task(ingest.run())
+
+    def n_read() -> float:
+        return float(
+            metrics.registry.get_sample_value("shoal_records_total", {"kind": "checkins", "outcome": "read"}) or 0
+        )
+
+    async def until(least: float) -> None:
+        while n_read() < least:  # noqa: ASYNC110 - the service tells nobody
+            await asyncio.sleep(0.005)
+
+    await until(1)
+    first, begun = n_read(), time.process_time()
+    await until(n)
+    used = (time.process_time() - begun) * n / (n - first)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await ingest.stop()
+    await producer.stop()
+    return used
+
+
+def child(arguments: list[str]) -> None:
+    """Do what a line asks for, and print the CPU seconds it took."""
+    what, servers, topic, n = arguments[0], arguments[1], arguments[2], int(arguments[3])
+    if what == "faust":
+        sys.argv = [sys.argv[0], "worker"]
+        _faust(servers, topic, n)
+    used = asyncio.run(_bare(servers, topic, n) if what == "bare" else _ingest(json.loads(arguments[4]), n))
+    sys.stdout.write(json.dumps(used))
+
+
+# ---------------------------------------------------------------- the lines
+
+
+def _of_child(*arguments: str) -> float:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.bench_stream", "child", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    return float(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def _end_to_end(place: Place, n: int, n_windows: int, kind: Kind) -> tuple[float, float, str]:
+    """Let one worker take a topic to its last window; return CPU and wall seconds, and the delays at closing."""
+    with place.worker(ready=False) as worker:
+        wait_until(
+            lambda: worker.metric("shoal_records_total", kind=kind.value, outcome="read") > 0,
+            within_s=90,
+            what="a start",
+            every_s=0.01,
+        )
+        before, used, begun = (
+            worker.metric("shoal_records_total", kind=kind.value, outcome="read"),
+            cpu_s(worker.pid),
+            time.monotonic(),
+        )
+        wait_until(
+            lambda: len(place.windows()) >= n_windows - 1, within_s=600, what=lambda: worker.log[-2000:], every_s=0.5
+        )
+        share = n / (n - before) if before < n else 1.0
+        late = worker.metric("shoal_records_total", kind=kind.value, outcome="late")
+        result = (cpu_s(worker.pid) - used) * share, (time.monotonic() - begun) * share
+    delays = []
+    for record in place.read("windows"):
+        for name, value in record.headers:
+            if name == "shoal-durations":
+                delays.append(json.loads(value)["close_to_emit_s"])
+    return *result, f"closing to emitted: median {np.median(delays):.2f} s, most {max(delays):.2f} s; {late:.0f} late"
+
+
+def measure(name: str, broker: RunningBroker, n: int, n_faust: int) -> None:
+    """Print all lines of one broker."""
+    place = Place(broker, {"kafka.partitions": str(PARTITIONS), "topics.fragments": "", "location.cell_m": "800"})
+    place.create_topics()
+    n_windows = 10
+    produce(broker, place.topic("checkins"), checkins(n, n_windows=n_windows))
+    topic, servers = place.topic("checkins"), broker.bootstrap_servers
+    values = json.dumps({key: value for key, value in place.values().items() if key != "web.port"})
+    say(f"\n{name}: {n:,} check-ins, one JSON record a message, {PARTITIONS} partitions")
+    say(f"{'':<34}{'CPU us/record':>14}{'records/s a core':>18}{'of bare':>9}{'of Faust':>10}")
+    bare = _of_child("bare", servers, topic, str(n)) / n
+    agent = _of_child("faust", servers, topic, str(n_faust)) / n_faust
+
+    def line(label: str, cost_s: float, note: str = "") -> None:
+        say(
+            f"{label:<34}{cost_s * 1e6:>14.1f}{1 / cost_s:>18,.0f}{bare / cost_s:>8.2f}x{agent / cost_s:>9.1f}x  {note}"
+        )
+
+    line("bare aiokafka loop, decodes", bare)
+    line("plain Faust agent, decodes", agent)
+    line("Shoal, ingest alone", _of_child("ingest", servers, topic, str(n), values) / n)
+    end = Place(broker, place.given | {"topics.checkins": topic})
+    end.create_topics()
+    used, _, note = _end_to_end(end, n, n_windows, Kind.CHECKINS)
+    line("Shoal, end to end, k^m", used / n, note)
+    points = Place(
+        broker, {"kafka.partitions": str(PARTITIONS), "topics.checkins": "", "topics.fragments": unique("fragments")}
+    )
+    points.create_topics()
+    rows = list(fragments(n // 4, n_windows=4))
+    produce(broker, points.topic("fragments"), rows)
+    used, _, note = _end_to_end(points, len(rows), 4, Kind.FRAGMENTS)
+    line("Shoal, end to end, (k,delta)", used / len(rows), note)
+
+
+def main() -> None:
+    """Print the tables."""
+    if sys.argv[1:2] == ["child"]:
+        child(sys.argv[2:])
+        return
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
+    with EmbeddedBroker() as broker:
+        measure("embedded broker", broker, n, min(n, 40_000))
+    with ApacheKafka() as kafka:
+        measure("Apache Kafka", kafka, n, min(n, 40_000))
+
+
+if __name__ == "__main__":
+    main()

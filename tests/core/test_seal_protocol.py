@@ -31,7 +31,7 @@ from core.window import WindowKey
 from stream.codec import seal_key
 from tests.simulated_broker import KIND, SIZE_MS, Message, ProtocolError, SimulatedPartition, contents
 
-POLICY = WindowPolicy(size_ms=SIZE_MS, allowed_lateness_ms=5, idle_timeout_ms=100, max_open=2)
+POLICY = WindowPolicy(size_ms=SIZE_MS, allowed_lateness_ms=5, idle_timeout_ms=100, max_open=2, max_lead_ms=20)
 SHARDS = ("a", "b")
 POLL = 2  # seal records that one fetch brings
 

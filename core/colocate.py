@@ -127,7 +127,7 @@ class SegmentedWaitForMe:
         """See :class:`Colocator`."""
         segmentation = segment(window.trajectories, self.segmentation)
         pieces, sources = segmentation.pieces, segmentation.sources
-        demands = Demands(k=window.demands.k[sources], delta_m=window.demands.delta_m[sources])
+        demands = window.demands.of(sources)
         return Colocated(
             trajectories=pieces,
             demands=demands,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.geo import geocentric
-from core.trajectory import FloatArray, IntArray, PointTrajectories
+from core.trajectory import FloatArray, IntArray, PointTrajectories, positions_at
 
 __all__ = ["Joining", "after_gap", "reachable", "resample"]
 
@@ -105,7 +105,7 @@ def resample(trajectories: PointTrajectories, step_ms: int) -> tuple[PointTrajec
             from_ms = to_ms = int(t_ms[0]) // step_ms * step_ms
         at_ms = np.arange(from_ms, to_ms + 1, step_ms, dtype=np.int64)
         times_ms.append(at_ms)
-        positions_m.append(np.column_stack([np.interp(at_ms, t_ms, xy_m[:, axis]) for axis in (0, 1)]))
+        positions_m.append(positions_at(at_ms, t_ms, xy_m))
         nearest = np.clip(_nearest(t_ms - from_ms, step_ms), 0, len(at_ms) - 1)
         stands_for.append(np.bincount(nearest, minlength=len(at_ms)))
         starts.append(starts[-1] + len(at_ms))

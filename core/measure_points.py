@@ -9,9 +9,10 @@ leaves out what would tell of fewer than k people (:mod:`core.release_points`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from core.assemble import assemble_points
+from core.figures import Figures
 from core.plan import PointPlan
 from core.records import Rows
 from core.release import keyed_generator
@@ -23,7 +24,7 @@ __all__ = ["PointMeasures", "measure_points"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PointMeasures:
+class PointMeasures(Figures):
     """The measures of one window; NaN where there is nothing to measure."""
 
     mean_space_translation_m: float
@@ -55,10 +56,6 @@ class PointMeasures:
 
     range_distortion_definitely: float
     """The same, "definitely always inside"."""
-
-    def as_dict(self) -> dict[str, float]:
-        """Return the figures by name, in order."""
-        return {field.name: float(getattr(self, field.name)) for field in fields(self)}
 
 
 def measure_points(seal: Seal, rows: Rows, plan: PointPlan, options: RangeQueryOptions) -> PointMeasures | None:

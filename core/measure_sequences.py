@@ -7,12 +7,13 @@ Every figure here is computed from raw visits, so that differences between two o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from core.anonymize.seqanon import Generalization
 from core.assemble import SequenceWindow, assemble_sequences
+from core.figures import Figures
 from core.generalize import Taxonomy
 from core.plan import SequencePlan
 from core.records import Rows
@@ -60,7 +61,7 @@ class MeasureOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measures:
+class Measures(Figures):
     """The measures of one window; NaN where there is nothing to measure. Formulas: :mod:`core.utility`."""
 
     distance_m: float
@@ -106,10 +107,6 @@ class Measures:
 
     patterns_invented: float
     """Share of the patterns found in the release that are not frequent in the raw window."""
-
-    def as_dict(self) -> dict[str, float]:
-        """Return the figures by name, in order."""
-        return {field.name: float(getattr(self, field.name)) for field in fields(self)}
 
 
 def measure_window(

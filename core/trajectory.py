@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Demands", "FloatArray", "IntArray", "PointTrajectories", "Sequences", "Vocabulary"]
+__all__ = ["Demands", "FloatArray", "IntArray", "PointTrajectories", "Sequences", "Vocabulary", "positions_at"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -84,6 +84,25 @@ class PointTrajectories:
         points: IntArray = np.arange(counts.sum()) + np.repeat(starts - before, counts)
         return points
 
+    def mean_positions_m(self) -> FloatArray:
+        """Return the mean of the points of each trajectory, metres, shape ``(n, 2)``; none may be empty."""
+        means: FloatArray = np.add.reduceat(self.xy_m, self.starts[:-1], axis=0) / np.diff(self.starts)[:, None]
+        return means
+
+
+def positions_at(at_ms: IntArray, t_ms: IntArray, xy_m: FloatArray) -> FloatArray:
+    """Interpolate a trajectory in straight lines; before its first point and after its last it stays there.
+
+    Args:
+        at_ms: When to tell its position, milliseconds, shape ``(q,)``.
+        t_ms: Times of its points, ascending, shape ``(m,)``.
+        xy_m: Their positions, metres, shape ``(m, 2)``.
+
+    Returns:
+        Metres, shape ``(q, 2)``.
+    """
+    return np.column_stack([np.interp(at_ms, t_ms, axis) for axis in xy_m.T])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Demands:
@@ -115,3 +134,7 @@ class Demands:
         [5, 5]
         """
         return cls(k=np.full(n, k, dtype=np.int64), delta_m=np.full(n, delta_m, dtype=np.float64))
+
+    def of(self, numbers: IntArray) -> Demands:
+        """Return what some of them demand, by their numbers, each as often as it is named."""
+        return Demands(k=self.k[numbers], delta_m=self.delta_m[numbers])

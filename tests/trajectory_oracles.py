@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Collection, Sequence
@@ -9,8 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
+from pyproj import Transformer
 
-from core.trajectory import IntArray, PointTrajectories
+from core.anonymize.sets import AnonymitySets
+from core.guarantees import KDelta
+from core.trajectory import Demands, IntArray, PointTrajectories
+from core.verify.kdelta import KDeltaReport, verify_kdelta
 
 Point = tuple[int, float, float]
 """Time in milliseconds, x and y in metres."""
@@ -305,3 +310,45 @@ def people_inside(
         if covers and certain_m >= 0 and all(square <= certain_m**2 for square in squares):
             definitely.add(user)
     return possibly, definitely
+
+
+@functools.cache
+def _projection_at(lat_deg: float, lon_deg: float) -> Transformer:
+    return Transformer.from_crs(
+        f"+proj=aeqd +lat_0={lat_deg} +lon_0={lon_deg} +ellps=WGS84 +units=m", "EPSG:4326", always_xy=True
+    )
+
+
+def verified(
+    trajectories: PointTrajectories,
+    result: AnonymitySets,
+    guarantee: KDelta,
+    place: tuple[float, float],
+    demands: Demands | None = None,
+) -> KDeltaReport:
+    """Check a result as it leaves: from a local projection, rounded to 1e-6 degrees."""
+    lon_deg, lat_deg = _projection_at(*place).transform(*result.xy_m.T)
+    n, cuts = len(result.sources), result.starts[1:-1]
+    t_ms, lats_deg, lons_deg = (
+        np.split(column, cuts)[:n] for column in (result.t_ms, np.round(lat_deg, 6), np.round(lon_deg, 6))
+    )
+    return verify_kdelta(
+        result.sets.tolist(),
+        trajectories.users[result.sources].tolist(),
+        t_ms,
+        lats_deg,
+        lons_deg,
+        guarantee,
+        k=None if demands is None else demands.k[result.sources].tolist(),
+        delta_m=None if demands is None else demands.delta_m[result.sources].tolist(),
+    )
+
+
+def a_region() -> PointTrajectories:
+    """Draw people who stand about somewhere within a hundred kilometres."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for user in range(40):
+        start = rng.uniform(-100_000, 100_000, 2)
+        rows.append((user, [(t * 10_000, *(start + rng.normal(0, 300, 2))) for t in range(50)]))
+    return trajectories_of(*rows)

@@ -74,8 +74,7 @@ def demandingness(demands: Demands, representativeness: IntArray) -> FloatArray:
     Returns:
         ``k`` for each neighbour, over ``delta``, shape ``(n,)``.
     """
-    score: FloatArray = demands.k / (np.maximum(representativeness, 1) / VOTE) / demands.delta_m
-    return score
+    return np.array([float(score) for score in _exact_scores(demands, representativeness)])
 
 
 def relaxed(
@@ -165,7 +164,7 @@ def bounded(
 
 def _shares(demands: Demands, least: Demands, step_percent: int) -> Iterator[tuple[int, int]]:
     """Yield each share that edits somebody more than the one before: percent, and how many."""
-    more = int(np.count_nonzero((demands.k > least.k) | (demands.delta_m < least.delta_m)))
+    more = len(_demanding_more(demands, least))
     before = 0
     for percent in range(step_percent, 100, step_percent):
         if (n_edited := more * percent // 100) > before:
@@ -174,7 +173,7 @@ def _shares(demands: Demands, least: Demands, step_percent: int) -> Iterator[tup
 
 
 def _exact_scores(demands: Demands, representativeness: IntArray) -> list[Fraction]:
-    """Score as :func:`demandingness` does, without rounding: equal demands must be told from almost equal ones."""
+    """Score without rounding: equal demands must be told from almost equal ones."""
     return [
         Fraction(k) / _neighbours(votes) / Fraction(delta_m)
         for k, votes, delta_m in zip(
@@ -185,8 +184,12 @@ def _exact_scores(demands: Demands, representativeness: IntArray) -> list[Fracti
 
 def _most_demanding(demands: Demands, scores: Sequence[Fraction], least: Demands) -> list[int]:
     """Return those who demand more than the least, the most demanding first, of equal ones the first."""
-    more = np.flatnonzero((demands.k > least.k) | (demands.delta_m < least.delta_m)).tolist()
-    return sorted(more, key=lambda i: (-scores[i], i))
+    return sorted(_demanding_more(demands, least), key=lambda i: (-scores[i], i))
+
+
+def _demanding_more(demands: Demands, least: Demands) -> list[int]:
+    more: list[int] = np.flatnonzero((demands.k > least.k) | (demands.delta_m < least.delta_m)).tolist()
+    return more
 
 
 def _neighbours(votes: int) -> Fraction:

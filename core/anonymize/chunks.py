@@ -61,8 +61,9 @@ def similar_chunks(trajectories: PointTrajectories, measure: Measure, *, largest
     n, xy_m, starts = len(trajectories.users), trajectories.xy_m, trajectories.starts
     if n <= largest:
         return [chunk_of(trajectories, np.arange(n), measure)]
-    means_m = np.add.reduceat(xy_m, starts[:-1], axis=0) / np.diff(starts)[:, None]
-    places_m = np.concatenate([xy_m[starts[:-1]], means_m, xy_m[starts[1:] - 1]], axis=1)  # (n, 6)
+    places_m = np.concatenate(
+        [xy_m[starts[:-1]], trajectories.mean_positions_m(), xy_m[starts[1:] - 1]], axis=1
+    )  # (n, 6)
     return [chunk_of(trajectories, np.sort(part), measure) for part in _halves(np.rint(places_m * 1000), largest)]
 
 

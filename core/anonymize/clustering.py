@@ -69,9 +69,7 @@ def greedy_clustering(
         refined: Whether the clusters are then improved (:func:`~core.anonymize.refinement.refine`), and what is still
             left is placed once more.
     """
-    searches = [
-        _Search(chunk, Demands(k=demands.k[chunk.members], delta_m=demands.delta_m[chunk.members])) for chunk in chunks
-    ]
+    searches = [_Search(chunk, demands.of(chunk.members)) for chunk in chunks]
     n = len(demands.k)
     radius = max_radius if largest_radius is None else min(max_radius, largest_radius)
     while True:
@@ -113,8 +111,7 @@ class _Search:
         """Cluster of each trajectory in the last round, or -1, shape ``(n,)``."""
         self.pivots: list[int] = []
         """Their pivots."""
-        counts = np.diff(trajectories.starts)
-        means = np.add.reduceat(trajectories.xy_m, trajectories.starts[:-1], axis=0) / counts[:, None]  # (n, 2)
+        means = trajectories.mean_positions_m()
         from_centre_m = np.hypot(*(means - means.sum(axis=0) / max(self._n, 1)).T)
         self._from_centre_mm = np.rint(from_centre_m * 1000).astype(np.int64)
 

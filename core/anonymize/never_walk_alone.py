@@ -15,7 +15,7 @@ from core.anonymize.clustering import Clustering, greedy_clustering
 from core.anonymize.sets import AnonymitySets, SetOptions, anonymity_sets
 from core.anonymize.translation import Translated, in_disc, nearest_in_disc, stretch
 from core.distances import Euclidean
-from core.trajectory import Demands, IntArray, PointTrajectories
+from core.trajectory import Demands, IntArray, PointTrajectories, positions_at
 
 __all__ = ["NeverWalkAloneOptions", "never_walk_alone"]
 
@@ -72,7 +72,7 @@ def never_walk_alone(
     chunks = [chunk_of(equal, np.flatnonzero(intervals == i), Euclidean) for i in range(intervals.max(initial=-1) + 1)]
     clustering = greedy_clustering(
         chunks,
-        Demands(k=demands.k[spanning], delta_m=demands.delta_m[spanning]),
+        demands.of(spanning),
         max_radius=max(round(options.max_radius_m * Euclidean.unit), 1),
         trash_share=options.trash_share,
         refined=options.refined,
@@ -102,9 +102,8 @@ def _synchronized(
     for i, first_ms, last_ms in zip(chosen.tolist(), from_ms.tolist(), to_ms.tolist(), strict=True):
         its = slice(*trajectories.starts[i : i + 2])
         at_ms = np.arange(first_ms, last_ms + 1, step_ms)
-        xy_m = trajectories.xy_m[its]
         times_ms.append(at_ms)
-        positions_m.append(np.stack([np.interp(at_ms, trajectories.t_ms[its], axis) for axis in xy_m.T], axis=1))
+        positions_m.append(positions_at(at_ms, trajectories.t_ms[its], trajectories.xy_m[its]))
         starts.append(starts[-1] + len(at_ms))
     return PointTrajectories(
         users=np.unique(users, return_inverse=True)[1].astype(np.int64),

@@ -162,7 +162,7 @@ class _Clusters:
             for row in np.argsort(bounds, kind="stable").tolist():
                 if bounds[row] > best or bounds[row] == _NEVER:
                     break
-                distance = int(self._distances.measure(int(pivots[row]), np.array([i]))[0])
+                distance = self._from_pivot(int(pivots[row]), i)
                 if distance <= self._radius:
                     best, best_row = min((best, best_row), (distance + int(prices[row, column]), row))
             total += best
@@ -224,7 +224,7 @@ class _Clusters:
         here = int(self.cluster[i])
         if not self._satisfied(self._members[here] - {i}):
             return False
-        if int(self._distances.measure(self.pivots[to], np.array([i]))[0]) + self._price(to, i) >= own[i]:
+        if self._from_pivot(self.pivots[to], i) + self._price(to, i) >= own[i]:
             return False
         if not self._satisfied(self._members[to] | {i}):
             return False
@@ -236,7 +236,7 @@ class _Clusters:
         here = int(self.cluster[i])
         others = np.array(sorted(self._members[to] - {self.pivots[to]}), dtype=np.int64)
         theirs = np.array([own[j] for j in others.tolist()], dtype=np.int64)
-        saved = own[i] - int(self._distances.measure(self.pivots[to], np.array([i]))[0]) - self._price(to, i)
+        saved = own[i] - self._from_pivot(self.pivots[to], i) - self._price(to, i)
         row = self._distances.row(self.pivots[here])
         prices = self._prices_of(here, others)
         worth = saved + theirs - prices > row.at_least[others]
@@ -274,6 +274,9 @@ class _Clusters:
         prices: IntArray = np.ceil(lost_m * self._per_metre).astype(np.int64)
         return prices
 
+    def _from_pivot(self, pivot: int, i: int) -> int:
+        return int(self._distances.measure(pivot, np.array([i]))[0])
+
     def _satisfied(self, members: set[int]) -> bool:
         return self._n_users(members) >= max(self._k[j] for j in members)
 
@@ -283,7 +286,7 @@ class _Clusters:
     def _put(self, places: dict[int, int], own: dict[int, int]) -> None:
         for i, to in places.items():
             self._join(i, to)
-            own[i] = int(self._distances.measure(self.pivots[to], np.array([i]))[0])
+            own[i] = self._from_pivot(self.pivots[to], i)
 
     def _join(self, i: int, to: int) -> None:
         here = int(self.cluster[i])

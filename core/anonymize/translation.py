@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from core.edr import edr
 from core.matching import Matching
-from core.trajectory import FloatArray, IntArray, PointTrajectories
+from core.trajectory import FloatArray, IntArray, PointTrajectories, positions_at
 
 __all__ = [
     "Translated",
@@ -91,8 +91,7 @@ def translate_exchangeable(
     t_ms = np.arange(_median(first) // time_step_ms, _median(last) // time_step_ms + 1) * time_step_ms
 
     of_pivot = slice(*trajectories.starts[pivot : pivot + 2])
-    pivot_t_ms, pivot_xy_m = trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot]
-    reference = np.stack([np.interp(t_ms, pivot_t_ms, pivot_xy_m[:, axis]) for axis in (0, 1)], axis=-1)
+    reference = positions_at(t_ms, trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot])
     matched = matching.match(t_ms, reference, members)
 
     xy_m = matched.xy_m.mean(axis=0) + in_disc((len(members), len(t_ms)), diameter_m / 2, rng)

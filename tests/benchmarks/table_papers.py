@@ -79,7 +79,7 @@ def partitioning() -> None:
         synth = converging_groups(seed=seed, spread_m=_SPREAD_M)
         whole, demands, n = synth.trajectories, synth.demands, len(synth.groups)
         pieces = segment(whole, SegmentationOptions())
-        of_pieces = Demands(k=demands.k[pieces.sources], delta_m=demands.delta_m[pieces.sources])
+        of_pieces = demands.of(pieces.sources)
         beside = wait4me(whole, strictest(demands), replace(_SYNTH, refined=False), rng())
         if seed == 1:
             say("\nTable 3 in kind: three groups that converge, k in 2..5, delta in 100..1000 m, seed 1")

@@ -5,19 +5,15 @@ Run it as ``python -m tests.benchmarks.table_real_feeds DATA_DIR``.
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 from core.records import Kind
-from stream.files import RecordFile
-from stream.replay import Replay, Summary
-from stream.settings import load_settings
-from stream.wiring import Feed
+from stream.replay import Summary
+from tests.benchmarks.replays import replay_file
 
 __all__ = ["FEEDS", "KS", "MS", "Run", "main", "replayed", "table"]
 
@@ -31,9 +27,6 @@ FEEDS: dict[str, dict[str, object]] = {
 """The check-in feeds, each with its window and its vocabulary."""
 
 KS, MS = (2, 5, 10, 25), (1, 2, 3)
-
-SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
-NOW_MS = 1_900_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,20 +43,8 @@ class Run:
 
 def replayed(path: Path, given: dict[str, object]) -> Run:
     """Replay a feed of check-ins by the service's own code."""
-    settings = load_settings(given={"privacy.secret": SECRET, **given})
-    file = RecordFile(path, Kind.CHECKINS, settings.fields.model_dump(), max_bytes=settings.limits.message_bytes)
-    feed = Feed(settings, Kind.CHECKINS, secret=SECRET)
-    replay = Replay(feed, [file], now_ms=NOW_MS, max_bytes=settings.limits.message_bytes)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            summary = replay.run(Path(folder))
-            lines = (Path(folder) / "windows.ndjson").read_bytes().splitlines()
-    finally:
-        file.close()
-    released = [window for window in map(json.loads, lines) if window["outcome"] == "released"]
-    n_trajectories = sum(window["trajectories"] for window in released)
-    weighted_m = sum(window["trajectories"] * window["information_loss"]["distance_m"] for window in released)
-    return Run(summary=summary, mean_distance_m=weighted_m / n_trajectories if n_trajectories else None)
+    run = replay_file(path, Kind.CHECKINS, given)
+    return Run(summary=run.summary, mean_distance_m=run.mean_loss("distance_m"))
 
 
 def table(data: Path) -> Iterator[str]:

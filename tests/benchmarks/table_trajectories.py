@@ -7,23 +7,17 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from core.records import Kind
-from stream.files import RecordFile
-from stream.replay import Replay, Summary
-from stream.settings import load_settings
-from stream.wiring import Feed, plane_of
+from tests.benchmarks.replays import replay_file
 
-__all__ = ["FEEDS", "RUNS", "Run", "demands_file", "main", "replayed", "table"]
+__all__ = ["FEEDS", "RUNS", "demands_file", "main", "table"]
 
 FEEDS: dict[str, tuple[str, dict[str, object]]] = {
     "cabs_sf": ("cabs_sf_20080608.csv.gz", {}),
@@ -63,24 +57,7 @@ RUNS: tuple[tuple[str, dict[str, object]], ...] = (
 )
 """What differs from the defaults (w4m by LSTD, k=5, δ=500 m)."""
 
-SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
-NOW_MS = 1_900_000_000_000
 _MINUTES = {"m": 1, "h": 60}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One replay of one feed."""
-
-    summary: Summary
-    metres: float
-    """Mean translation in space of the windows messages, weighted by their trajectories; NaN without any."""
-
-    seconds: float
-    """The same in time."""
-
-    cpu_s: float
-    """CPU time of the whole replay, reading and writing included."""
 
 
 def demands_file(feed: Path, file: Path) -> Path:
@@ -97,35 +74,6 @@ def demands_file(feed: Path, file: Path) -> Path:
             if demanding:
                 writer.writerow((user, k, round(delta_m)))
     return file
-
-
-def replayed(path: Path, given: dict[str, object]) -> Run:
-    """Replay a feed of fragments by the service's own code."""
-    settings = load_settings(given={"privacy.secret": SECRET, **given})
-    max_bytes = settings.limits.message_bytes
-    feed = Feed(settings, Kind.FRAGMENTS, secret=SECRET)
-    file = RecordFile(path, Kind.FRAGMENTS, settings.fields.model_dump(), max_bytes=max_bytes, plane=plane_of(settings))
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            begun = time.process_time()
-            summary = Replay(feed, [file], now_ms=NOW_MS, max_bytes=max_bytes).run(Path(folder))
-            cpu_s = time.process_time() - begun
-            lines = (Path(folder) / "windows.ndjson").read_bytes().splitlines()
-    finally:
-        file.close()
-    released = [
-        window
-        for window in map(json.loads, lines)
-        if window["outcome"] == "released" and window["information_loss"]["mean_space_translation_m"] is not None
-    ]
-    weights = [window["trajectories"] for window in released]
-    metres, seconds = (
-        float(np.average([window["information_loss"][name] for window in released], weights=weights))
-        if released
-        else float("nan")
-        for name in ("mean_space_translation_m", "mean_time_translation_s")
-    )
-    return Run(summary=summary, metres=metres, seconds=seconds, cpu_s=cpu_s)
 
 
 def given_for(size: str, changes: dict[str, object], demands: Path) -> dict[str, object]:
@@ -149,7 +97,7 @@ def table(data: Path, feeds: list[str]) -> Iterator[str]:
             demands = demands_file(data / file, Path(folder) / "demands.csv")
             for label, changes in RUNS:
                 size = str(own.get("window.size", "15m"))
-                run = replayed(data / file, {**own, **given_for(size, changes, demands)})
+                run = replay_file(data / file, Kind.FRAGMENTS, {**own, **given_for(size, changes, demands)})
                 summary = run.summary
                 n_accepted = summary.rows - summary.duplicates - summary.late
                 shares = (
@@ -157,10 +105,11 @@ def table(data: Path, feeds: list[str]) -> Iterator[str]:
                     for count in (summary.points_released, summary.points_suppressed, summary.withheld_records)
                 )
                 windows = f"{summary.windows_released} of {summary.windows}, {summary.windows_refused}"
-                cells = (
-                    *(name, label, *shares, windows),
-                    *(f"{run.metres:,.0f}", f"{run.seconds:.0f}", f"{run.cpu_s:.0f} s"),
+                metres, seconds = (
+                    run.mean_loss(f"mean_{which}") for which in ("space_translation_m", "time_translation_s")
                 )
+                means = ("-" if mean is None else f"{mean:,.0f}" for mean in (metres, seconds))
+                cells = (name, label, *shares, windows, *means, f"{run.cpu_s:.0f} s")
                 yield f"| {' | '.join(cells)} |"
 
 

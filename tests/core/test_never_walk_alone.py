@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, Literal
 from unittest import mock
@@ -9,15 +8,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyproj import Transformer
 
 from core.anonymize.never_walk_alone import NeverWalkAloneOptions, never_walk_alone
 from core.anonymize.sets import AnonymitySets
 from core.distances import Euclidean
 from core.guarantees import KDelta
 from core.trajectory import Demands, PointTrajectories
-from core.verify.kdelta import KDeltaReport, verify_kdelta
-from tests.trajectory_oracles import Point, data_sets, greedy_round, points_of, position_at, trajectories_of
+from tests.trajectory_oracles import (
+    Point,
+    a_region,
+    data_sets,
+    greedy_round,
+    points_of,
+    position_at,
+    trajectories_of,
+    verified,
+)
 
 Translation = Literal["exchangeable", "minimal"]
 BOTH = st.sampled_from(["exchangeable", "minimal"])
@@ -124,38 +130,6 @@ def own_positions_of(
     return np.array([position_at(its, t) for t in stamps_of(result, row)])
 
 
-@functools.cache
-def projection_at(lat_deg: float, lon_deg: float) -> Transformer:
-    return Transformer.from_crs(
-        f"+proj=aeqd +lat_0={lat_deg} +lon_0={lon_deg} +ellps=WGS84 +units=m", "EPSG:4326", always_xy=True
-    )
-
-
-def verify(
-    trajectories: PointTrajectories,
-    result: AnonymitySets,
-    guarantee: KDelta,
-    place: tuple[float, float],
-    demands: Demands | None = None,
-) -> KDeltaReport:
-    """Check a result as it leaves: from a local projection, rounded to 1e-6 degrees."""
-    lon_deg, lat_deg = projection_at(*place).transform(*result.xy_m.T)
-    n, cuts = len(result.sources), result.starts[1:-1]
-    t_ms, lats_deg, lons_deg = (
-        np.split(column, cuts)[:n] for column in (result.t_ms, np.round(lat_deg, 6), np.round(lon_deg, 6))
-    )
-    return verify_kdelta(
-        result.sets.tolist(),
-        trajectories.users[result.sources].tolist(),
-        t_ms,
-        lats_deg,
-        lons_deg,
-        guarantee,
-        k=None if demands is None else demands.k[result.sources].tolist(),
-        delta_m=None if demands is None else demands.delta_m[result.sources].tolist(),
-    )
-
-
 # ---------------------------------------------------------------- worked by hand
 
 #             0    5    10   15   20   25   30   35   40 s
@@ -245,7 +219,7 @@ def test_every_release_is_kdelta_anonymous_as_published(
     pole and across the antimeridian as well.
     """
     result = run(trajectories, translation, k=k, delta_m=delta_m, refined=refined)
-    report = verify(trajectories, result, KDelta(k=k, delta_m=delta_m), place)
+    report = verified(trajectories, result, KDelta(k=k, delta_m=delta_m), place)
     assert report.holds, report
     assert (report.smallest_set is None) == (not len(result.sources))
 
@@ -268,7 +242,7 @@ def test_every_set_keeps_what_its_most_demanding_members_demand(
     deltas_m = data.draw(st.lists(st.sampled_from([0.3, 1.5, 20.0, 500.0]), min_size=n, max_size=n))
     demands = Demands(k=np.array(ks, dtype=np.int64), delta_m=np.array(deltas_m, dtype=np.float64))
     result = run_personal(trajectories, demands, translation, refined=refined)
-    report = verify(trajectories, result, KDelta(k=2, delta_m=500.0), place, demands)
+    report = verified(trajectories, result, KDelta(k=2, delta_m=500.0), place, demands)
     assert report.holds, report
     for its in classes_of(trajectories).values():
         fit = {i for i in its if deltas_m[i] > 0.5}
@@ -285,14 +259,9 @@ def test_the_margin_is_enough_a_hundred_kilometres_from_the_projections_centre(
     """
     A city's worth of projection error and the rounding of degrees stay inside the margin, though discs are full.
     """
-    rng = np.random.default_rng(5)
-    rows = []
-    for user in range(40):
-        start = rng.uniform(-100_000, 100_000, 2)
-        rows.append((user, [(t * 10_000, *(start + rng.normal(0, 300, 2))) for t in range(50)]))
-    trajectories = trajectories_of(*rows)
+    trajectories = a_region()
     result = run(trajectories, translation, k=10, delta_m=500.0)
-    report = verify(trajectories, result, KDelta(k=10, delta_m=500.0), place)
+    report = verified(trajectories, result, KDelta(k=10, delta_m=500.0), place)
     assert report.holds
     assert report.largest_distance_m > 450  # the discs are used
 
@@ -635,7 +604,7 @@ def test_awkward_inputs_end_and_keep_the_promise(
     trajectories = trajectories_of(*rows)
     result = run(trajectories, translation, k=3, trash_share=0.0)
     assert len(result.sources) == released
-    assert verify(trajectories, result, KDelta(k=3, delta_m=20.5), (0.0, 0.0)).holds
+    assert verified(trajectories, result, KDelta(k=3, delta_m=20.5), (0.0, 0.0)).holds
     if not released:
         assert not result.kept.any()
 

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyproj import Transformer
 
 from core.anonymize.sets import AnonymitySets
 from core.anonymize.translation import translate_minimal
 from core.anonymize.wait4me import Wait4MeOptions, wait4me
 from core.guarantees import KDelta
 from core.trajectory import Demands, PointTrajectories
-from core.verify.kdelta import KDeltaReport, verify_kdelta
-from tests.trajectory_oracles import Point, data_sets, points_of, trajectories_of
+from tests.trajectory_oracles import Point, a_region, data_sets, points_of, trajectories_of, verified
 
 Translation = Literal["exchangeable", "minimal"]
 BOTH = st.sampled_from(["exchangeable", "minimal"])
@@ -38,34 +36,6 @@ def run(
     )
 
 
-def published(result: AnonymitySets, place: tuple[float, float]) -> tuple[list[Any], list[Any], list[Any]]:
-    """Time stamps, latitudes and longitudes as they leave: from a local projection, rounded to 1e-6 degrees."""
-    lat_0, lon_0 = place
-    to_degrees = Transformer.from_crs(
-        f"+proj=aeqd +lat_0={lat_0} +lon_0={lon_0} +ellps=WGS84 +units=m", "EPSG:4326", always_xy=True
-    )
-    lon_deg, lat_deg = to_degrees.transform(*result.xy_m.T)
-    if not len(result.sources):
-        return [], [], []
-    cuts = result.starts[1:-1]
-    return (
-        np.split(result.t_ms, cuts),
-        np.split(np.round(lat_deg, 6), cuts),
-        np.split(np.round(lon_deg, 6), cuts),
-    )
-
-
-def verify(
-    trajectories: PointTrajectories, result: AnonymitySets, k: int, delta_m: float, place: tuple[float, float]
-) -> KDeltaReport:
-    return verify_kdelta(
-        result.sets.tolist(),
-        trajectories.users[result.sources].tolist(),
-        *published(result, place),
-        KDelta(k=k, delta_m=delta_m),
-    )
-
-
 @settings(max_examples=150)
 @given(data_sets(extent_m=300), BOTH, st.integers(2, 4), st.sampled_from([1.5, 20.0, 500.0]), PLACES)
 def test_every_release_is_kdelta_anonymous_as_published(
@@ -80,7 +50,7 @@ def test_every_release_is_kdelta_anonymous_as_published(
     pole and across the antimeridian as well.
     """
     result = run(trajectories, translation, k=k, delta_m=delta_m)
-    report = verify(trajectories, result, k, delta_m, place)
+    report = verified(trajectories, result, KDelta(k=k, delta_m=delta_m), place)
     assert report.holds, report
     assert (report.smallest_set is None) == (trajectories.n_users < k)
 
@@ -93,14 +63,9 @@ def test_the_margin_is_enough_a_hundred_kilometres_from_the_projections_centre(
     """
     A city's worth of projection error and the rounding of degrees stay inside the margin, though discs are full.
     """
-    rng = np.random.default_rng(5)
-    rows = []
-    for user in range(40):
-        start = rng.uniform(-100_000, 100_000, 2)
-        rows.append((user, [(t * 10_000, *(start + rng.normal(0, 300, 2))) for t in range(50)]))
-    trajectories = trajectories_of(*rows)
+    trajectories = a_region()
     result = run(trajectories, translation, k=10, delta_m=500.0)
-    report = verify(trajectories, result, 10, 500.0, place)
+    report = verified(trajectories, result, KDelta(k=10, delta_m=500.0), place)
     assert report.holds
     assert report.largest_distance_m > 450  # the discs are used
 
@@ -302,7 +267,7 @@ def test_awkward_inputs_end_and_keep_the_promise(
     trajectories = trajectories_of(*rows)
     result = run(trajectories, translation, k=3)
     assert len(result.sources) == released
-    assert verify(trajectories, result, 3, 20.0, (0.0, 0.0)).holds
+    assert verified(trajectories, result, KDelta(k=3, delta_m=20.0), (0.0, 0.0)).holds
     if not released:
         assert not result.kept.any()
 
@@ -365,14 +330,7 @@ def test_every_set_keeps_what_its_most_demanding_members_demand(
     deltas_m = data.draw(st.lists(st.sampled_from([0.3, 1.5, 20.0, 500.0]), min_size=n, max_size=n))
     demands = Demands(k=np.array(ks), delta_m=np.array(deltas_m))
     result = run_personal(trajectories, demands, translation)
-    report = verify_kdelta(
-        result.sets.tolist(),
-        trajectories.users[result.sources].tolist(),
-        *published(result, place),
-        KDelta(k=2, delta_m=500.0),
-        k=demands.k[result.sources].tolist(),
-        delta_m=demands.delta_m[result.sources].tolist(),
-    )
+    report = verified(trajectories, result, KDelta(k=2, delta_m=500.0), place, demands)
     assert report.holds, report
     impossible = (demands.delta_m <= 0.5) | (demands.k > trajectories.n_users)
     assert set(np.flatnonzero(impossible).tolist()) <= set(result.trash.tolist())

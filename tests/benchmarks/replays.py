@@ -1,0 +1,61 @@
+"""A replay of one real feed by the service's own code, for tables."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.records import Kind
+from stream.files import RecordFile
+from stream.replay import Replay, Summary
+from stream.settings import load_settings
+from stream.wiring import Feed, plane_of
+
+__all__ = ["Replayed", "replay_file"]
+
+SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
+NOW_MS = 1_900_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What came of it."""
+
+    summary: Summary
+    released: list[dict[str, Any]]
+    """The windows messages of what was released."""
+
+    cpu_s: float
+    """CPU time, reading and writing included."""
+
+    def mean_loss(self, name: str) -> float | None:
+        """Return the mean of a figure of the windows messages, weighted by their trajectories; None without any."""
+        told = [window for window in self.released if window["information_loss"][name] is not None]
+        if not told:
+            return None
+        weights = [window["trajectories"] for window in told]
+        return float(np.average([window["information_loss"][name] for window in told], weights=weights))
+
+
+def replay_file(path: Path, kind: Kind, given: dict[str, object]) -> Replayed:
+    """Replay a file under some settings, by dotted name."""
+    settings = load_settings(given={"privacy.secret": SECRET, **given})
+    max_bytes = settings.limits.message_bytes
+    feed = Feed(settings, kind, secret=SECRET)
+    file = RecordFile(path, kind, settings.fields.model_dump(), max_bytes=max_bytes, plane=plane_of(settings))
+    begun = time.process_time()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            summary = Replay(feed, [file], now_ms=NOW_MS, max_bytes=max_bytes).run(Path(folder))
+            cpu_s = time.process_time() - begun
+            lines = (Path(folder) / "windows.ndjson").read_bytes().splitlines()
+    finally:
+        file.close()
+    released = [window for window in map(json.loads, lines) if window["outcome"] == "released"]
+    return Replayed(summary=summary, released=released, cpu_s=cpu_s)

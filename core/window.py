@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from core.records import Kind
 from core.trajectory import IntArray
 
-__all__ = ["Window", "WindowKey", "window_starts"]
+__all__ = ["Window", "WindowKey", "WindowPolicy", "window_starts"]
 
 
 class Window(NamedTuple):
@@ -31,6 +32,26 @@ class WindowKey(NamedTuple):
     def window(self) -> Window:
         """The span of event time."""
         return Window(self.start_ms, self.end_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowPolicy:
+    """How the windows of one kind of feed behave."""
+
+    size_ms: int
+    """Length of a window."""
+
+    allowed_lateness_ms: int
+    """How far behind the newest event time a record may come."""
+
+    idle_timeout_ms: int
+    """After how much silence a source stops holding windows open."""
+
+    max_open: int
+    """Most open windows of one shard; the oldest is sealed early beyond it."""
+
+    max_lead_ms: int | None = None
+    """How far the event time of one source may push the others; None for any."""
 
 
 def window_starts(ts_ms: IntArray, *, size_ms: int) -> IntArray:

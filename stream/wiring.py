@@ -15,12 +15,12 @@ from core.guarantees import KDelta, KmAnonymity
 from core.intake import CheckInIntake, FragmentIntake, Intake
 from core.joining import Joining
 from core.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid, Venues
-from core.partition import WindowPolicy
 from core.plan import Plan, PointPlan, SequencePlan
 from core.records import Kind
 from core.release import keyed_id
 from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from core.validate import Rules
+from core.window import WindowPolicy
 from stream.colocation import colocator
 from stream.demands import default_demands
 from stream.plane import Plane

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from core.partition import Accepted, Action, Partition, ReleaseWindow, WindowPolicy, WriteCompletion, WriteSeal
+from core.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.records import VISIT, Chunk, Kind, Source
 from core.seal import Seal, SealedUntil, SealRecord
-from core.window import WindowKey
+from core.window import WindowKey, WindowPolicy
 
 IDLE_MS = 1_000
 OTHER = Source("checkins", 1)
@@ -404,3 +406,86 @@ def test_a_completion_removes_every_record_that_it_replaces() -> None:
     machine.apply_seal(completion(5, "b"))
     assert set(complete(machine).obsolete) == goes
     assert set(complete(machine).obsolete) == {stays, completion(20)}
+
+
+class TestManyWindows:
+    @given(
+        steps=st.lists(
+            st.tuples(
+                st.sampled_from(["put", "seal", "act"]),
+                st.sampled_from("abc"),
+                st.integers(0, 59),
+                st.integers(0, 3),
+            ),
+            max_size=40,
+        )
+    )
+    def test_the_next_action_is_what_a_look_at_every_window_finds(self, steps: list[tuple[str, str, int, int]]) -> None:
+        """
+        Whatever was put, sealed by others or done before: the next action is the one that its rules name when every
+        open window is looked at.
+        """
+        machine = partition(max_open=2)
+        clock_ms = 0
+        for offset, (what, shard, at_ms, ahead) in enumerate(steps):
+            key = window(at_ms - at_ms % 10, shard)
+            if what == "put":
+                clock_ms += 300 * (ahead == 3)
+                put(machine, offset, (offset, at_ms), shard=shard, n_partitions=1, clock_ms=clock_ms)
+            elif what == "seal":
+                machine.apply_seal(seal(key, offset + ahead, writer="another"))
+            elif (action := machine.next_action(clock_ms=clock_ms)) is not None:
+                assert_is_what_is_due(machine, action, clock_ms)
+                if isinstance(action, WriteSeal):
+                    machine.apply_seal(action.seal)
+                elif isinstance(action, ReleaseWindow):
+                    machine.released(action.seal)
+                else:
+                    machine.completed(action)
+            else:
+                assert due_by_looking_at_every_window(machine, clock_ms) == (None, None)
+
+
+def assert_is_what_is_due(machine: Partition, action: Action, clock_ms: int) -> None:
+    if isinstance(action, WriteCompletion):
+        return
+    release, to_seal = due_by_looking_at_every_window(machine, clock_ms)
+    if isinstance(action, ReleaseWindow):
+        assert action.seal.key == release
+    else:
+        assert release is None
+        assert action.seal.key == to_seal
+
+
+def due_by_looking_at_every_window(machine: Partition, clock_ms: int) -> tuple[WindowKey | None, WindowKey | None]:
+    """Return which sealed window can be released and which unsealed one is due, by the rules alone."""
+    feed, next_offset = machine._feeds[Kind.CHECKINS], machine._next_offset
+    value, idle = feed.watermark.value_ms(clock_ms=clock_ms), feed.watermark.is_idle(clock_ms=clock_ms)
+    release: WindowKey | None = None
+    to_seal: WindowKey | None = None
+    oldest: dict[str, WindowKey] = {}
+    for key in sorted(feed.windows):
+        oldest.setdefault(key.shard, key)
+    for key in sorted(oldest.values()):
+        n_open = sum(other.shard == key.shard for other in feed.windows)
+        if key in feed.seals:
+            if release is None and next_offset is not None and next_offset > feed.seals[key].last_offset:
+                release = key
+        elif next_offset is not None and to_seal is None:
+            passed = value is not None and key.end_ms <= value
+            if passed or idle or n_open > feed.policy.max_open:
+                to_seal = key
+    return release, to_seal
+
+
+def test_seals_of_a_kind_that_is_switched_off_wait() -> None:
+    """
+    Seals of fragments are no matter of a worker that reads check-ins alone: its own windows go on.
+    """
+    machine = partition()
+    machine.apply_seal(seal(WindowKey(10, Kind.FRAGMENTS, "a", 0), 3))
+    machine.apply_seal(SealedUntil(kind=Kind.FRAGMENTS, shard="a", until_ms=10))
+    put(machine, 0, (0, 5))
+    action = next_when_idle(machine)
+    assert isinstance(action, WriteSeal)
+    assert action.seal.key == window(0)

@@ -24,10 +24,10 @@ from hypothesis.stateful import (
 )
 
 from core import records
-from core.partition import Accepted, Action, Partition, ReleaseWindow, WindowPolicy, WriteCompletion, WriteSeal
+from core.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.records import Source
 from core.seal import Seal, SealedUntil, SealRecord
-from core.window import WindowKey
+from core.window import WindowKey, WindowPolicy
 from stream.codec import seal_key
 from tests.simulated_broker import KIND, SIZE_MS, Message, ProtocolError, SimulatedPartition, contents
 
@@ -455,8 +455,9 @@ class NeverRemoves(Worker):
 
 class _LaterSealsDoNotCount(Partition):
     def apply_seal(self, record: SealRecord) -> int:
-        shard = self._shards.get((KIND, record.key.shard)) if isinstance(record, Seal) else None
-        if shard is not None and isinstance(record, Seal) and record.key not in shard.seals:
+        feed = self._feeds[KIND]
+        shard = feed.shards.get(record.key.shard) if isinstance(record, Seal) else None
+        if shard is not None and isinstance(record, Seal) and record.key not in feed.seals:
             completed = [r.until_ms for r in shard.known if isinstance(r, SealedUntil)]
             shard.sealed_ms = max(completed, default=-1)
         return super().apply_seal(record)
@@ -464,7 +465,7 @@ class _LaterSealsDoNotCount(Partition):
 
 class _RepetitionsCount(Partition):
     def accept(self, chunk: records.Chunk, offset: int, *, clock_ms: int) -> Accepted:
-        for shard in self._shards.values():
+        for shard in self._feeds[KIND].shards.values():
             shard.heard.clear()
         return super().accept(chunk, offset, clock_ms=clock_ms)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.records import Kind
 from core.window import WindowKey
 
-__all__ = ["Seal", "SealRecord", "SealedUntil"]
+__all__ = ["PartitionCount", "Seal", "SealRecord", "SealedUntil"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,3 +37,13 @@ class SealedUntil:
 
 
 SealRecord = Seal | SealedUntil
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionCount:
+    """Over how many partitions shards are spread. The first one in the seals topic counts, for as long as it exists:
+    with another number a shard would go on in a partition that knows nothing of its seals."""
+
+    n_partitions: int
+    writer: str
+    """Who wrote it; part of its key, so that compaction keeps the first one."""

@@ -23,6 +23,7 @@ from stream.ingest import Ingest
 from stream.kafka import faust_options, new_producer, until_it_works
 from stream.metrics import Metrics
 from stream.pool import ReleasePool
+from stream.seals import agree_on_partitions
 from stream.settings import Settings
 from stream.topics import check_topics
 from stream.web import Health, Status, add_pages
@@ -51,7 +52,8 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
         SettingsError: A setting does not fit.
     """
     worker = _Worker(settings)
-    asyncio.run(check_topics(settings, progress))
+    found = asyncio.run(check_topics(settings, progress))
+    worker.n_partitions = asyncio.run(agree_on_partitions(settings, found, progress))
     app = worker.app
     app.finalize()
     # Logging is ours; Faust would replace it and draw a banner.
@@ -113,6 +115,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._metrics = Metrics(CollectorRegistry())
         self._status, self._health = Status(), Health({"the start": lambda: self.started})
         self._kafka_up = False
+        self.n_partitions = settings.kafka.partitions
         self.app = self._build_app()
 
     def _build_app(self) -> Any:
@@ -163,7 +166,7 @@ class _Worker(Service):  # type: ignore[misc]
     async def on_start(self) -> None:
         """Start the producer, the pool, the windows and ingest."""
         settings, metrics = self._settings, self._metrics
-        self._producer = new_producer(settings.kafka)
+        self._producer = new_producer(settings)
         await until_it_works("start the producer", self._producer.start, on_trouble=self._on_trouble)
         self._on_answer()
         feeds = self._feeds
@@ -190,6 +193,7 @@ class _Worker(Service):  # type: ignore[misc]
             feeds,
             self._producer,
             metrics,
+            n_partitions=self.n_partitions,
             now_ms=lambda: round(time.time() * 1000),
             on_trouble=self._on_trouble,
         )
@@ -236,7 +240,9 @@ class _Worker(Service):  # type: ignore[misc]
 
     async def _on_assigned(self, _: Any, assigned: set[TP], **__: Any) -> None:
         topic = self._settings.topics.shards
-        await self._windows.assign({tp.partition for tp in assigned if tp.topic == topic})
+        # Partitions that were added later are not used: they hold nothing.
+        ours = {tp.partition for tp in assigned if tp.topic == topic and tp.partition < self.n_partitions}
+        await self._windows.assign(ours)
 
     def _is_caught_up(self, partition: int, offset: int) -> bool:
         end = self.app.consumer.highwater(TP(self._settings.topics.shards, partition))

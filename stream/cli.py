@@ -220,14 +220,16 @@ def create(config: Path | None, given: tuple[str, ...]) -> None:
 @topics.command()
 @_with_settings
 def describe(config: Path | None, given: tuple[str, ...]) -> None:
-    """Show each topic, what it is for, and its partitions."""
+    """Show each topic, what it is for, its partitions, and what it is configured to."""
     settings = _settings(config, given)
     found = asyncio.run(describe_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
-    table = Table("topic", "purpose", "partitions")
     for spec in topic_specs(settings):
-        table.add_row(spec.name, spec.purpose, str(found[spec.name]) if found[spec.name] else "missing")
-    Console().print(table)
-    if not all(found.values()):
+        topic = found[spec.name]
+        told = {name: topic.config[name] for name in (*spec.config, *spec.least) if name in topic.config}
+        shown = [spec.purpose, *(f"{name}={value}" for name, value in told.items())]
+        partitions = f"{topic.partitions} partitions" if topic.partitions else "missing"
+        click.echo(f"{spec.name}: {partitions} ({', '.join(shown)})")
+    if not all(topic.partitions for topic in found.values()):
         click.echo("create the missing ones with `shoal topics create`", err=True)
         sys.exit(1)
 
@@ -311,7 +313,7 @@ async def _send(settings: Settings, messages: Any, speed: float | None, progress
     from stream.topics import check_topics
 
     await check_topics(settings)
-    producer = new_producer(settings.kafka)
+    producer = new_producer(settings)
     await producer.start()
     try:
         names = {kind: getattr(settings.topics, kind.value) for kind in Kind}

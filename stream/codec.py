@@ -12,7 +12,7 @@ import numpy as np
 from core.plan import ALGORITHMS
 from core.records import ROW_TYPES, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
 from core.release import SCHEMA, Outcome, PointTrajectory, Release, SequenceTrajectory
-from core.seal import Seal, SealedUntil, SealRecord
+from core.seal import PartitionCount, Seal, SealedUntil, SealRecord
 from core.window import WindowKey
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "OutMessage",
     "VersionError",
     "chunk_from_bytes",
+    "chunk_key",
     "chunk_to_bytes",
     "dead_letter",
     "decoder",
@@ -135,6 +136,11 @@ _CHUNK_VERSION = 1
 _chunk_decoder = msgspec.msgpack.Decoder(_ChunkWire)
 
 
+def chunk_key(chunk: Chunk) -> bytes:
+    """Return the Kafka key of a chunk: its shard decides where it is anonymized."""
+    return f"{chunk.kind}/{chunk.shard}".encode()
+
+
 def chunk_to_bytes(chunk: Chunk) -> bytes:
     """Encode a chunk for the shards topic."""
     return msgspec.msgpack.encode(
@@ -198,11 +204,18 @@ class _UntilWire(msgspec.Struct, tag_field="type", tag="sealed_until"):
     until_ms: int
 
 
-_seal_decoder: msgspec.json.Decoder[_SealWire | _UntilWire] = msgspec.json.Decoder(_SealWire | _UntilWire)
+class _CountWire(msgspec.Struct, tag_field="type", tag="partitions"):
+    n: int
+    writer: str
 
 
-def seal_key(record: SealRecord) -> bytes:
-    """Return the Kafka key of a seal record.
+_seal_decoder: msgspec.json.Decoder[_SealWire | _UntilWire | _CountWire] = msgspec.json.Decoder(
+    _SealWire | _UntilWire | _CountWire
+)
+
+
+def seal_key(record: SealRecord | PartitionCount) -> bytes:
+    """Return the Kafka key of a message of the seals topic.
 
     No two different records share a key, so compaction never lets a later one replace the first; what is no longer
     needed is removed by a tombstone.
@@ -210,13 +223,17 @@ def seal_key(record: SealRecord) -> bytes:
     if isinstance(record, Seal):
         key = record.key
         name = f"seal|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.last_offset}|{record.writer}"
-    else:
+    elif isinstance(record, SealedUntil):
         name = f"until|{record.kind}|{record.shard}|{record.until_ms}"
+    else:
+        name = f"partitions|{record.writer}"
     return name.encode()
 
 
-def seal_to_bytes(record: SealRecord) -> bytes:
-    """Encode a seal record."""
+def seal_to_bytes(record: SealRecord | PartitionCount) -> bytes:
+    """Encode a message of the seals topic."""
+    if isinstance(record, PartitionCount):
+        return msgspec.json.encode(_CountWire(n=record.n_partitions, writer=record.writer))
     if isinstance(record, Seal):
         key = record.key
         return msgspec.json.encode(
@@ -235,8 +252,8 @@ def seal_to_bytes(record: SealRecord) -> bytes:
     return msgspec.json.encode(_UntilWire(kind=record.kind, shard=record.shard, until_ms=record.until_ms))
 
 
-def seal_from_bytes(value: bytes) -> SealRecord:
-    """Decode a seal record.
+def seal_from_bytes(value: bytes) -> SealRecord | PartitionCount:
+    """Decode a message of the seals topic.
 
     Raises:
         DecodeError: The bytes are not one.
@@ -244,7 +261,9 @@ def seal_from_bytes(value: bytes) -> SealRecord:
     try:
         wire = _seal_decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise DecodeError("a message of the seals topic is not a seal: who else writes to it?") from None
+        raise DecodeError("it is not a seal: who else writes there?") from None
+    if isinstance(wire, _CountWire):
+        return PartitionCount(n_partitions=wire.n, writer=wire.writer)
     if isinstance(wire, _UntilWire):
         return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms)
     return Seal(

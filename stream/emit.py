@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.partitioner import DefaultPartitioner
 
 from stream.codec import OutMessage
-from stream.kafka import until_it_works
+from stream.kafka import partition_of, until_it_works
 
 __all__ = ["Emitter"]
 
@@ -62,8 +61,7 @@ class Emitter:
         if not trajectories:
             return
         topic = self._topics[trajectories[0].topic]
-        partitions = sorted(await self._producer.partitions_for(topic))
-        partition = DefaultPartitioner()(release, partitions, partitions)
+        partition = partition_of(release, len(await self._producer.partitions_for(topic)))
         batch = self._producer.create_batch()
         for message in trajectories:
             record = {"key": message.key, "value": message.value, "timestamp": message.timestamp_ms}

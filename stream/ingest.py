@@ -18,8 +18,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
-from stream.codec import chunk_to_bytes, dead_letter, decoder, refusal
-from stream.kafka import client_options, until_it_works
+from stream.codec import chunk_key, chunk_to_bytes, dead_letter, decoder, refusal
+from stream.kafka import client_options, partition_of, until_it_works
 from stream.metrics import Metrics
 from stream.settings import Settings
 from stream.wiring import Feed
@@ -40,6 +40,7 @@ class Ingest:
         feeds: What to do with each kind of record.
         producer: A started producer.
         metrics: Where to count.
+        n_partitions: Over how many partitions of the shards topic shards are spread.
         now_ms: The clock, Unix milliseconds.
         on_trouble: Called whenever the cluster does not do as asked.
     """
@@ -51,11 +52,12 @@ class Ingest:
         producer: AIOKafkaProducer,
         metrics: Metrics,
         *,
+        n_partitions: int,
         now_ms: Callable[[], int],
         on_trouble: Callable[[], None],
     ) -> None:
         self._settings, self._feeds, self._producer, self._metrics = settings, feeds, producer, metrics
-        self._now_ms, self._on_trouble = now_ms, on_trouble
+        self._n_partitions, self._now_ms, self._on_trouble = n_partitions, now_ms, on_trouble
         self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
         self._decoders = {kind: decoder(kind, settings.fields.model_dump()) for kind in feeds}
         self._newest_ms: dict[TopicPartition, int] = {}
@@ -158,12 +160,13 @@ class Ingest:
         The window stage takes a source's offsets below the highest it has seen as repeated: a piece that fails must
         not be overtaken.
         """
-        key = f"{chunk.kind}/{chunk.shard}".encode()
+        key = chunk_key(chunk)
+        partition = partition_of(key, self._n_partitions)
         for piece in _pieces(chunk, self._settings.ingest.chunk_bytes // _ROW_BYTES):
             value = chunk_to_bytes(piece)
 
             async def attempt(value: bytes = value) -> None:
-                await self._producer.send_and_wait(self._settings.topics.shards, value, key=key)
+                await self._producer.send_and_wait(self._settings.topics.shards, value, key=key, partition=partition)
 
             await until_it_works("forward records", attempt, on_trouble=self._on_trouble)
 

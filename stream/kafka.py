@@ -19,17 +19,19 @@ from aiokafka.errors import (
     SaslAuthenticationFailed,
     TopicAuthorizationFailedError,
 )
+from aiokafka.partitioner import DefaultPartitioner
 
-from stream.settings import KafkaSettings, SettingsError
+from stream.settings import KafkaSettings, Settings, SettingsError
 from stream.settings.values import LARGEST_MESSAGE_BYTES
 
-__all__ = ["client_options", "faust_options", "new_producer", "until_it_works"]
+__all__ = ["client_options", "faust_options", "new_producer", "partition_of", "until_it_works"]
 
 log = structlog.get_logger("shoal.kafka")
 T = TypeVar("T")
 
 _BATCH_BYTES = 256 * 1024
-"""Most bytes of messages that are sent as one; below what brokers take by default. A longer message goes alone."""
+"""Most bytes of messages that are sent as one, below what brokers take by default; at most ``limits.message_bytes``,
+which the topics take. A longer message goes alone."""
 
 _AROUND_A_MESSAGE = 64 * 1024
 """Room for a key, headers and the request's own fields."""
@@ -108,16 +110,22 @@ def faust_options(kafka: KafkaSettings) -> dict[str, Any]:
     return {"broker": [f"kafka://{server}" for server in servers], "broker_credentials": credentials}
 
 
-def new_producer(kafka: KafkaSettings) -> AIOKafkaProducer:
+def partition_of(key: bytes, n_partitions: int) -> int:
+    """Return the partition of a key, as every Kafka client chooses it."""
+    numbers = list(range(n_partitions))
+    return int(DefaultPartitioner()(key, numbers, numbers))
+
+
+def new_producer(settings: Settings) -> AIOKafkaProducer:
     """Make a producer; start and stop it yourself.
 
     It is not idempotent: every consumer of ours drops repetitions anyway, and so any Kafka-compatible broker will do.
     """
     return AIOKafkaProducer(
-        **client_options(kafka),
+        **client_options(settings.kafka),
         acks="all",
         linger_ms=2,
-        max_batch_size=_BATCH_BYTES,
+        max_batch_size=min(_BATCH_BYTES, settings.limits.message_bytes),
         max_request_size=LARGEST_MESSAGE_BYTES + _AROUND_A_MESSAGE,
         request_timeout_ms=20_000,
     )

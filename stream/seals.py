@@ -1,21 +1,28 @@
-"""The seals topic: write a seal, read the topic to its end, and remove what is obsolete."""
+"""The seals topic: write a seal, read the topic to its end, and remove what is obsolete.
+
+It also holds the number of partitions that shards are spread over, agreed once (:func:`agree_on_partitions`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import KafkaError
 
-from core.seal import Seal, SealRecord
+from core.seal import PartitionCount, Seal, SealRecord
 from stream.codec import DecodeError, seal_from_bytes, seal_key, seal_to_bytes
-from stream.kafka import client_options, until_it_works
-from stream.settings import KafkaSettings
+from stream.kafka import client_options, new_producer, until_it_works
+from stream.settings import KafkaSettings, Settings
+from stream.settings.values import show_duration
+from stream.topics import ClusterError
 
-__all__ = ["SealsLog"]
+__all__ = ["SealsLog", "agree_on_partitions"]
 
 log = structlog.get_logger("shoal.seals")
 
@@ -46,6 +53,8 @@ class SealsLog:
         self._topic, self._partition = topic, partition
         self._producer, self._on_trouble = producer, on_trouble
         self._at = TopicPartition(topic, partition)
+        self.n_partitions: int | None = None
+        """Over how many partitions shards are spread, once this partition has said so."""
         # No group: where to read from is decided here, and every worker reads everything.
         self._consumer = AIOKafkaConsumer(
             **client_options(kafka),
@@ -67,7 +76,7 @@ class SealsLog:
         """Stop reading."""
         await self._consumer.stop()
 
-    async def write(self, record: SealRecord) -> None:
+    async def write(self, record: SealRecord | PartitionCount) -> None:
         """Write a record; returns once it is acknowledged."""
 
         async def attempt() -> None:
@@ -87,16 +96,26 @@ class SealsLog:
 
         The end is asked for until nothing is left: where compaction has removed a window's first seal, a later seal
         may look like the first, and only the completion, which was written before the removal, tells.
+
+        Raises:
+            DecodeError: What nobody has removed again is not ours; to go on without it could release a window twice.
         """
-        records: dict[bytes, SealRecord] = {}
+        values: dict[bytes, tuple[int, bytes]] = {}
         while await self._consumer.position(self._at) < await self._end():
             for messages in (await self._consumer.getmany(self._at, timeout_ms=500)).values():
                 for message in messages:
                     if message.value is None:
-                        records.pop(message.key, None)
+                        values.pop(message.key, None)
                     else:
-                        records.setdefault(message.key, self._decode(message.value))
-        return list(records.values())
+                        values.setdefault(message.key, (message.offset, message.value))
+        records: list[SealRecord] = []
+        for offset, value in values.values():
+            record = self._decode(offset, value)
+            if not isinstance(record, PartitionCount):
+                records.append(record)
+            elif self.n_partitions is None:
+                self.n_partitions = record.n_partitions
+        return records
 
     async def _end(self) -> int:
         ends = await until_it_works(
@@ -116,10 +135,71 @@ class SealsLog:
 
         await until_it_works("remove seals", attempt, on_trouble=self._on_trouble)
 
-    def _decode(self, value: bytes) -> SealRecord:
+    def _decode(self, offset: int, value: bytes) -> SealRecord | PartitionCount:
         try:
             return seal_from_bytes(value)
-        except DecodeError:
-            # To go on without it could release a window twice.
-            log.critical("seal_unreadable", topic=self._topic, partition=self._partition)
-            raise
+        except DecodeError as fault:
+            raise DecodeError(f"topic {self._topic}, partition {self._partition}, offset {offset}: {fault}") from None
+
+
+_SAY_AFTER_S = 2.0
+
+
+async def agree_on_partitions(settings: Settings, n_partitions: int, progress: Callable[[str], None]) -> int:
+    """Read all seals, and return over how many partitions shards are spread: what the first worker ever found.
+
+    Args:
+        settings: All settings.
+        n_partitions: How many partitions the shards topic has now.
+        progress: Tells people what is waited for.
+
+    Raises:
+        ClusterError: The seals cannot be read, or partitions are missing.
+    """
+    topics, limit_ms = settings.topics, settings.kafka.startup_timeout
+    producer = new_producer(settings)
+    logs = [
+        SealsLog(settings.kafka, producer, topics.seals, number, on_trouble=lambda: None)
+        for number in range(n_partitions)
+    ]
+    patience = asyncio.get_running_loop().call_later(_SAY_AFTER_S, progress, f"reading topic {topics.seals}")
+    try:
+        async with asyncio.timeout(limit_ms / 1000):
+            await producer.start()
+            for each in logs:
+                await each.open()
+            first = logs[0]
+            if first.n_partitions is None:
+                await first.write(PartitionCount(n_partitions=n_partitions, writer=uuid.uuid4().hex))
+                await first.read()
+            agreed = first.n_partitions
+    except TimeoutError:
+        raise ClusterError(
+            f"topic {topics.seals} cannot be read to its end within kafka.startup_timeout={show_duration(limit_ms)}: "
+            "may the worker's user read it, and do all its partitions have a leader?"
+        ) from None
+    except DecodeError as fault:
+        raise ClusterError(
+            f"{fault} Without every seal a window could be released twice. If you know that the message is not "
+            "Shoal's, remove it: send its key with an empty value"
+        ) from None
+    except KafkaError as fault:
+        raise ClusterError(
+            f"topic {topics.seals} cannot be read ({type(fault).__name__}), and without every seal a window could be "
+            "released twice: let the worker's user read and write it"
+        ) from None
+    finally:
+        patience.cancel()
+        await asyncio.gather(*(each.close() for each in logs), producer.stop())
+    if agreed is None or n_partitions < agreed:
+        raise ClusterError(
+            f"topic {topics.shards} has {n_partitions} partitions and had {agreed} when its first window was sealed: "
+            "what waited in the others is gone, and what comes would not find its seals. Bring it back as it was, or "
+            "begin anew: other names for topics.shards and topics.seals, and time.earliest after the last window "
+            "that was released"
+        )
+    if n_partitions > agreed:
+        progress(
+            f"topic {topics.shards} has {n_partitions} partitions, of which {agreed} are used, as at its first start"
+        )
+    return agreed

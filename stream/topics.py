@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError
 
 from core.records import Kind
 from stream.kafka import client_options
 from stream.settings import Settings
 
-__all__ = ["ClusterError", "TopicSpec", "check_topics", "create_topics", "describe_topics", "topic_specs"]
+__all__ = [
+    "ClusterError",
+    "FoundTopic",
+    "TopicSpec",
+    "check_topics",
+    "create_topics",
+    "describe_topics",
+    "topic_specs",
+]
+
+_DEFAULT_MESSAGE_BYTES = 1_048_588
+"""Longest message that a Kafka broker takes where nobody says otherwise."""
 
 
 class ClusterError(Exception):
@@ -29,6 +41,21 @@ class TopicSpec:
     purpose: str
     partitions: int
     config: dict[str, str]
+    """What it is created with."""
+
+    least: dict[str, int]
+    """Numbers of its configuration that must not be lower; -1 is no limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTopic:
+    """One topic as the cluster has it."""
+
+    partitions: int
+    """0 where it does not exist."""
+
+    config: dict[str, str]
+    """Its configuration, as far as the cluster tells."""
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
@@ -36,23 +63,30 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     topics, partitions = settings.topics, settings.kafka.partitions
     spans = [settings.for_kind(kind).window for kind in settings.kinds]
     # What waits for its window is only there, so it has to stay for longer than any window is open.
-    keep_ms = 2 * max(w.size + w.allowed_lateness + w.idle_timeout for w in spans) + 7 * 86_400_000
+    open_ms = max(w.size + w.allowed_lateness + w.idle_timeout for w in spans)
+    keep = {"cleanup.policy": "delete", "retention.ms": str(2 * open_ms + 7 * 86_400_000)}
     # The first seal counts. A client that repeats a write repeats its key, and until nobody can be doing so any more
     # compaction must keep both.
     compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(86_400_000)}
-    inputs = [(getattr(topics, kind.value), f"input: {kind.value}") for kind in Kind if kind in settings.kinds]
+    chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms}
+    releases = {"max.message.bytes": settings.limits.message_bytes}
+
+    def spec(name: str, purpose: str, n: int, config: dict[str, str], least: dict[str, int]) -> TopicSpec:
+        longest = least.get("max.message.bytes", 0)
+        sized = {"max.message.bytes": str(longest)} if longest > _DEFAULT_MESSAGE_BYTES else {}
+        return TopicSpec(name=name, purpose=purpose, partitions=n, config=config | sized, least=least)
+
     return [
-        *(TopicSpec(name=name, purpose=purpose, partitions=partitions, config={}) for name, purpose in inputs),
-        TopicSpec(
-            name=topics.shards,
-            purpose="internal: records that wait for their window",
-            partitions=partitions,
-            config={"retention.ms": str(keep_ms), "cleanup.policy": "delete"},
+        *(
+            spec(getattr(topics, kind.value), f"input: {kind.value}", partitions, {}, {})
+            for kind in Kind
+            if kind in settings.kinds
         ),
-        TopicSpec(name=topics.seals, purpose="internal: seals", partitions=partitions, config=compacted),
-        TopicSpec(name=topics.anonymized, purpose="output: trajectories", partitions=partitions, config={}),
-        TopicSpec(name=topics.windows, purpose="output: one message a window", partitions=1, config={}),
-        TopicSpec(name=topics.dead_letters, purpose="output: why a record was rejected", partitions=1, config={}),
+        spec(topics.shards, "internal: records that wait for their window", partitions, keep, chunks),
+        spec(topics.seals, "internal: seals", partitions, compacted, {}),
+        spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
+        spec(topics.windows, "output: one message a window", 1, {}, releases),
+        spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),
     ]
 
 
@@ -110,8 +144,10 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
     return created
 
 
-async def describe_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> dict[str, int]:
-    """Return the number of partitions of each topic of the settings; 0 where it does not exist.
+async def describe_topics(
+    settings: Settings, progress: Callable[[str], None] = lambda _: None
+) -> dict[str, FoundTopic]:
+    """Return each topic of the settings as it is.
 
     Raises:
         ClusterError: The cluster cannot be reached.
@@ -121,29 +157,60 @@ async def describe_topics(settings: Settings, progress: Callable[[str], None] = 
         names = [spec.name for spec in topic_specs(settings)]
         existing = set(await admin.list_topics())
         described = await admin.describe_topics([name for name in names if name in existing])
+        configs = await _configs(admin, [topic["topic"] for topic in described], progress)
     except KafkaError as fault:
         raise ClusterError(f"describing topics failed ({type(fault).__name__})") from None
     finally:
         await admin.close()
-    found = {topic["topic"]: len(topic["partitions"]) for topic in described}
-    return {name: found.get(name, 0) for name in names}
+    partitions = {topic["topic"]: len(topic["partitions"]) for topic in described}
+    return {name: FoundTopic(partitions=partitions.get(name, 0), config=configs.get(name, {})) for name in names}
 
 
-async def check_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> None:
-    """Check that every topic exists and that seals lie beside their shards.
+async def _configs(
+    admin: AIOKafkaAdminClient, names: list[str], progress: Callable[[str], None]
+) -> dict[str, dict[str, str]]:
+    """Return the configuration of topics, without those that the cluster does not tell about."""
+    try:
+        answers = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in names])
+    except KafkaError as fault:
+        progress(f"the cluster does not tell how its topics are configured ({type(fault).__name__}): not checked")
+        return {}
+    resources = [resource for answer in answers for resource in answer.resources]
+    return {name: {entry[0]: entry[1] for entry in entries} for error, _, _, name, entries in resources if not error}
+
+
+async def check_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> int:
+    """Check that every topic exists and can serve, and return the number of partitions of the shards topic.
 
     Raises:
-        ClusterError: One does not, or the cluster cannot be reached.
+        ClusterError: One cannot, or the cluster cannot be reached.
     """
     found = await describe_topics(settings, progress)
-    if missing := sorted(name for name, partitions in found.items() if not partitions):
+    if missing := sorted(name for name, topic in found.items() if not topic.partitions):
         raise ClusterError(
             f"topic {', '.join(missing)} does not exist: create it with `shoal topics create`, "
             "or name another in topics.*"
         )
     shards, seals = settings.topics.shards, settings.topics.seals
-    if found[shards] != found[seals]:
+    if found[shards].partitions != found[seals].partitions:
         raise ClusterError(
-            f"topic {shards} has {found[shards]} partitions and {seals} has {found[seals]}: both need the same number, "
-            "for a seal has its window's partition"
+            f"topic {shards} has {found[shards].partitions} partitions and {seals} has {found[seals].partitions}: both "
+            "need the same number, for a seal has its window's partition"
         )
+    if wrong := [problem for spec in topic_specs(settings) for problem in _problems(spec, found[spec.name].config)]:
+        raise ClusterError("; ".join(wrong))
+    return found[shards].partitions
+
+
+def _problems(spec: TopicSpec, config: dict[str, str]) -> Iterator[str]:
+    """Say what of a topic's configuration cannot serve."""
+    wanted, policy = spec.config.get("cleanup.policy"), config.get("cleanup.policy")
+    if wanted is not None and policy is not None and policy != wanted:
+        lost = (
+            "seals would be forgotten, and windows released twice" if wanted == "compact" else "records would be lost"
+        )
+        yield f"topic {spec.name} has cleanup.policy={policy}: {lost}; set it to {wanted}"
+    for name, least in spec.least.items():
+        value = int(config.get(name, least))
+        if 0 <= value < least:
+            yield f"topic {spec.name} has {name}={value}: set it to at least {least}, as the settings need"

@@ -137,10 +137,16 @@ def _faust(servers: str, topic: str, n: int) -> None:
 async def _ingest(values: dict[str, Any], n: int) -> float:
     settings = load_settings(given=values)
     metrics = Metrics(CollectorRegistry())
-    producer = new_producer(settings.kafka)
+    producer = new_producer(settings)
     await producer.start()
     ingest = Ingest(
-        settings, wire(settings), producer, metrics, now_ms=lambda: round(time.time() * 1000), on_trouble=lambda: None
+        settings,
+        wire(settings),
+        producer,
+        metrics,
+        n_partitions=PARTITIONS,
+        now_ms=lambda: round(time.time() * 1000),
+        on_trouble=lambda: None,
     )
     await ingest.start()
     running = asyncio.create_task(ingest.run())

@@ -16,7 +16,7 @@ import numpy as np
 from core.pipeline import release_window
 from core.plan import Plan
 from core.records import ROW_TYPES, Kind, Rows, Source
-from core.seal import Seal, SealedUntil
+from core.seal import PartitionCount, Seal, SealedUntil
 from core.window import WindowKey, window_starts
 from stream.codec import chunk_from_bytes, outcome_messages, seal_from_bytes
 from tests.workers import Record
@@ -87,6 +87,8 @@ def _windows(seals: Sequence[Record], found: Audit) -> tuple[dict[WindowKey, _Wi
         if record.value is None:
             continue
         one = seal_from_bytes(record.value)
+        if isinstance(one, PartitionCount):
+            continue
         if isinstance(one, SealedUntil):
             sealed_ms[one.kind, one.shard] = max(sealed_ms[one.kind, one.shard], one.until_ms)
             until_ms[record.partition, f"{one.kind}/{one.shard}"] = one.until_ms

@@ -8,19 +8,20 @@ import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from stream.broker import free_port
 from stream.kafka import client_options, faust_options
 from stream.settings import KafkaSettings, SettingsError
 from stream.topics import create_topics, describe_topics
-from tests.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker
+from tests.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker, unique
 from tests.workers import Place, Worker, wait_until
 
 WITHIN_S = 60.0
@@ -74,6 +75,43 @@ class TestTopics:
         assert code == 1
         assert f"{place.topic('shards')} has 2 partitions and {seals} has 3" in said
 
+    def test_a_topic_that_would_lose_what_it_is_for(self, broker: RunningBroker) -> None:
+        """
+        A seals topic that forgets, a shards topic that keeps only the last record of a shard, or one that keeps records
+        for a shorter time than a window is open: the worker ends with code 1 and says which setting of the topic to
+        change. One that is longer or unlimited is fine.
+        """
+        place = Place(broker, {"window.size": "7d"})
+        place.create_topics()
+        for name, config, said_of_it in [
+            ("seals", {"cleanup.policy": "delete"}, "cleanup.policy=delete: seals would be forgotten, and windows released twice"),
+            ("seals", {"cleanup.policy": "compact,delete"}, "cleanup.policy=compact,delete"),
+            ("shards", {"cleanup.policy": "compact"}, "cleanup.policy=compact: records would be lost"),
+            ("shards", {"retention.ms": "86400000", "cleanup.policy": "delete"}, "retention.ms=86400000"),
+            ("anonymized", {"max.message.bytes": "1000"}, "max.message.bytes=1000: set it to at least 1048576"),
+        ]:
+            topic = unique(f"odd-{name}")
+            asyncio.run(create_topic(place, topic, config))
+            with place.worker({f"topics.{name}": topic}, ready=False) as worker:
+                code, said = end_of(worker)
+            assert code == 1
+            assert f"topic {topic} has {said_of_it}" in said
+        generous = unique("generous")
+        asyncio.run(create_topic(place, generous, {"retention.ms": "-1", "cleanup.policy": "delete"}))
+        with place.worker({"topics.shards": generous}) as worker:
+            assert worker.stop() == 0
+
+    def test_topics_are_created_for_the_messages_that_the_settings_allow(self, broker: RunningBroker) -> None:
+        """
+        limits.message_bytes above what brokers take by default: the output topics are made for it, and a worker starts.
+        """
+        place = Place(broker, {"limits.message_bytes": "3MiB"})
+        place.create_topics()
+        configs = asyncio.run(configs_of(place, [place.topic("anonymized"), place.topic("windows")]))
+        assert {int(config["max.message.bytes"]) for config in configs.values()} == {3 * 1024**2}
+        with place.worker() as worker:
+            assert worker.stop() == 0
+
     def test_creating_topics_twice_is_the_same_as_once(self, broker: RunningBroker) -> None:
         """
         `shoal topics create` makes what is missing and leaves the rest; seals are compacted, shards are kept for a
@@ -89,12 +127,104 @@ class TestTopics:
         described = shoal(place, "topics", "describe")
         assert described.returncode == 0
         assert all(name in described.stdout for name in names)
-        assert asyncio.run(describe_topics(place.settings))[place.topic("seals")] == 2
+        assert asyncio.run(describe_topics(place.settings))[place.topic("seals")].partitions == 2
 
         configs = asyncio.run(configs_of(place, [place.topic("seals"), place.topic("shards")]))
         assert configs[place.topic("seals")]["cleanup.policy"] == "compact"
         assert configs[place.topic("shards")]["cleanup.policy"] == "delete"
         assert int(configs[place.topic("shards")]["retention.ms"]) > 7 * 86_400_000
+
+
+@pytest.mark.broker
+class TestSeals:
+    def test_a_message_that_is_no_seal(self, broker: RunningBroker) -> None:
+        """
+        A worker that finds something else in its seals topic does not start: it says where it is and what to do. Once
+        the message is removed in that way, it starts.
+        """
+        place = Place(broker)
+        place.create_topics()
+        produce_to(place, "seals", 1, b"a stranger", b"not a seal")
+        with place.worker(ready=False) as worker:
+            code, said = end_of(worker)
+        assert code == 1
+        assert f"topic {place.topic('seals')}, partition 1, offset 0: it is not a seal" in said
+        assert "send its key with an empty value" in said
+        produce_to(place, "seals", 1, b"a stranger", None)
+        with place.worker() as worker:
+            assert worker.stop() == 0
+
+    def test_fewer_partitions_than_before(self, broker: RunningBroker) -> None:
+        """
+        Where the shards topic comes back with fewer partitions, windows that were open are gone and shards would move
+        away from their seals: the worker does not start and says so.
+        """
+        place, fewer = Place(broker, {"kafka.partitions": "3"}), Place(broker)
+        place.create_topics()
+        fewer.create_topics()
+        with place.worker() as worker:
+            assert worker.stop() == 0
+        for record in place.read("seals"):
+            produce_to(fewer, "seals", record.partition, record.key, record.value)
+        with fewer.worker(ready=False) as worker:
+            code, said = end_of(worker)
+        assert code == 1
+        assert f"topic {fewer.topic('shards')} has 2 partitions and had 3" in said
+
+    @pytest.mark.kafka
+    def test_more_partitions_than_before(self, apache_kafka: ApacheKafka) -> None:
+        """
+        Partitions that are added later are not used, or a shard would go on where nobody knows its seals: shards stay
+        where they were, a record of a window that has left is late there too, and the worker says how many it uses.
+        """
+        place = Place(apache_kafka, {"topics.fragments": "", "shard.kind": "user", "shard.cohorts": "6"})
+        place.create_topics()
+        many = range(60)
+        with place.worker() as worker:
+            place.produce("checkins", [(None, one) for one in check_ins(many)])
+            wait_until(lambda: len(place.windows()) >= 6, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=1)
+            assert worker.stop() == 0
+        asyncio.run(add_partitions(place, ["shards", "seals"], 5))
+        with place.worker() as worker:
+            assert f"topic {place.topic('shards')} has 5 partitions, of which 2 are used" in worker.log
+            place.produce("checkins", [(None, one) for one in check_ins(many)])
+            wait_until(
+                lambda: worker.metric("shoal_records_total", kind="checkins", outcome="late") == len(many),
+                within_s=WITHIN_S,
+                what=lambda: worker.log[-3000:],
+            )
+        assert len(place.windows()) == 6
+        assert {record.partition for record in place.read("shards")} <= {0, 1}
+
+
+def check_ins(users: Iterable[int]) -> list[bytes]:
+    return [json.dumps({"user": f"u{i}", "ts": START_S + i, "lat": 48.2, "lon": 16.3}).encode() for i in users]
+
+
+def produce_to(place: Place, name: str, partition: int, key: bytes | None, value: bytes | None) -> None:
+    async def send() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=place.bootstrap_servers) as producer:
+            await producer.send_and_wait(place.topic(name), value, key=key, partition=partition)
+
+    asyncio.run(send())
+
+
+async def create_topic(place: Place, topic: str, config: dict[str, str]) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(topic, num_partitions=2, replication_factor=1, topic_configs=config)])
+    finally:
+        await admin.close()
+
+
+async def add_partitions(place: Place, names: list[str], n: int) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
+    await admin.start()
+    try:
+        await admin.create_partitions({place.topic(name): NewPartitions(total_count=n) for name in names})
+    finally:
+        await admin.close()
 
 
 async def configs_of(place: Place, topics: list[str]) -> dict[str, dict[str, str]]:
@@ -271,10 +401,7 @@ class TestAClusterThatWantsAPassword:
         place.given.update(credentials)
         asyncio.run(create_topics(place.settings))
         with place.worker() as worker:
-            check_ins = [
-                json.dumps({"user": f"u{i}", "ts": START_S + i, "lat": 48.2, "lon": 16.3}).encode() for i in range(20)
-            ]
-            place.produce("checkins", [(None, value) for value in check_ins])
+            place.produce("checkins", [(None, value) for value in check_ins(range(20))])
             wait_until(lambda: len(place.windows()) == 1, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=1)
             assert PASSWORD not in worker.log
             assert worker.stop() == 0

@@ -317,7 +317,7 @@ def test_foreign_bytes_are_not_a_seal(value: bytes) -> None:
     """
     What somebody else wrote to the seals topic is an error of ours by name, not a crash.
     """
-    with pytest.raises(DecodeError, match="who else writes to it"):
+    with pytest.raises(DecodeError, match="who else writes there"):
         seal_from_bytes(value)
 
 

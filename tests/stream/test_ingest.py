@@ -52,6 +52,7 @@ async def test_no_chunk_speaks_for_the_other_shards_of_its_batch() -> None:
         wire(settings),
         producer,
         Metrics(CollectorRegistry()),
+        n_partitions=2,
         now_ms=lambda: START_S * 1000,
         on_trouble=lambda: None,
     )

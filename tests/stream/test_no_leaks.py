@@ -405,7 +405,9 @@ async def test_dead_letters_and_metrics_of_ingest_hold_nothing_of_a_record(city:
     A dead letter says where the record stands; labels come from closed sets; user ids end at ingest.
     """
     settings, metrics, producer = load_settings(given=SETTINGS), Metrics(CollectorRegistry()), NotedProducer()
-    ingest = Ingest(settings, wire(settings), producer, metrics, now_ms=lambda: 2**41, on_trouble=lambda: None)
+    ingest = Ingest(
+        settings, wire(settings), producer, metrics, n_partitions=1, now_ms=lambda: 2**41, on_trouble=lambda: None
+    )
     inputs = {kind: feed.content.splitlines() for kind, feed in city.items()}
     inputs[Kind.CHECKINS] += [line.encode() for line in BAD_CHECKINS]
     inputs[Kind.FRAGMENTS] += [line.encode() for line in BAD_FRAGMENTS]

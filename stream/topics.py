@@ -188,8 +188,8 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
     found = await describe_topics(settings, progress)
     if missing := sorted(name for name, topic in found.items() if not topic.partitions):
         raise ClusterError(
-            f"topic {', '.join(missing)} does not exist: create it with `shoal topics create`, "
-            "or name another in topics.*"
+            f"topic {', '.join(missing)} does not exist, or the worker's user may not see it: create it with "
+            "`shoal topics create`, or name another in topics.*"
         )
     shards, seals = settings.topics.shards, settings.topics.seals
     if found[shards].partitions != found[seals].partitions:

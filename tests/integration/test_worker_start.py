@@ -16,6 +16,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.protocol.admin import CreateAclsRequest
 
 from stream.broker import free_port
 from stream.kafka import client_options, faust_options
@@ -84,7 +85,11 @@ class TestTopics:
         place = Place(broker, {"window.size": "7d"})
         place.create_topics()
         for name, config, said_of_it in [
-            ("seals", {"cleanup.policy": "delete"}, "cleanup.policy=delete: seals would be forgotten, and windows released twice"),
+            (
+                "seals",
+                {"cleanup.policy": "delete"},
+                "cleanup.policy=delete: seals would be forgotten, and windows released twice",
+            ),
             ("seals", {"cleanup.policy": "compact,delete"}, "cleanup.policy=compact,delete"),
             ("shards", {"cleanup.policy": "compact"}, "cleanup.policy=compact: records would be lost"),
             ("shards", {"retention.ms": "86400000", "cleanup.policy": "delete"}, "retention.ms=86400000"),
@@ -227,6 +232,20 @@ async def add_partitions(place: Place, names: list[str], n: int) -> None:
         await admin.close()
 
 
+async def deny(place: Place, topic: str, operation: str) -> None:
+    """Take a right on a topic away from the user."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
+    await admin.start()
+    try:
+        # Numbers of the protocol: 2 is a topic, 3 "by this name"; operation 2 is every one; 3 is allowed, 2 denied.
+        for code, allowed in ((2, 3), ({"read": 3, "write": 4}[operation], 2)):
+            request = CreateAclsRequest(2, topic, 3, f"User:{USER}", "*", code, allowed)
+            answer = await admin._send_request(request)
+            assert [one[0] for one in answer.creation_responses] == [0]
+    finally:
+        await admin.close()
+
+
 async def configs_of(place: Place, topics: list[str]) -> dict[str, dict[str, str]]:
     admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
     await admin.start()
@@ -364,6 +383,9 @@ def guarded_kafka(certificate: tuple[Path, Path]) -> Iterator[tuple[ApacheKafka,
         "SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.sasl_ssl.ssl.keystore.type": "PEM",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "allow.everyone.if.no.acl.found": "true",
         "listener.name.sasl_ssl.ssl.keystore.location": str(both),
     }
     for name in ports:
@@ -407,6 +429,31 @@ class TestAClusterThatWantsAPassword:
             assert worker.stop() == 0
         (window,) = place.windows()
         assert (window["outcome"], window["people"]) == ("released", 20)
+
+    @pytest.mark.parametrize("operation", ["read", "write"])
+    def test_seals_that_the_worker_may_not_use(
+        self, guarded_kafka: tuple[ApacheKafka, dict[str, int]], operation: str
+    ) -> None:
+        """
+        A worker that may not read or not write its seals does not start, and says which right it lacks.
+        """
+        kafka, ports = guarded_kafka
+        place = Place(kafka)
+        place.create_topics()
+        asyncio.run(deny(place, place.topic("seals"), operation))
+        given = {
+            "kafka.bootstrap_servers": f"127.0.0.1:{ports['SASL_PLAINTEXT']}",
+            "kafka.security_protocol": "SASL_PLAINTEXT",
+            "kafka.sasl_mechanism": "PLAIN",
+            "kafka.sasl_username": USER,
+            "kafka.sasl_password": PASSWORD,
+            "kafka.startup_timeout": "15s",
+        }
+        with place.worker(given, ready=False) as worker:
+            code, said = end_of(worker)
+        assert code == 1
+        assert f"topic {place.topic('seals')} cannot be" in said
+        assert "let the worker's user read and write it" in said.lower()
 
     def test_a_wrong_password(self, guarded_kafka: tuple[ApacheKafka, dict[str, int]]) -> None:
         """

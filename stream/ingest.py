@@ -62,6 +62,11 @@ class Ingest:
         self._decoders = {kind: decoder(kind, settings.fields.model_dump()) for kind in feeds}
         self._newest_ms: dict[TopicPartition, int] = {}
         """Newest event time of what was forwarded and acknowledged, by source."""
+        self._next_offsets: dict[TopicPartition, int] = {}
+        self._max_drift_ms = {
+            topic: own.window.max_drift or own.window.size
+            for topic, own in ((topic, settings.for_kind(kind)) for topic, kind in self._kinds.items())
+        }
         self._listener = _Assignment()
         kafka = settings.kafka
         self._consumer = AIOKafkaConsumer(
@@ -92,12 +97,35 @@ class Ingest:
         """Forward batch after batch, until cancelled."""
         ingest = self._settings.ingest
         while True:
-            batches = await self._consumer.getmany(timeout_ms=ingest.max_wait, max_records=ingest.max_records)
+            batches = await self._consumer.getmany(
+                *self._in_step(), timeout_ms=ingest.max_wait, max_records=ingest.max_records
+            )
             for partition, messages in batches.items():
                 with self._metrics.stage_seconds.labels("ingest").time():
                     await self._forward(partition, messages)
             if batches:
                 await self._commit({partition: messages[-1].offset + 1 for partition, messages in batches.items()})
+
+    def _in_step(self) -> list[TopicPartition]:
+        """Return the partitions to read from now: who is far ahead of one that has a backlog waits for it.
+
+        Windows close when the slowest source has come to their end. Read as they come, uneven backlogs would fill the
+        buffers with windows that cannot close yet.
+        """
+        assigned = sorted(self._consumer.assignment())
+        slowest_ms: dict[str, int] = {}
+        for partition in assigned:
+            newest_ms, end = self._newest_ms.get(partition), self._consumer.highwater(partition)
+            if newest_ms is not None and end is not None and self._next_offsets.get(partition, 0) < end:
+                slowest_ms[partition.topic] = min(newest_ms, slowest_ms.get(partition.topic, newest_ms))
+
+        def is_in_step(partition: TopicPartition) -> bool:
+            newest_ms, slowest = self._newest_ms.get(partition), slowest_ms.get(partition.topic)
+            if newest_ms is None or slowest is None:
+                return True
+            return newest_ms - slowest <= self._max_drift_ms[partition.topic]
+
+        return [partition for partition in assigned if is_in_step(partition)]
 
     async def _forward(self, partition: TopicPartition, messages: Sequence[Any]) -> None:
         kind = self._kinds[partition.topic]
@@ -110,6 +138,7 @@ class Ingest:
             now_ms=self._now_ms(),
         )
         rejected += refused
+        self._next_offsets[partition] = messages[-1].offset + 1
         await self._send_batch(partition, chunks)
         await self._send_dead_letters(kind, rejected)
 

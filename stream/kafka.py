@@ -16,6 +16,7 @@ from aiokafka.errors import (
     GroupAuthorizationFailedError,
     KafkaError,
     MessageSizeTooLargeError,
+    RecordListTooLargeError,
     SaslAuthenticationFailed,
     TopicAuthorizationFailedError,
 )
@@ -38,8 +39,10 @@ _AROUND_A_MESSAGE = 64 * 1024
 
 _CREDENTIALS = "check kafka.sasl_username, kafka.sasl_password and kafka.sasl_mechanism"
 _RIGHTS = "let the worker's user read and write its topics and use its groups"
+_SIZES = "raise max.message.bytes of the topic above limits.message_bytes and ingest.chunk_bytes"
 _HOPELESS: dict[type[KafkaError], str] = {
-    MessageSizeTooLargeError: "raise max.message.bytes of the topic above limits.message_bytes and ingest.chunk_bytes",
+    MessageSizeTooLargeError: _SIZES,
+    RecordListTooLargeError: _SIZES,
     AuthenticationFailedError: _CREDENTIALS,
     SaslAuthenticationFailed: _CREDENTIALS,
     TopicAuthorizationFailedError: _RIGHTS,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import msgspec
 import structlog
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 
 from core.partition import Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.records import Chunk, Kind, Reason, Rejected
@@ -178,28 +179,35 @@ class PartitionTask:
         try:
             result = await around.pool.run(kind, seal, action.rows)
         except BrokenProcessPool:
-            result = self._poisoned(action)
+            why = "the anonymizer's process died twice: for want of memory, as a rule"
+            result = self._withheld(action, WithholdReason.ANONYMIZER_FAILED, why)
         around.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
         with around.metrics.stage_seconds.labels("emit").time():
             durations = {
                 "anonymize_s": round(result.seconds, 4),
                 "close_to_emit_s": round(time.monotonic() - begun_s, 4),
             }
-            await around.emitter.emit(result.messages, headers=[("shoal-durations", msgspec.json.encode(durations))])
+            headers = [("shoal-durations", msgspec.json.encode(durations))]
+            try:
+                await around.emitter.emit(result.messages, headers=headers)
+            except (MessageSizeTooLargeError, RecordListTooLargeError):
+                # To repeat it would not help, and without its windows message nothing of it counts.
+                why = "an output topic takes shorter messages than limits.message_bytes: raise its max.message.bytes"
+                result = self._withheld(action, WithholdReason.TOO_LARGE, why)
+                await around.emitter.emit(result.messages, headers=headers)
         self.machine.released(seal)
         self._tell(seal.key, result, time.monotonic() - begun_s)
 
-    def _poisoned(self, action: ReleaseWindow) -> WindowResult:
+    def _withheld(self, action: ReleaseWindow, reason: WithholdReason, why: str) -> WindowResult:
         feed = self._around.feeds[action.seal.key.kind]
-        n_rows = len(action.rows)
-        outcome = feed.plan.withhold(action.seal, WithholdReason.ANONYMIZER_FAILED, withheld=n_rows)
+        outcome = feed.plan.withhold(action.seal, reason, withheld=len(action.rows))
         return WindowResult(
             messages=tuple(outcome_messages(outcome)),
             account=outcome.account,
             seconds=0.0,
             outcome="withheld",
             facts={"reason": outcome.reason.value},
-            alarm="the anonymizer's process died twice: for want of memory, as a rule",
+            alarm=why,
         )
 
     async def _complete(self, action: WriteCompletion) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
+import structlog
 from aiokafka import AIOKafkaProducer
 
 from core.records import Kind
@@ -20,6 +21,8 @@ from stream.settings import Settings
 from stream.wiring import Feed
 
 __all__ = ["Windows"]
+
+log = structlog.get_logger("shoal.windows")
 
 
 class Windows:
@@ -104,6 +107,8 @@ class Windows:
             return  # revoked meanwhile: its new owner reads the message
         limit = self._around.settings.limits.buffered_rows
         while sum(p.machine.buffered_rows for p in self._partitions.values()) >= limit and not task.stopped:
+            if not task.paused:
+                log.warning("buffers_full", limit=limit, action="reads on when a window has left; see buffered_rows")
             task.paused = True
             await asyncio.sleep(IDLE_CHECK_S)
         task.paused = False

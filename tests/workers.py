@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from core.records import Kind
 from stream.broker import free_port
@@ -36,6 +38,7 @@ __all__ = [
     "Record",
     "Worker",
     "children_of",
+    "configure",
     "is_running",
     "produce",
     "read_topic",
@@ -276,6 +279,20 @@ def produce(broker: RunningBroker | str, topic: str, messages: Iterable[tuple[by
             await producer.stop()
 
     asyncio.run(send())
+
+
+def configure(broker: RunningBroker | str, topic: str, config: dict[str, str]) -> None:
+    """Change the configuration of a topic."""
+
+    async def alter() -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=_servers(broker))
+        await admin.start()
+        try:
+            await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, config)])
+        finally:
+            await admin.close()
+
+    asyncio.run(alter())
 
 
 def read_topic(broker: RunningBroker | str, topic: str) -> list[Record]:

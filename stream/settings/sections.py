@@ -160,6 +160,10 @@ class WindowSettings(Section):
     """How far ahead of all other sources one may push the windows while these are silent, or ``none``: a source whose
     clock is an hour ahead would turn their next records late."""
 
+    max_drift: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
+    """How far ingest reads one partition of the input ahead of another that has a backlog, in event time; where it is
+    not set, as far as a window is long."""
+
     hop: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
     """Tumbling windows only: where it is set it must be the size."""
 
@@ -303,7 +307,8 @@ class LimitSettings(Section):
     set: up to 100, as long as there are at most 170,000 subtrajectories (100 for m = 2 and 3, 45 for m = 4)."""
 
     buffered_rows: Annotated[int, Field(ge=1000)] = 5_000_000
-    """Most rows that a worker buffers; consumption pauses beyond it."""
+    """Most rows that a worker buffers, at about 50 bytes each; consumption pauses beyond it. If that lasts for
+    ``window.idle_timeout``, windows are sealed as they are: they would never close otherwise."""
 
 
 class IngestSettings(Section):

@@ -16,15 +16,13 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.records import Kind
 from core.release import WithholdReason
 from stream.city import City, CityOptions
 from tests.brokers import ApacheKafka, RunningBroker
-from tests.workers import Place, Worker, replay, wait_until
+from tests.workers import Place, Worker, configure, replay, wait_until
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 WITHIN_S = 120.0
@@ -191,7 +189,7 @@ def fed(broker: RunningBroker) -> Iterator[Fed]:
     place = Place(broker, {"window.size": "1h", "window.allowed_lateness": "0s", "limits.points_per_fragment": "500"})
     place.create_topics()
     if isinstance(broker, ApacheKafka):
-        allow_large_messages(broker, place.topic("checkins"))
+        configure(broker, place.topic("checkins"), {"max.message.bytes": str(4 * 1024**2)})
     with place.worker() as worker:
         sent = send_with_offsets(place, BAD)
         place.produce("checkins", [(None, value) for value in CROWD + FEW])
@@ -205,20 +203,6 @@ def fed(broker: RunningBroker) -> Iterator[Fed]:
             every_s=1.0,
         )
         yield Fed(place, worker, sent)
-
-
-def allow_large_messages(broker: RunningBroker, topic: str) -> None:
-    async def alter() -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=broker.bootstrap_servers)
-        await admin.start()
-        try:
-            await admin.alter_configs(
-                [ConfigResource(ConfigResourceType.TOPIC, topic, {"max.message.bytes": str(4 * 1024**2)})]
-            )
-        finally:
-            await admin.close()
-
-    asyncio.run(alter())
 
 
 def send_with_offsets(

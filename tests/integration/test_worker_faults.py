@@ -19,7 +19,7 @@ from core.window import WindowKey
 from stream.codec import seal_key, seal_to_bytes
 from stream.wiring import wire
 from tests.brokers import ApacheKafka, RunningBroker
-from tests.workers import Place, Worker, children_of, is_running, replay, wait_until
+from tests.workers import Place, Worker, children_of, configure, is_running, replay, wait_until
 
 WITHIN_S = 120.0
 SIZE_S = 900
@@ -80,6 +80,10 @@ def wait_for_some(worker: Worker, n: int) -> None:
         what=lambda: f"{n} windows; its log:\n{worker.log[-3000:]}",
         every_s=0.05,
     )
+
+
+def wait_for_windows(place: Place, n: int, worker: Worker) -> None:
+    wait_until(lambda: len(place.windows()) >= n, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=0.5)
 
 
 def assert_all_is_released_in_one_way(
@@ -249,6 +253,32 @@ class TestAClusterThatGoesAway:
 
 @pytest.mark.broker
 @pytest.mark.kafka
+class TestATopicThatRefuses:
+    @pytest.mark.parametrize("name", ["anonymized", "windows"])
+    def test_a_release_that_is_too_long_for_its_topic_is_withheld(self, apache_kafka: ApacheKafka, name: str) -> None:
+        """
+        Somebody lets an output topic take short messages only, under a running worker: the windows of that time are
+        withheld, with the reason, the alarm and what to do, and none has a windows message that says released. The
+        feed goes on, and when the topic takes long messages again, the next windows are released.
+        """
+        one_crowd = {"kafka.partitions": "1", "shard.kind": "single", "window.idle_timeout": "2s"}
+        place = Place(apache_kafka, SETTINGS | one_crowd)
+        place.create_topics()
+        outcomes = []
+        with place.worker() as worker:
+            for begin, size in ((0, 1024**2), (2, 1_000), (4, 1024**2)):
+                configure(apache_kafka, place.topic(name), {"max.message.bytes": str(size)})
+                place.produce("checkins", crowd(begin, 2, people=40))
+                wait_for_windows(place, begin + 2, worker)
+                outcomes.append([(w["outcome"], w.get("reason")) for w in place.windows()][begin:])
+            assert "raise its max.message.bytes" in worker.log
+            assert worker.stop() == 0
+        withheld = ("withheld", WithholdReason.TOO_LARGE)
+        assert outcomes == [[("released", None)] * 2, [withheld] * 2, [("released", None)] * 2]
+
+
+@pytest.mark.broker
+@pytest.mark.kafka
 class TestSettingsThatChange:
     def test_a_window_sealed_under_others_is_withheld(self, apache_kafka: ApacheKafka) -> None:
         """
@@ -264,11 +294,11 @@ class TestSettingsThatChange:
         place.produce("seals", [(seal_key(seal), seal_to_bytes(seal))])
         with place.worker() as worker:
             place.produce("checkins", crowd(0, 3, people=30, visits=2))
-            wait_until(lambda: len(place.windows()) >= 3, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=1)
+            wait_for_windows(place, 3, worker)
             assert worker.stop() == 0
         with place.worker() as worker:
             place.produce("checkins", crowd(3, 1, people=30, visits=2))
-            wait_until(lambda: len(place.windows()) >= 4, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=1)
+            wait_for_windows(place, 4, worker)
 
         withheld, *released = place.windows()
         assert (withheld["outcome"], withheld["reason"]) == ("withheld", WithholdReason.SETTINGS_CHANGED)

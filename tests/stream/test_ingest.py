@@ -33,21 +33,25 @@ class Producer:
         self.chunks.append(chunk_from_bytes(value))
 
 
-async def test_no_chunk_speaks_for_the_other_shards_of_its_batch() -> None:
-    """
-    A batch gives one chunk per shard, and windows may be sealed between them. So a chunk claims only that the source
-    is complete up to the batch: up to its oldest record, or to the newest of the batches before.
-    """
-    settings = load_settings(
-        given={
-            "topics.fragments": "",
-            "shard.kind": "user",
-            "shard.cohorts": 3,
-            "privacy.secret": "sixteen characters or more",
-        }
-    )
-    producer = Producer()
-    ingest = Ingest(
+class Backlog:
+    """Stands in for a consumer: what is assigned, and where each partition ends."""
+
+    def __init__(self, ends: dict[TopicPartition, int]) -> None:
+        self.ends = ends
+
+    def assignment(self) -> set[TopicPartition]:
+        return set(self.ends)
+
+    def highwater(self, partition: TopicPartition) -> int | None:
+        return self.ends[partition]
+
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        return {partition.partition for partition in self.ends if partition.topic == topic}
+
+
+def an_ingest(producer: Any, **given: str) -> Ingest:
+    settings = load_settings(given={"topics.fragments": "", "privacy.secret": "sixteen characters or more"} | given)
+    return Ingest(
         settings,
         wire(settings),
         producer,
@@ -57,13 +61,50 @@ async def test_no_chunk_speaks_for_the_other_shards_of_its_batch() -> None:
         on_trouble=lambda: None,
     )
 
+
+def check_ins(*seconds: int, first: int = 0) -> list[Message]:
+    return [
+        Message(first + i, json.dumps({"user": f"u{i}", "ts": START_S + second, "lat": 48.2, "lon": 16.3}).encode())
+        for i, second in enumerate(seconds)
+    ]
+
+
+async def test_who_is_far_ahead_waits_for_who_has_a_backlog() -> None:
+    """
+    Partition 0 is at second 100 and 1 at second 10, both with more to come: with 60 seconds of drift 0 has to wait,
+    until 1 is at second 40 or has come to its end. A partition of which nothing is known yet is read.
+    """
+    topic = "checkins"
+    slow, fast, new = (TopicPartition(topic, number) for number in (1, 0, 2))
+    ingest = an_ingest(Producer(), **{"window.max_drift": "60s", "time.max_ahead": "1h"})
+    consumer = Backlog({slow: 10, fast: 10, new: 10})
+    ingest._consumer = consumer
+    assert ingest._in_step() == [fast, slow, new]
+    await ingest._forward(fast, check_ins(100))
+    assert ingest._in_step() == [fast, slow, new]
+    await ingest._forward(slow, check_ins(10))
+    assert ingest._in_step() == [slow, new]
+    await ingest._forward(slow, check_ins(39, first=1))
+    assert ingest._in_step() == [slow, new]
+    await ingest._forward(slow, check_ins(40, first=2))
+    assert ingest._in_step() == [fast, slow, new]
+    await ingest._forward(fast, check_ins(101, first=1))
+    assert ingest._in_step() == [slow, new]
+    consumer.ends[slow] = 3  # it has come to its end: whoever is live waits for nobody
+    assert ingest._in_step() == [fast, slow, new]
+
+
+async def test_no_chunk_speaks_for_the_other_shards_of_its_batch() -> None:
+    """
+    A batch gives one chunk per shard, and windows may be sealed between them. So a chunk claims only that the source
+    is complete up to the batch: up to its oldest record, or to the newest of the batches before.
+    """
+    producer = Producer()
+    ingest = an_ingest(producer, **{"shard.kind": "user", "shard.cohorts": "3"})
+
     async def forward(*seconds: int) -> set[tuple[str, int | None]]:
         producer.chunks.clear()
-        messages = [
-            Message(i, json.dumps({"user": f"u{i}", "ts": START_S + second, "lat": 48.2, "lon": 16.3}).encode())
-            for i, second in enumerate(seconds)
-        ]
-        await ingest._forward(TopicPartition(settings.topics.checkins, 0), messages)
+        await ingest._forward(TopicPartition("checkins", 0), check_ins(*seconds))
         return {(chunk.shard, chunk.complete_ms) for chunk in producer.chunks}
 
     # 10 ... 40 | 35 ... 90 | 95 ... 99

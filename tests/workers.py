@@ -121,6 +121,23 @@ class Place:
         """Read the topic of a setting."""
         return read_topic(self.broker, self.topic(name))
 
+    def rewind(self, group: str, name: str) -> None:
+        """Let a group without members read the topic of a setting from its beginning."""
+
+        async def commit() -> None:
+            consumer = AIOKafkaConsumer(
+                bootstrap_servers=self.bootstrap_servers, group_id=group, enable_auto_commit=False
+            )
+            await consumer.start()
+            try:
+                at = [TopicPartition(self.topic(name), n) for n in range(self.settings.kafka.partitions)]
+                consumer.assign(at)
+                await consumer.commit(dict.fromkeys(at, 0))
+            finally:
+                await consumer.stop()
+
+        asyncio.run(commit())
+
     def windows(self) -> list[dict[str, Any]]:
         """Return every message of the windows topic, repeated ones too."""
         return [json.loads(record.value) for record in self.read("windows") if record.value is not None]

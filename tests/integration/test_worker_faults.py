@@ -253,6 +253,44 @@ class TestAClusterThatGoesAway:
 
 @pytest.mark.broker
 @pytest.mark.kafka
+class TestATopicReadAgain:
+    @pytest.mark.parametrize("stages", [("windows",), ("ingest", "windows")])
+    def test_from_its_earliest_offset_nothing_is_released_twice(
+        self, apache_kafka: ApacheKafka, tmp_path: Path, stages: tuple[str, ...]
+    ) -> None:
+        """
+        Somebody resets the offsets of the shards topic, or of the input topics as well, to their beginning: no window
+        leaves a second time, every record is counted as late or as a duplicate, and what comes then is released.
+        """
+        place, messages, more = Place(apache_kafka, SETTINGS), crowd(0, 3), crowd(3, 1)
+        wanted = expected(place, messages, tmp_path)
+        place.create_topics()
+        place.produce("checkins", messages)
+        with place.worker() as worker:
+            assert_all_is_released_in_one_way(place, [worker], wanted)
+            assert worker.stop() == 0
+        for stage in stages:
+            topic = {"windows": "shards", "ingest": "checkins"}[stage]
+            place.rewind(f"{place.names['kafka.group']}-{stage}", topic)
+        n_times = len(stages)  # records that ingest forwards again are in the shards topic twice
+        with place.worker() as worker:
+            wait_until(
+                lambda: (
+                    worker.metric("shoal_records_total", kind="checkins", outcome="late") >= n_times * len(messages)
+                    or worker.metric("shoal_records_total", kind="checkins", outcome="duplicate") >= len(messages)
+                ),
+                within_s=WITHIN_S,
+                what=lambda: worker.log[-3000:],
+            )
+            place.produce("checkins", more)
+            assert_all_is_released_in_one_way(place, [worker], expected(place, messages + more, tmp_path))
+            assert worker.stop() == 0
+        emitted = [record.key for record in place.read("windows")]
+        assert len(emitted) == len(set(emitted))
+
+
+@pytest.mark.broker
+@pytest.mark.kafka
 class TestATopicThatRefuses:
     @pytest.mark.parametrize("name", ["anonymized", "windows"])
     def test_a_release_that_is_too_long_for_its_topic_is_withheld(self, apache_kafka: ApacheKafka, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import signal
@@ -88,4 +89,9 @@ def _die_with(parent: int) -> None:
 
 
 def _job(kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
-    return release(seal, rows, _plans[kind], max_bytes=_max_bytes)
+    # A window makes a million small objects and no cycles: looking for some takes two fifths of the time.
+    gc.disable()
+    try:
+        return release(seal, rows, _plans[kind], max_bytes=_max_bytes)
+    finally:
+        gc.enable()

@@ -58,8 +58,11 @@ def verify_km(users: Sequence[int], trajectories: Sequence[Sequence[Hashable]], 
     violations = 0
     for tails_of in tails.values():
         supports: Counter[tuple[int, ...]] = Counter()
-        for tails_of_user in tails_of.values():
-            supports.update(set().union(*(_subtrajectories(tail, guarantee.m - 1) for tail in tails_of_user)))
+        for tail, *others in tails_of.values():
+            found = _subtrajectories(tail, guarantee.m - 1)
+            for other in others:
+                found |= _subtrajectories(other, guarantee.m - 1)
+            supports.update(found)
         least = min(supports.values())
         smallest = least if smallest is None else min(smallest, least)
         violations += sum(count < guarantee.k for count in supports.values())
@@ -68,12 +71,11 @@ def verify_km(users: Sequence[int], trajectories: Sequence[Sequence[Hashable]], 
 
 def _subtrajectories(trajectory: Sequence[int], size: int) -> set[tuple[int, ...]]:
     """Return the distinct subtrajectories of at most ``size`` locations, the empty one among them."""
-    nothing: set[tuple[int, ...]] = {()}
-    if size == 0:
-        return nothing
     if size == 1:
-        return nothing.union(zip(trajectory))
-    found = nothing
+        return {(), *zip(trajectory)}
+    found: set[tuple[int, ...]] = {()}
+    if size == 0:
+        return found
     for first in dict.fromkeys(trajectory):
         after = trajectory[trajectory.index(first) + 1 :]
         found.update([(first, *rest) for rest in _subtrajectories(after, size - 1)])

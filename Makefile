@@ -6,17 +6,19 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	&& { echo $$p; break; }; done)
 BIN := .venv/bin
 SECONDS ?=
+MINUTES ?= 20
+N ?= 1000000
 ROUNDS ?= 50
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m bench-stream chaos papers table-w4m table-km clean
+.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km clean
 
 # Where the real feeds and the published pseudo-code in C++ are, for benchmarks; both may be missing.
 SHARED ?= ../shared
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 install: .venv/installed ## make the environment: the package, the embedded broker, the tools
 
@@ -53,6 +55,15 @@ table-w4m: install ## the README's table of the (k,delta) models on the real GPS
 
 bench-stream: install ## records a second of Shoal beside a bare loop and a plain Faust agent, on both brokers
 	$(BIN)/python -m tests.benchmarks.bench_stream
+
+bench-catch-up: install ## a backlog of N=1000000 check-ins: one worker, two, and one that another joins, on a real Kafka
+	$(BIN)/python -m tests.benchmarks.bench_catch_up $(N)
+
+bench-scale: install ## N=1000000 check-ins through 1, 2 and 4 partitions with as many workers, on a real Kafka
+	$(BIN)/python -m tests.benchmarks.bench_scale $(N)
+
+soak: install ## a live feed of 10,000 check-ins/s on a real Kafka: memory, lag, delays; MINUTES=20
+	$(BIN)/python -m tests.benchmarks.bench_soak $(MINUTES)
 
 chaos: install ## three workers on a real Kafka are killed, put to sleep and restarted; ROUNDS=50, SEED=1
 	$(BIN)/python -m tests.chaos.run $(ROUNDS) $(SEED)

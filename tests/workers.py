@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,6 +70,7 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
+    timestamp_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -226,15 +227,19 @@ class Worker:
         except OSError:
             return 0, ""
 
-    def metric(self, name: str, **labels: str) -> float:
-        """Return the value of a sample, 0 where there is none."""
+    def metrics(self) -> dict[tuple[str, ...], float]:
+        """Return its samples by name and values of labels, these in the order of the labels' names."""
         from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415 - few tests need it
 
-        for family in text_string_to_metric_families(self.get("/metrics")[1]):
-            for sample in family.samples:
-                if sample.name == name and sample.labels == labels:
-                    return float(sample.value)
-        return 0.0
+        return {
+            _sample(sample.name, sample.labels): float(sample.value)
+            for family in text_string_to_metric_families(self.get("/metrics")[1])
+            for sample in family.samples
+        }
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return the value of a sample, 0 where there is none."""
+        return self.metrics().get(_sample(name, labels), 0.0)
 
     def wait_until_ready(self, within_s: float = READY_WITHIN_S) -> None:
         """Wait for ``/readyz``."""
@@ -274,6 +279,10 @@ class Worker:
                 os.killpg(self.pid, signal.SIGKILL)
             self._process.wait()
         self._folder.cleanup()
+
+
+def _sample(name: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    return (name, *(labels[label] for label in sorted(labels)))
 
 
 # ---------------------------------------------------------------------- topics
@@ -338,9 +347,9 @@ def read_topic(broker: RunningBroker | str, topic: str) -> list[Record]:
             for partition in at:
                 while await consumer.position(partition) < ends[partition]:
                     for message in (await consumer.getmany(partition, timeout_ms=500)).get(partition, []):
-                        found.append(
-                            Record(message.partition, message.offset, message.key, message.value, message.headers)
-                        )
+                        at_offset = (message.partition, message.offset)
+                        what = (message.key, message.value, message.headers, message.timestamp)
+                        found.append(Record(*at_offset, *what))
             return found
         finally:
             await consumer.stop()

@@ -15,8 +15,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import faust
@@ -33,61 +31,10 @@ from stream.kafka import new_producer
 from stream.metrics import Metrics
 from stream.settings import load_settings
 from stream.wiring import wire
+from tests.benchmarks.stream_inputs import PARTITIONS, checkins, cpu_s, fragments
 from tests.benchmarks.trajectory_inputs import say
 from tests.brokers import ApacheKafka, RunningBroker, unique
-from tests.workers import Place, children_of, produce, wait_until
-
-START_S = 1_700_000_100
-PEOPLE = 5_000
-SIZE_S = 900
-PARTITIONS = 4
-
-
-def checkins(n: int, *, n_windows: int) -> Iterator[tuple[bytes, bytes]]:
-    """Draw check-ins in the order of their times, and one of the window after, which closes the others."""
-    rng = np.random.default_rng(1)
-    span_s = SIZE_S * n_windows
-    for i, user, row, column in zip(
-        range(n), *(rng.integers(0, high, n).tolist() for high in (PEOPLE, 12, 12)), strict=True
-    ):
-        record = {
-            "user": f"u{user}",
-            "ts": _start() + i * span_s // n,
-            "lat": 48.1 + row / 100,
-            "lon": 16.2 + column / 100,
-        }
-        yield b"u%d" % user, json.dumps(record).encode()
-
-
-def fragments(n: int, *, n_windows: int) -> Iterator[tuple[bytes, bytes]]:
-    """Draw vehicles that report one point a message, every 30 seconds."""
-    rng = np.random.default_rng(2)
-    steps = SIZE_S * n_windows // 30
-    people = max(n // steps, 20)
-    at = rng.uniform(0, 0.1, (people, 2))
-    heading = rng.normal(0, 0.0005, (people, 2))
-    for step in range(steps):
-        at += heading + rng.normal(0, 0.0002, at.shape)
-        for user, (lat, lon) in enumerate(at.tolist()):
-            record = {"user": f"u{user}", "points": [[_start() + step * 30, 48.1 + lat, 16.2 + lon]]}
-            yield b"u%d" % user, json.dumps(record).encode()
-
-
-def _start() -> int:
-    return START_S - START_S % SIZE_S
-
-
-def cpu_s(pid: int) -> float:
-    """CPU time of a process and of all that it started, seconds."""
-    ticks = 0
-    for one in (pid, *children_of(pid)):
-        try:
-            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-        except FileNotFoundError:
-            continue
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
+from tests.workers import Place, produce, wait_until
 
 # ---------------------------------------------------------------- what one process does
 

@@ -18,7 +18,7 @@ SEED ?= 1
 SHARED ?= ../shared
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 install: .venv/installed ## make the environment: the package, the embedded broker, the tools
 

@@ -25,6 +25,9 @@ class ShardProgress:
     sealed_ms: float = -math.inf
     """Windows that end by then are sealed, completed, or empty for good."""
 
+    completed_offset: int = -1
+    """Last offset that is included in a completed window."""
+
     known: set[SealRecord] = field(default_factory=set)
     heard: dict[Source, int] = field(default_factory=dict)
 

@@ -33,6 +33,8 @@ class Accepted:
     buffered: int
     late: int
     duplicates: int
+    reread: int = 0
+    """Rows of windows that have left, which a worker before has read: it knew what became of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +98,20 @@ class Partition:
 
         size_ms = feed.policy.size_ms
         starts = window_starts(fresh["ts_ms"], size_ms=size_ms)
-        late = 0
+        late = reread = 0
         for start_ms in np.unique(starts).tolist():
             part = fresh[starts == start_ms]
             key = WindowKey(start_ms + size_ms, chunk.kind, chunk.shard, start_ms)
             if feed.is_late(key, offset):
-                late += len(part)
+                if offset <= shard.completed_offset:
+                    reread += len(part)
+                else:
+                    late += len(part)
             else:
                 feed.open_window(key).add(offset, part)
                 self.buffered_rows += len(part)
-        return Accepted(buffered=len(fresh) - late, late=late, duplicates=duplicates)
+        buffered = len(fresh) - late - reread
+        return Accepted(buffered=buffered, late=late, duplicates=duplicates, reread=reread)
 
     def skip(self, offset: int) -> None:
         """Take note of a message that holds no chunk for this partition's windows."""
@@ -125,6 +131,7 @@ class Partition:
         shard.known.add(record)
         if isinstance(record, SealedUntil):
             shard.sealed_ms = max(shard.sealed_ms, record.until_ms)
+            shard.completed_offset = max(shard.completed_offset, record.last_offset)
             return self._close(feed, feed.ending_by(name, record.until_ms))
         key = record.key
         if key.end_ms <= shard.sealed_ms:
@@ -143,7 +150,9 @@ class Partition:
     def released(self, seal: Seal) -> None:
         """The window is emitted and acknowledged: its completion comes next."""
         shard = self._feeds[seal.key.kind].shard(seal.key.shard)
-        until = SealedUntil(kind=seal.key.kind, shard=seal.key.shard, until_ms=seal.key.end_ms)
+        until = SealedUntil(
+            kind=seal.key.kind, shard=seal.key.shard, until_ms=seal.key.end_ms, last_offset=seal.last_offset
+        )
         obsolete = tuple(r for r in sorted(shard.known, key=repr) if _replaces(until, r))
         self._pending_completion = WriteCompletion(until, obsolete)
 

@@ -34,6 +34,9 @@ class SealedUntil:
     kind: Kind
     shard: str
     until_ms: int
+    last_offset: int = -1
+    """Last offset of the shards topic's partition that is included in the last of these windows: what comes up to there
+    for one of them is read again, what comes later is late."""
 
 
 SealRecord = Seal | SealedUntil

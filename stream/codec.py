@@ -202,6 +202,7 @@ class _UntilWire(msgspec.Struct, tag_field="type", tag="sealed_until"):
     kind: Kind
     shard: str
     until_ms: int
+    last_offset: int = -1
 
 
 class _CountWire(msgspec.Struct, tag_field="type", tag="partitions"):
@@ -249,7 +250,9 @@ def seal_to_bytes(record: SealRecord | PartitionCount) -> bytes:
                 writer=record.writer,
             )
         )
-    return msgspec.json.encode(_UntilWire(kind=record.kind, shard=record.shard, until_ms=record.until_ms))
+    return msgspec.json.encode(
+        _UntilWire(kind=record.kind, shard=record.shard, until_ms=record.until_ms, last_offset=record.last_offset)
+    )
 
 
 def seal_from_bytes(value: bytes) -> SealRecord | PartitionCount:
@@ -265,7 +268,7 @@ def seal_from_bytes(value: bytes) -> SealRecord | PartitionCount:
     if isinstance(wire, _CountWire):
         return PartitionCount(n_partitions=wire.n, writer=wire.writer)
     if isinstance(wire, _UntilWire):
-        return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms)
+        return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms, last_offset=wire.last_offset)
     return Seal(
         key=WindowKey(wire.end_ms, wire.kind, wire.shard, wire.start_ms),
         last_offset=wire.last_offset,

@@ -210,7 +210,7 @@ async def _print_windows(settings: Settings, counts: Counter[str], say: Callable
             counts[window["outcome"]] += 1
             counts["trajectories"] += window.get("trajectories", 0)
             counts["points"] += window.get("points_released", 0)
-            say(_window_line(window, durations.get("close_to_emit_s")))
+            say(_window_line(window, durations.get("close_to_release_s")))
     finally:
         await consumer.stop()
 

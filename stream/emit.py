@@ -27,7 +27,7 @@ class Emitter:
     ) -> None:
         self._producer, self._topics, self._on_trouble = producer, topics, on_trouble
 
-    async def emit(self, messages: Sequence[OutMessage], *, headers: Sequence[tuple[str, bytes]]) -> None:
+    async def emit(self, messages: Sequence[OutMessage], *, headers: Callable[[], list[tuple[str, bytes]]]) -> None:
         """Send a release and return when all of it is acknowledged.
 
         Repeating it sends the same bytes under the same keys to the same partitions: all trajectories of a release to
@@ -35,7 +35,7 @@ class Emitter:
 
         Args:
             messages: Trajectories, then the windows message.
-            headers: Headers of the windows message.
+            headers: Gives the headers of the windows message, once the trajectories are acknowledged.
         """
         *trajectories, window = messages
 
@@ -48,7 +48,7 @@ class Emitter:
                 window.value,
                 key=window.key,
                 timestamp_ms=window.timestamp_ms,
-                headers=list(headers),
+                headers=headers(),
             )
 
         await until_it_works("emit trajectories", send_trajectories, on_trouble=self._on_trouble)

@@ -18,7 +18,7 @@ class Metrics:
             "shoal_records", "Records and points by what became of them.", ["kind", "outcome"], registry=registry
         )
         """``read``, ``forwarded``, ``rejected``, ``buffered``, ``late``, ``duplicate``, ``released``, ``suppressed``,
-        ``withheld``."""
+        ``withheld``, and ``reread``: after a rebalance, rows of windows that have left."""
         self.rejected = Counter(
             "shoal_rejected_records", "Rejected records by reason.", ["kind", "reason"], registry=registry
         )

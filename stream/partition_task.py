@@ -132,7 +132,13 @@ class PartitionTask:
             await self._reject(chunk)
         else:
             accepted = self.machine.accept(chunk, offset, clock_ms=self.clock_ms)
-            self._count(chunk.kind, buffered=accepted.buffered, late=accepted.late, duplicate=accepted.duplicates)
+            self._count(
+                chunk.kind,
+                buffered=accepted.buffered,
+                late=accepted.late,
+                duplicate=accepted.duplicates,
+                reread=accepted.reread,
+            )
         self._last_offset = offset
         self._wake.set()
 
@@ -183,11 +189,14 @@ class PartitionTask:
             result = self._withheld(action, WithholdReason.ANONYMIZER_FAILED, why)
         around.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
         with around.metrics.stage_seconds.labels("emit").time():
-            durations = {
-                "anonymize_s": round(result.seconds, 4),
-                "close_to_emit_s": round(time.monotonic() - begun_s, 4),
-            }
-            headers = [("shoal-durations", msgspec.json.encode(durations))]
+
+            def headers() -> list[tuple[str, bytes]]:
+                durations = {
+                    "anonymize_s": round(result.seconds, 4),
+                    "close_to_release_s": round(time.monotonic() - begun_s, 4),
+                }
+                return [("shoal-durations", msgspec.json.encode(durations))]
+
             try:
                 await around.emitter.emit(result.messages, headers=headers)
             except (MessageSizeTooLargeError, RecordListTooLargeError):

@@ -12,18 +12,22 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 
+import msgspec
 import structlog
 
 from core.plan import Plan
 from core.records import Kind, Rows
 from core.seal import Seal
+from stream.codec import OutMessage
 from stream.releasing import WindowResult, release
 
 __all__ = ["ReleasePool"]
 
 log = structlog.get_logger("shoal.pool")
 
+_messages = msgspec.msgpack.Decoder(tuple[OutMessage, ...])
 _plans: dict[Kind, Plan] = {}
 _max_bytes = 0
 
@@ -58,12 +62,13 @@ class ReleasePool:
         """
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._executor, _job, kind, seal, rows)
+            packed, result = await loop.run_in_executor(self._executor, _job, kind, seal, rows)
         except BrokenProcessPool:
             log.error("anonymizer_process_died", action="trying once more in a new process")
             self._executor.shutdown(wait=False)
             self._executor = self._new_executor()
-            return await loop.run_in_executor(self._executor, _job, kind, seal, rows)
+            packed, result = await loop.run_in_executor(self._executor, _job, kind, seal, rows)
+        return replace(result, messages=_messages.decode(packed))
 
     def close(self) -> None:
         """End the processes; windows in hand are abandoned, their seals bring them back."""
@@ -88,10 +93,12 @@ def _die_with(parent: int) -> None:
     os._exit(1)
 
 
-def _job(kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
+def _job(kind: Kind, seal: Seal, rows: Rows) -> tuple[bytes, WindowResult]:
     # A window makes a million small objects and no cycles: looking for some takes two fifths of the time.
     gc.disable()
     try:
-        return release(seal, rows, _plans[kind], max_bytes=_max_bytes)
+        result = release(seal, rows, _plans[kind], max_bytes=_max_bytes)
+        # Pickled one by one, the messages would keep the event loop busy for a tenth of a second.
+        return msgspec.msgpack.encode(result.messages), replace(result, messages=())
     finally:
         gc.enable()

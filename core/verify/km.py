@@ -6,8 +6,9 @@ Shares no code with any anonymizer, by intent: a mistake there must not be repea
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from core.guarantees import KmAnonymity
 
@@ -33,8 +34,6 @@ class KmReport:
 def verify_km(users: Sequence[int], trajectories: Sequence[Sequence[Hashable]], guarantee: KmAnonymity) -> KmReport:
     """Count the supporters of every subtrajectory that occurs, by its definition.
 
-    Subtrajectories are taken by their first location: only those that share it are in memory at once.
-
     Args:
         users: Whose each trajectory is. Equal values are one person.
         trajectories: Locations as they would be published, in order: any hashable, equal if published alike.
@@ -46,37 +45,38 @@ def verify_km(users: Sequence[int], trajectories: Sequence[Sequence[Hashable]], 
     if len(users) != len(trajectories):
         raise ValueError(f"{len(users)} users for {len(trajectories)} trajectories: there must be one for each")
     number: dict[Hashable, int] = {}
-    numbered = [[number.setdefault(location, len(number)) for location in t] for t in trajectories]
-
-    # What can follow the first visit of a location contains what can follow its later visits.
-    tails: defaultdict[int, defaultdict[int, list[list[int]]]] = defaultdict(lambda: defaultdict(list))
-    for user, trajectory in zip(users, numbered, strict=True):
-        for first in dict.fromkeys(trajectory):
-            tails[first][user].append(trajectory[trajectory.index(first) + 1 :])
-
+    of_user: defaultdict[int, list[list[int]]] = defaultdict(list)
+    for user, trajectory in zip(users, trajectories, strict=True):
+        of_user[user].append([number.setdefault(location, len(number)) for location in trajectory])
     smallest: int | None = None
     violations = 0
-    for tails_of in tails.values():
-        supports: Counter[tuple[int, ...]] = Counter()
-        for tail, *others in tails_of.values():
-            found = _subtrajectories(tail, guarantee.m - 1)
-            for other in others:
-                found |= _subtrajectories(other, guarantee.m - 1)
-            supports.update(found)
-        least = min(supports.values())
-        smallest = least if smallest is None else min(smallest, least)
-        violations += sum(count < guarantee.k for count in supports.values())
+    for support in _supports(list(of_user.values()), guarantee.m):
+        smallest = support if smallest is None else min(smallest, support)
+        violations += support < guarantee.k
     return KmReport(smallest_support=smallest, violations=violations)
 
 
-def _subtrajectories(trajectory: Sequence[int], size: int) -> set[tuple[int, ...]]:
-    """Return the distinct subtrajectories of at most ``size`` locations, the empty one among them."""
+def _supports(people: list[list[list[int]]], size: int) -> Iterator[int]:
+    """Return the support of each distinct subtrajectory of 1 to ``size`` locations.
+
+    Those of one location are counted; those that begin with it are what is left after it, one location shorter.
+
+    Args:
+        people: For each person the trajectories to look in.
+        size: Most locations.
+    """
+    yield from Counter(chain.from_iterable(set(chain.from_iterable(each)) for each in people)).values()
     if size == 1:
-        return {(), *zip(trajectory)}
-    found: set[tuple[int, ...]] = {()}
-    if size == 0:
-        return found
-    for first in dict.fromkeys(trajectory):
-        after = trajectory[trajectory.index(first) + 1 :]
-        found.update([(first, *rest) for rest in _subtrajectories(after, size - 1)])
-    return found
+        return
+    after: defaultdict[int, list[list[list[int]]]] = defaultdict(list)
+    for trajectories in people:
+        rests: defaultdict[int, list[list[int]]] = defaultdict(list)
+        for trajectory in trajectories:
+            # What follows the first visit of a location contains what follows its later visits.
+            for first in dict.fromkeys(trajectory):
+                if rest := trajectory[trajectory.index(first) + 1 :]:
+                    rests[first].append(rest)
+        for first, its in rests.items():
+            after[first].append(its)
+    for each in after.values():
+        yield from _supports(each, size - 1)

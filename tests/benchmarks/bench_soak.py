@@ -57,7 +57,7 @@ DELAYS = (
     "watermark could pass -> windows message (appends)",
     "  watermark could pass -> seal (appends)",
     "  seal -> windows message (appends)",
-    "decision to seal -> before emitting (close_to_emit_s)",
+    "decision to seal -> before the windows message (close_to_release_s)",
     "anonymizing and verifying (anonymize_s)",
 )
 SHOWN_MINUTES = (2, 5, 10, 15, 20)
@@ -279,7 +279,7 @@ def _tell_delays(windows: list[Record], seals: list[Record], fed: Fed, size_ms: 
             continue
         durations = json.loads(dict(record.headers)["shoal-durations"])
         passed, sealed, left = fed.passed_ms[end_ms], sealed_ms[end_ms], record.timestamp_ms
-        told = durations["close_to_emit_s"], durations["anonymize_s"]
+        told = durations["close_to_release_s"], durations["anonymize_s"]
         figures = (left - passed) / 1000, (sealed - passed) / 1000, (left - sealed) / 1000, *told
         for of, value in zip(delays.values(), figures, strict=True):
             of.append(value)

@@ -166,7 +166,7 @@ def _end_to_end(place: Place, n: int, n_windows: int, kind: Kind) -> tuple[float
     for record in place.read("windows"):
         for name, value in record.headers:
             if name == "shoal-durations":
-                delays.append(json.loads(value)["close_to_emit_s"])
+                delays.append(json.loads(value)["close_to_release_s"])
     return *result, f"closing to emitted: median {np.median(delays):.2f} s, most {max(delays):.2f} s; {late:.0f} late"
 
 

@@ -33,8 +33,8 @@ def seal(key: WindowKey, last_offset: int, *, n_rows: int = 1, writer: str = "me
     return Seal(key=key, last_offset=last_offset, n_rows=n_rows, release_id="r", digest="d", writer=writer)
 
 
-def completion(until_ms: int, shard: str = "a") -> SealedUntil:
-    return SealedUntil(kind=Kind.CHECKINS, shard=shard, until_ms=until_ms)
+def completion(until_ms: int, shard: str = "a", *, last_offset: int = -1) -> SealedUntil:
+    return SealedUntil(kind=Kind.CHECKINS, shard=shard, until_ms=until_ms, last_offset=last_offset)
 
 
 def put(
@@ -206,7 +206,7 @@ def test_a_sealed_window_without_rows_still_ends() -> None:
     assert next_when_idle(machine) is None  # its rows may still come
     machine.skip(0)
     assert released(machine) == []
-    assert complete(machine).until == completion(10)
+    assert complete(machine).until == completion(10, last_offset=0)
     assert machine.open_windows == 0
 
 
@@ -247,7 +247,7 @@ def test_a_release_comes_before_the_next_seal_and_a_completion_before_both() -> 
     machine.apply_seal(first)
     assert isinstance(next_when_idle(machine), ReleaseWindow)
     machine.released(first)
-    assert next_when_idle(machine) == WriteCompletion(completion(10), (first,))
+    assert next_when_idle(machine) == WriteCompletion(completion(10, last_offset=1), (first,))
     complete_it = next_when_idle(machine)
     assert isinstance(complete_it, WriteCompletion)
     machine.completed(complete_it)
@@ -405,7 +405,19 @@ def test_a_completion_removes_every_record_that_it_replaces() -> None:
     machine.apply_seal(stays)
     machine.apply_seal(completion(5, "b"))
     assert set(complete(machine).obsolete) == goes
-    assert set(complete(machine).obsolete) == {stays, completion(20)}
+    assert set(complete(machine).obsolete) == {stays, completion(20, last_offset=1)}
+
+
+def test_rows_of_a_released_window_that_are_read_again_are_not_late() -> None:
+    """
+    [0] 5, [1] 15 are released with the window of 15 sealed at offset 1; [2] 5 was late. A successor that reads all of
+    it again knows the first two, and counts what came after the seal as late.
+    """
+    machine = partition()
+    machine.apply_seal(completion(20, last_offset=1))
+    assert put(machine, 0, (0, 5)) == Accepted(buffered=0, late=0, duplicates=0, reread=1)
+    assert put(machine, 1, (1, 15), (2, 25)) == Accepted(buffered=1, late=0, duplicates=0, reread=1)
+    assert put(machine, 2, (3, 5)) == Accepted(buffered=0, late=1, duplicates=0)
 
 
 class TestManyWindows:

@@ -73,7 +73,7 @@ class Worker:
         """Take in the next message of the shards topic."""
         chunk = self._broker.chunks[self._position]
         accepted = self.machine.accept(chunk, self._position, clock_ms=self.clock_ms)
-        assert accepted.buffered + accepted.late + accepted.duplicates == len(chunk.rows)
+        assert accepted.buffered + accepted.late + accepted.duplicates + accepted.reread == len(chunk.rows)
         self._position += 1
 
     def commit(self) -> None:

@@ -260,7 +260,7 @@ class TestATopicReadAgain:
     ) -> None:
         """
         Somebody resets the offsets of the shards topic, or of the input topics as well, to their beginning: no window
-        leaves a second time, every record is counted as late or as a duplicate, and what comes then is released.
+        leaves a second time, every record is counted as read again or as a duplicate, and what comes then is released.
         """
         place, messages, more = Place(apache_kafka, SETTINGS), crowd(0, 3), crowd(3, 1)
         wanted = expected(place, messages, tmp_path)
@@ -276,7 +276,7 @@ class TestATopicReadAgain:
         with place.worker() as worker:
 
             def n_known() -> float:
-                outcomes = ("late", "duplicate")
+                outcomes = ("reread", "duplicate")
                 return sum(worker.metric("shoal_records_total", kind="checkins", outcome=one) for one in outcomes)
 
             wait_until(lambda: n_known() >= n_read, within_s=WITHIN_S, what=lambda: worker.log[-3000:])

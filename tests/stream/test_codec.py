@@ -241,7 +241,7 @@ def test_an_instant_is_written_in_utc_whatever_its_age() -> None:
 SEAL = Seal(
     key=KEYS[Kind.CHECKINS], last_offset=812, n_rows=4321, release_id="9f2c000000000001", digest="d1", writer="w-1"
 )
-UNTIL = SealedUntil(kind=Kind.FRAGMENTS, shard="all", until_ms=NINE_MS)
+UNTIL = SealedUntil(kind=Kind.FRAGMENTS, shard="all", until_ms=NINE_MS, last_offset=811)
 
 
 def test_a_seal_has_these_bytes() -> None:
@@ -260,9 +260,11 @@ def test_sealed_until_has_these_bytes() -> None:
     One record stands for all completed windows of a shard.
     """
     assert seal_to_bytes(UNTIL) == (
-        b'{"type":"sealed_until","kind":"fragments","shard":"all","until_ms":1795813200000}'
+        b'{"type":"sealed_until","kind":"fragments","shard":"all","until_ms":1795813200000,"last_offset":811}'
     )
     assert seal_key(UNTIL) == b"until|fragments|all|1795813200000"
+    before = b'{"type":"sealed_until","kind":"fragments","shard":"all","until_ms":1795813200000}'
+    assert seal_from_bytes(before) == replace(UNTIL, last_offset=-1)
 
 
 instants = st.integers(-(2**53), 2**53)

@@ -48,6 +48,7 @@ __all__ = [
 
 ROOT = Path(__file__).parents[1]
 SECRET = "a secret of the tests, long enough"  # noqa: S105 - of no worth anywhere
+SHOAL_WORKER = ("stream.cli", "worker")
 READY_WITHIN_S = 90.0
 """A member that joins after another has died waits for nearly two session time-outs on the embedded broker."""
 
@@ -114,9 +115,11 @@ class Place:
         """Return the name of the topic of a setting."""
         return self.names[f"topics.{name}"] if f"topics.{name}" not in self.given else self.given[f"topics.{name}"]
 
-    def produce(self, name: str, messages: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        """Send messages to the topic of a setting."""
-        produce(self.broker, self.topic(name), messages)
+    def produce(
+        self, name: str, messages: Iterable[tuple[bytes | None, bytes | None]], *, partition: int | None = None
+    ) -> None:
+        """Send messages to the topic of a setting, or to one partition of it."""
+        produce(self.broker, self.topic(name), messages, partition=partition)
 
     def read(self, name: str) -> list[Record]:
         """Read the topic of a setting."""
@@ -161,15 +164,22 @@ class Place:
         assert not conflicts, f"two contents under {conflicts[:3]}"
         return {name: {key: values.copy().pop() for key, values in found.items()} for name, found in outputs.items()}
 
+    def committed(self) -> dict[int, int]:
+        """Return for each partition of the shards topic from where a successor reads, where that is told."""
+        return asyncio.run(_committed(self.bootstrap_servers, f"{self.names['kafka.group']}-windows"))
+
     @contextlib.contextmanager
-    def worker(self, more: dict[str, Any] | None = None, *, ready: bool = True) -> Iterator[Worker]:
+    def worker(
+        self, more: dict[str, Any] | None = None, *, ready: bool = True, program: Sequence[str] = SHOAL_WORKER
+    ) -> Iterator[Worker]:
         """Run a worker for as long as a ``with`` block; at its end it is killed if it still runs.
 
         Args:
             more: Settings of this worker alone.
             ready: Whether to wait until it is ready.
+            program: Module and arguments of another program than ``shoal worker``.
         """
-        worker = Worker(self.values() | (more or {}))
+        worker = Worker(self.values() | (more or {}), program=program)
         try:
             if ready:
                 worker.wait_until_ready()
@@ -183,9 +193,10 @@ class Worker:
 
     Args:
         values: Settings by dotted name.
+        program: Module and arguments of another program that takes the same settings.
     """
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    def __init__(self, values: dict[str, Any], *, program: Sequence[str] = SHOAL_WORKER) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="shoal-worker-")
         self.port = int(values.get("web.port") or free_port())
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")}
@@ -197,7 +208,7 @@ class Worker:
         self._log = self.folder / "worker.log"
         with self._log.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "stream.cli", "worker"],
+                [sys.executable, "-m", *program],
                 env=environment,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
@@ -292,14 +303,20 @@ def _servers(broker: RunningBroker | str) -> str:
     return broker if isinstance(broker, str) else broker.bootstrap_servers
 
 
-def produce(broker: RunningBroker | str, topic: str, messages: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-    """Send keys and values to a topic, all acknowledged."""
+def produce(
+    broker: RunningBroker | str,
+    topic: str,
+    messages: Iterable[tuple[bytes | None, bytes | None]],
+    *,
+    partition: int | None = None,
+) -> None:
+    """Send keys and values to a topic or one of its partitions, all acknowledged."""
 
     async def send() -> None:
         producer = AIOKafkaProducer(bootstrap_servers=_servers(broker), acks="all", max_request_size=8 * 1024**2)
         await producer.start()
         try:
-            sent = [await producer.send(topic, value, key=key) for key, value in messages]
+            sent = [await producer.send(topic, value, key=key, partition=partition) for key, value in messages]
             await asyncio.gather(*sent)
         finally:
             await producer.stop()
@@ -319,6 +336,15 @@ def configure(broker: RunningBroker | str, topic: str, config: dict[str, str]) -
             await admin.close()
 
     asyncio.run(alter())
+
+
+async def _committed(bootstrap_servers: str, group: str) -> dict[int, int]:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap_servers)
+    await admin.start()
+    try:
+        return {at.partition: told.offset for at, told in (await admin.list_consumer_group_offsets(group)).items()}
+    finally:
+        await admin.close()
 
 
 def read_topic(broker: RunningBroker | str, topic: str) -> list[Record]:
@@ -365,7 +391,8 @@ def replay(
 ) -> tuple[Summary, dict[str, dict[bytes, bytes]]]:
     """Replay files under a place's settings and return its counts, and values by the keys they have on the topics."""
     settings = place.settings
-    feed = Feed(settings, kind, secret=SECRET)
+    secret = settings.for_kind(kind).privacy.secret
+    feed = Feed(settings, kind, secret=secret.get_secret_value() if secret is not None else SECRET)
     records = [
         RecordFile(file, kind, settings.fields.model_dump(), max_bytes=settings.limits.message_bytes) for file in files
     ]

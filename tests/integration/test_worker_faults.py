@@ -6,10 +6,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core.records import Kind
@@ -19,53 +17,17 @@ from core.window import WindowKey
 from stream.codec import seal_key, seal_to_bytes
 from stream.wiring import wire
 from tests.brokers import ApacheKafka, RunningBroker
-from tests.workers import Place, Worker, children_of, configure, is_running, replay, wait_until
-
-WITHIN_S = 120.0
-SIZE_S = 900
-START_S = 1_700_000_000 - 1_700_000_000 % SIZE_S
-
-Messages = list[tuple[bytes, bytes]]
-
-# With cohorts there is work on every partition.
-SETTINGS = {
-    "topics.fragments": "",
-    "window.size": "15m",
-    "window.allowed_lateness": "0s",
-    "shard.kind": "user",
-    "shard.cohorts": "4",
-    "location.cell_m": "500",
-    "privacy.m": "3",
-}
-
-
-def crowd(first: int, n_windows: int, *, people: int = 120, visits: int = 8) -> Messages:
-    """Check-ins of a crowd over some windows, in the order of their times."""
-    generator = np.random.default_rng(first)
-    found: Messages = []
-    for window in range(first, first + n_windows):
-        times = np.sort(generator.integers(0, SIZE_S, people * visits))
-        users = generator.permutation(np.repeat(np.arange(people), visits))
-        places = generator.integers(0, 6, (people * visits, 2))
-        for t, user, (row, column) in zip(times.tolist(), users.tolist(), places.tolist(), strict=True):
-            record: dict[str, object] = {
-                "user": f"u{user}",
-                "ts": START_S + window * SIZE_S + t,
-                "lat": 48.2 + row / 100,
-                "lon": 16.3 + column / 100,
-            }
-            found.append((b"u%d" % user, json.dumps(record).encode()))
-    return found
-
-
-def expected(place: Place, messages: Messages, folder: Path) -> dict[str, dict[bytes, bytes]]:
-    """What a replay of the messages releases."""
-    file = folder / "feed.ndjson"
-    file.write_bytes(b"".join(value + b"\n" for _, value in messages))
-    summary, found = replay(place, Kind.CHECKINS, [file], folder / "replay")
-    assert summary.late == 0
-    assert summary.windows_released > 0
-    return found
+from tests.feeds import (
+    SETTINGS,
+    SIZE_S,
+    START_S,
+    WITHIN_S,
+    assert_all_is_released_in_one_way,
+    crowd,
+    expected,
+    wait_for_windows,
+)
+from tests.workers import Place, Worker, children_of, configure, is_running, wait_until
 
 
 def released_windows(worker: Worker) -> float:
@@ -80,28 +42,6 @@ def wait_for_some(worker: Worker, n: int) -> None:
         what=lambda: f"{n} windows; its log:\n{worker.log[-3000:]}",
         every_s=0.05,
     )
-
-
-def wait_for_windows(place: Place, n: int, worker: Worker) -> None:
-    wait_until(lambda: len(place.windows()) >= n, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=0.5)
-
-
-def assert_all_is_released_in_one_way(
-    place: Place, workers: Sequence[Worker], wanted: dict[str, dict[bytes, bytes]]
-) -> None:
-    """The topics come to hold what a replay gives, under each key one content."""
-
-    def logs() -> str:
-        n = len(place.outputs()["windows"])
-        return f"{n} of {len(wanted['windows'])} windows; logs:\n" + "\n----\n".join(w.log[-3000:] for w in workers)
-
-    wait_until(
-        lambda: place.outputs()["windows"].keys() >= wanted["windows"].keys(), within_s=WITHIN_S, what=logs, every_s=1.0
-    )
-    released = place.released()
-    for topic, values in wanted.items():
-        assert released[topic].keys() == values.keys()
-        assert released[topic] == values
 
 
 class TestAWorkerThatEnds:
@@ -305,7 +245,7 @@ class TestATopicThatRefuses:
             for begin, size in ((0, 1024**2), (2, 1_000), (4, 1024**2)):
                 configure(apache_kafka, place.topic(name), {"max.message.bytes": str(size)})
                 place.produce("checkins", crowd(begin, 2, people=40))
-                wait_for_windows(place, begin + 2, worker)
+                wait_for_windows(place, worker, begin + 2)
                 outcomes.append([(w["outcome"], w.get("reason")) for w in place.windows()][begin:])
             assert "raise its max.message.bytes" in worker.log
             assert worker.stop() == 0
@@ -330,11 +270,11 @@ class TestSettingsThatChange:
         place.produce("seals", [(seal_key(seal), seal_to_bytes(seal))])
         with place.worker() as worker:
             place.produce("checkins", crowd(0, 3, people=30, visits=2))
-            wait_for_windows(place, 3, worker)
+            wait_for_windows(place, worker, 3)
             assert worker.stop() == 0
         with place.worker() as worker:
             place.produce("checkins", crowd(3, 1, people=30, visits=2))
-            wait_for_windows(place, 4, worker)
+            wait_for_windows(place, worker, 4)
 
         withheld, *released = place.windows()
         assert (withheld["outcome"], withheld["reason"]) == ("withheld", WithholdReason.SETTINGS_CHANGED)

@@ -382,7 +382,7 @@ class NotedProducer:
     def __init__(self) -> None:
         self.sent: dict[str, list[bytes]] = {}
 
-    async def send_and_wait(self, topic: str, value: bytes, key: bytes) -> None:
+    async def send_and_wait(self, topic: str, value: bytes, key: bytes, partition: int) -> None:
         self.sent.setdefault(topic, []).extend([value, key])
 
     async def send(self, topic: str, value: bytes) -> asyncio.Future[None]:

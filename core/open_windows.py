@@ -45,6 +45,7 @@ class OpenWindows:
             allowed_lateness_ms=policy.allowed_lateness_ms,
             idle_timeout_ms=policy.idle_timeout_ms,
             max_lead_ms=policy.max_lead_ms,
+            max_ahead_ms=policy.max_ahead_ms,
         )
         self.windows: SortedDict[WindowKey, WindowBuffer] = SortedDict()
         self.seals: SortedDict[WindowKey, Seal] = SortedDict()
@@ -99,10 +100,15 @@ class OpenWindows:
             waiting.add(key.shard)
         return None
 
-    def due(self, clock_ms: int) -> WindowKey | None:
-        """Return the first window that is to be sealed; a shard with a sealed window waits for its release."""
+    def due(self, clock_ms: int, *, early: bool) -> WindowKey | None:
+        """Return the first window that is to be sealed; a shard with a sealed window waits for its release.
+
+        Args:
+            clock_ms: The clock.
+            early: Whether a window is due although more may come for it.
+        """
         reached_ms = self.watermark.value_ms(clock_ms=clock_ms)
-        until_ms = math.inf if self.watermark.is_idle(clock_ms=clock_ms) else -math.inf
+        until_ms = math.inf if early else self.watermark.idle_until_ms(clock_ms=clock_ms)
         until_ms = until_ms if reached_ms is None else max(until_ms, reached_ms)
         waiting = {key.shard for key in self.seals}
         key: WindowKey

@@ -165,8 +165,13 @@ class Partition:
 
     # ----------------------------------------------------------------- outputs
 
-    def next_action(self, *, clock_ms: int) -> Action | None:
-        """Return what to do next, or None when nothing is due; ask again after every input."""
+    def next_action(self, *, clock_ms: int, early: bool = False) -> Action | None:
+        """Return what to do next, or None when nothing is due; ask again after every input.
+
+        Args:
+            clock_ms: The clock.
+            early: Whether to seal the oldest window where none is due: nothing more can be buffered.
+        """
         if self._pending_completion is not None:
             return self._pending_completion
         next_offset, feeds = self._next_offset, self._feeds
@@ -175,7 +180,7 @@ class Partition:
         if ready := [key for feed in feeds.values() if (key := feed.releasable(next_offset)) is not None]:
             key = min(ready)
             return ReleaseWindow(feeds[key.kind].seals[key], feeds[key.kind].windows[key].rows)
-        if due := [key for feed in feeds.values() if (key := feed.due(clock_ms)) is not None]:
+        if due := [key for feed in feeds.values() if (key := feed.due(clock_ms, early=early)) is not None]:
             key = min(due)
             return WriteSeal(self._make_seal(key, next_offset - 1, len(feeds[key.kind].windows[key])))
         return None
@@ -184,6 +189,11 @@ class Partition:
         """Return the offset from which a successor must read, or None before the first message."""
         firsts = (window.first_offset for feed in self._feeds.values() for window in feed.windows.values())
         return min((offset for offset in firsts if offset is not None), default=self._next_offset)
+
+    @property
+    def oldest_unsealed(self) -> WindowKey | None:
+        """The window that an early seal would be for, or None: all that are open wait for rows of theirs."""
+        return min((key for feed in self._feeds.values() if (key := feed.due(0, early=True)) is not None), default=None)
 
     @property
     def open_windows(self) -> int:

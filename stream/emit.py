@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from stream.codec import OutMessage
-from stream.kafka import partition_of, until_it_works
+from stream.kafka import client_options, partition_of, until_it_works
+from stream.settings import KafkaSettings
 
 __all__ = ["Emitter"]
 
@@ -17,14 +18,21 @@ class Emitter:
     """Sends releases.
 
     Args:
+        kafka: How to reach the cluster.
         producer: A started producer.
         topics: For ``anonymized`` and ``windows`` the topic's name.
         on_trouble: Called whenever the cluster does not do as asked.
     """
 
     def __init__(
-        self, producer: AIOKafkaProducer, topics: Mapping[str, str], *, on_trouble: Callable[[], None]
+        self,
+        kafka: KafkaSettings,
+        producer: AIOKafkaProducer,
+        topics: Mapping[str, str],
+        *,
+        on_trouble: Callable[[], None],
     ) -> None:
+        self._kafka = kafka
         self._producer, self._topics, self._on_trouble = producer, topics, on_trouble
 
     async def emit(self, messages: Sequence[OutMessage], *, headers: Callable[[], list[tuple[str, bytes]]]) -> None:
@@ -53,6 +61,31 @@ class Emitter:
 
         await until_it_works("emit trajectories", send_trajectories, on_trouble=self._on_trouble)
         await until_it_works("emit a windows message", send_window, on_trouble=self._on_trouble)
+
+    async def is_out(self, release_id: str) -> bool:
+        """Tell whether a windows message of a release was sent before; reads all that its partition holds."""
+        topic, key = self._topics["windows"], release_id.encode()
+        partition = partition_of(key, len(await self._producer.partitions_for(topic)))
+        at = TopicPartition(topic, partition)
+
+        async def look() -> bool:
+            consumer = AIOKafkaConsumer(
+                **client_options(self._kafka), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest"
+            )
+            await consumer.start()
+            try:
+                consumer.assign([at])
+                end = (await consumer.end_offsets([at]))[at]
+                await consumer.seek_to_beginning(at)
+                while await consumer.position(at) < end:
+                    messages = (await consumer.getmany(at, timeout_ms=500)).get(at, [])
+                    if any(message.key == key for message in messages):
+                        return True
+                return False
+            finally:
+                await consumer.stop()
+
+        return await until_it_works("read windows messages", look, on_trouble=self._on_trouble)
 
     async def _send_batches(
         self, trajectories: Sequence[OutMessage], release: bytes

@@ -31,12 +31,12 @@ from stream.seals import SealsLog
 from stream.settings import Settings
 from stream.wiring import Feed
 
-__all__ = ["IDLE_CHECK_S", "Around", "PartitionTask", "ReleasedWindow"]
+__all__ = ["Around", "PartitionTask", "ReleasedWindow"]
 
 log = structlog.get_logger("shoal.windows")
 
-IDLE_CHECK_S = 0.25
-"""How often idle sources and full buffers are looked at."""
+_IDLE_CHECK_S = 0.25
+"""How often idle sources are looked at."""
 
 _LONGEST_SILENCE_S = 5.0
 """Most that counts as silence between two looks at the clock: a worker that was suspended has not been listening, and
@@ -68,6 +68,9 @@ class Around:
     is_caught_up: Callable[[int, int], bool]
     """Whether a partition has nothing more to read after an offset."""
 
+    is_held: Callable[[], bool]
+    """Whether nothing is read because buffers are full."""
+
     on_window: Callable[[ReleasedWindow], None]
     on_trouble: Callable[[], None]
 
@@ -79,7 +82,8 @@ class PartitionTask:
         self.number, self._around = number, around
         self.machine = Partition({kind: feed.policy for kind, feed in around.feeds.items()}, self._make_seal)
         self.seals_read = asyncio.Event()
-        self.paused = self.stopped = False
+        self.stopped = False
+        self._waiting = self._early = False
         self.clock_ms = 0
         self._heard_s = time.monotonic()
         self._last_offset: int | None = None
@@ -142,10 +146,21 @@ class PartitionTask:
         self._last_offset = offset
         self._wake.set()
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether there is nothing to do until something is read or time passes."""
+        return self._waiting and not self._wake.is_set()
+
+    def seal_early(self) -> None:
+        """Seal the oldest window although more may come for it."""
+        self._early = True
+        self._wake.set()
+
     def _advance_clock(self) -> None:
-        """Let time pass for idle sources only while nothing waits to be read (or nothing may be read)."""
+        """Let time pass for idle sources only while nothing waits to be read."""
         now_s = time.monotonic()
-        if self._last_offset is None or self.paused or self._around.is_caught_up(self.number, self._last_offset):
+        reads_all = self._last_offset is None or self._around.is_caught_up(self.number, self._last_offset)
+        if reads_all and not self._around.is_held():
             self.clock_ms += round(min(now_s - self._heard_s, _LONGEST_SILENCE_S) * 1000)
         self._heard_s = now_s
 
@@ -157,21 +172,35 @@ class PartitionTask:
             self._wake.clear()
             self._advance_clock()
             async with self._busy:
-                while not self.stopped and (action := self.machine.next_action(clock_ms=self.clock_ms)):
+                while not self.stopped and (
+                    action := self.machine.next_action(clock_ms=self.clock_ms, early=self._early)
+                ):
                     if isinstance(action, WriteSeal):
                         await self._seal(action)
                     elif isinstance(action, ReleaseWindow):
                         await self._release(action)
                     else:
                         await self._complete(action)
+            self._early = False
+            self._waiting = True
             try:
-                async with asyncio.timeout(IDLE_CHECK_S):
+                async with asyncio.timeout(_IDLE_CHECK_S):
                     await self._wake.wait()
             except TimeoutError:
                 pass
+            self._waiting = False
 
     async def _seal(self, action: WriteSeal) -> None:
         key = action.seal.key
+        if self._early:
+            log.warning(
+                "window_sealed_early",
+                kind=key.kind.value,
+                shard=key.shard,
+                why="buffers are full and no window can close: what comes later for it is late",
+                action="raise limits.buffered_rows above what is open at a time",
+            )
+            self._early = False
         self._sealing_since_s.setdefault(key, time.monotonic())
         with self._around.metrics.stage_seconds.labels("seal").time():
             await self._seals.write(action.seal)
@@ -181,6 +210,7 @@ class PartitionTask:
     async def _release(self, action: ReleaseWindow) -> None:
         seal, around = action.seal, self._around
         kind = seal.key.kind
+        is_again = seal.key not in self._sealing_since_s  # whoever sealed it may have released it
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
         try:
             result = await around.pool.run(kind, seal, action.rows)
@@ -189,23 +219,34 @@ class PartitionTask:
             result = self._withheld(action, WithholdReason.ANONYMIZER_FAILED, why)
         around.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
         with around.metrics.stage_seconds.labels("emit").time():
-
-            def headers() -> list[tuple[str, bytes]]:
-                durations = {
-                    "anonymize_s": round(result.seconds, 4),
-                    "close_to_release_s": round(time.monotonic() - begun_s, 4),
-                }
-                return [("shoal-durations", msgspec.json.encode(durations))]
-
             try:
-                await around.emitter.emit(result.messages, headers=headers)
+                emitted = await self._emit(seal, result, begun_s, is_again=is_again)
             except (MessageSizeTooLargeError, RecordListTooLargeError):
                 # To repeat it would not help, and without its windows message nothing of it counts.
                 why = "an output topic takes shorter messages than limits.message_bytes: raise its max.message.bytes"
                 result = self._withheld(action, WithholdReason.TOO_LARGE, why)
-                await around.emitter.emit(result.messages, headers=headers)
+                emitted = await self._emit(seal, result, begun_s, is_again=is_again)
         self.machine.released(seal)
-        self._tell(seal.key, result, time.monotonic() - begun_s)
+        if emitted:
+            self._tell(seal.key, result, time.monotonic() - begun_s)
+
+    async def _emit(self, seal: Seal, result: WindowResult, begun_s: float, *, is_again: bool) -> bool:
+        """Send a window, unless it would contradict what is out; return whether it was sent."""
+        emitter = self._around.emitter
+        if is_again and result.outcome != "released" and await emitter.is_out(seal.release_id):
+            # Released before, and not again only now, under other settings or for want of memory: that stays true.
+            log.info("window_was_out", kind=seal.key.kind.value, shard=seal.key.shard, outcome_now=result.outcome)
+            return False
+
+        def headers() -> list[tuple[str, bytes]]:
+            durations = {
+                "anonymize_s": round(result.seconds, 4),
+                "close_to_release_s": round(time.monotonic() - begun_s, 4),
+            }
+            return [("shoal-durations", msgspec.json.encode(durations))]
+
+        await emitter.emit(result.messages, headers=headers)
+        return True
 
     def _withheld(self, action: ReleaseWindow, reason: WithholdReason, why: str) -> WindowResult:
         feed = self._around.feeds[action.seal.key.kind]

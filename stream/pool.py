@@ -44,38 +44,50 @@ class ReleasePool:
     def __init__(self, plans: Mapping[Kind, Plan], *, max_bytes: int, processes: int) -> None:
         self._initial = (dict(plans), max_bytes, os.getpid())
         self._processes = processes
-        self._executor = self._new_executor()
+        self._executor = self._new_executor(processes)
+        self._alone: ProcessPoolExecutor | None = None
+        self._one_alone = asyncio.Lock()
 
-    def _new_executor(self) -> ProcessPoolExecutor:
+    def _new_executor(self, processes: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
-            self._processes,
+            processes,
             mp_context=multiprocessing.get_context("spawn"),  # a fork would inherit the threads of Faust's consumer
             initializer=_initialize,
             initargs=self._initial,
         )
 
     async def run(self, kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
-        """Release a window; a process that dies on it is replaced and tried once more.
+        """Release a window; if a process dies meanwhile it is tried once more, in a process of its own.
+
+        The processes of a pool die together: only alone does a window show that it is the one.
 
         Raises:
             BrokenProcessPool: It died again: for want of memory, as a rule.
         """
-        loop = asyncio.get_running_loop()
+        loop, shared = asyncio.get_running_loop(), self._executor
         try:
-            packed, result = await loop.run_in_executor(self._executor, _job, kind, seal, rows)
+            packed, result = await loop.run_in_executor(shared, _job, kind, seal, rows)
         except BrokenProcessPool:
             log.error("anonymizer_process_died", action="trying once more in a new process")
-            self._executor.shutdown(wait=False)
-            self._executor = self._new_executor()
-            packed, result = await loop.run_in_executor(self._executor, _job, kind, seal, rows)
+            shared.shutdown(wait=False)
+            if self._executor is shared:  # nobody else who was in it has replaced it
+                self._executor = self._new_executor(self._processes)
+            async with self._one_alone:
+                self._alone = self._new_executor(1)
+                try:
+                    packed, result = await loop.run_in_executor(self._alone, _job, kind, seal, rows)
+                finally:
+                    self._alone.shutdown(wait=False)
         return replace(result, messages=_messages.decode(packed))
 
     def close(self) -> None:
         """End the processes; windows in hand are abandoned, their seals bring them back."""
-        processes = list(getattr(self._executor, "_processes", {}).values())
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
+        for executor in (self._executor, self._alone):
+            processes = list((getattr(executor, "_processes", None) or {}).values())
+            if executor is not None:
+                executor.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
 
 
 def _initialize(plans: dict[Kind, Plan], max_bytes: int, parent: int) -> None:

@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaProducer
 from core.records import Kind
 from stream.emit import Emitter
 from stream.metrics import Metrics
-from stream.partition_task import IDLE_CHECK_S, Around, PartitionTask, ReleasedWindow
+from stream.partition_task import Around, PartitionTask, ReleasedWindow
 from stream.pool import ReleasePool
 from stream.settings import Settings
 from stream.wiring import Feed
@@ -23,6 +23,9 @@ from stream.wiring import Feed
 __all__ = ["Windows"]
 
 log = structlog.get_logger("shoal.windows")
+
+HELD_CHECK_S = 0.05
+"""How often full buffers are looked at."""
 
 
 class Windows:
@@ -63,18 +66,23 @@ class Windows:
             feeds=feeds,
             producer=producer,
             emitter=Emitter(
-                producer, {"anonymized": topics.anonymized, "windows": topics.windows}, on_trouble=on_trouble
+                settings.kafka,
+                producer,
+                {"anonymized": topics.anonymized, "windows": topics.windows},
+                on_trouble=on_trouble,
             ),
             pool=pool,
             metrics=metrics,
             writer=writer,
             is_caught_up=is_caught_up,
+            is_held=lambda: self._held,
             on_window=on_window,
             on_trouble=on_trouble,
         )
         self._commit, self._on_fatal = commit, on_fatal
         self._partitions: dict[int, PartitionTask] = {}
         self._committed: dict[int, int] = {}
+        self._held = False
         self.is_assigned = False
 
     @property
@@ -105,14 +113,35 @@ class Windows:
         task = self._partitions.get(partition)
         if task is None:
             return  # revoked meanwhile: its new owner reads the message
-        limit = self._around.settings.limits.buffered_rows
-        while sum(p.machine.buffered_rows for p in self._partitions.values()) >= limit and not task.stopped:
-            if not task.paused:
-                log.warning("buffers_full", limit=limit, action="reads on when a window has left; see buffered_rows")
-            task.paused = True
-            await asyncio.sleep(IDLE_CHECK_S)
-        task.paused = False
+        while self._is_full() and not task.stopped:
+            if not self._held:
+                log.warning("buffers_full", limit=self._around.settings.limits.buffered_rows, action="waiting")
+            self._held = True
+            if not self._make_room():
+                break
+            await asyncio.sleep(HELD_CHECK_S)
+        self._held = False
         await task.accept(offset, value)
+
+    def _is_full(self) -> bool:
+        buffered = sum(task.machine.buffered_rows for task in self._partitions.values())
+        return buffered >= self._around.settings.limits.buffered_rows
+
+    def _make_room(self) -> bool:
+        """Let the oldest window be sealed early where no partition has anything to do.
+
+        Nothing more is read while buffers are full, so no watermark would ever close a window.
+
+        Returns:
+            Whether room will come. If not, sealed windows wait for rows that have to be read.
+        """
+        tasks = self._partitions.values()
+        if not all(task.at_rest for task in tasks):
+            return True
+        oldest = {key: task for task in tasks if (key := task.machine.oldest_unsealed) is not None}
+        if oldest:
+            oldest[min(oldest)].seal_early()
+        return bool(oldest)
 
     async def commit(self) -> None:
         """Commit the offsets below the oldest open windows, where they have moved."""

@@ -420,6 +420,26 @@ def test_rows_of_a_released_window_that_are_read_again_are_not_late() -> None:
     assert put(machine, 2, (3, 5)) == Accepted(buffered=0, late=1, duplicates=0)
 
 
+def test_when_nothing_more_can_be_buffered_the_oldest_window_is_sealed_early() -> None:
+    """
+    Nothing is due, and all the room is taken: of two shards' windows the older one is sealed. A window that waits for
+    rows of its seal is none to seal.
+    """
+    machine = partition()
+    put(machine, 0, (0, 15), shard="a")
+    put(machine, 1, (1, 5), shard="b")
+    assert machine.next_action(clock_ms=0) is None
+    assert machine.oldest_unsealed == window(0, "b")
+    action = machine.next_action(clock_ms=0, early=True)
+    assert isinstance(action, WriteSeal)
+    assert action.seal.key == window(0, "b")
+    machine.apply_seal(seal(window(0, "b"), 7))
+    assert machine.oldest_unsealed == window(10, "a")
+    machine.apply_seal(seal(window(10, "a"), 7))
+    assert machine.oldest_unsealed is None
+    assert machine.next_action(clock_ms=0, early=True) is None
+
+
 class TestManyWindows:
     @given(
         steps=st.lists(
@@ -472,7 +492,7 @@ def assert_is_what_is_due(machine: Partition, action: Action, clock_ms: int) -> 
 def due_by_looking_at_every_window(machine: Partition, clock_ms: int) -> tuple[WindowKey | None, WindowKey | None]:
     """Return which sealed window can be released and which unsealed one is due, by the rules alone."""
     feed, next_offset = machine._feeds[Kind.CHECKINS], machine._next_offset
-    value, idle = feed.watermark.value_ms(clock_ms=clock_ms), feed.watermark.is_idle(clock_ms=clock_ms)
+    value, until = feed.watermark.value_ms(clock_ms=clock_ms), feed.watermark.idle_until_ms(clock_ms=clock_ms)
     release: WindowKey | None = None
     to_seal: WindowKey | None = None
     oldest: dict[str, WindowKey] = {}
@@ -485,7 +505,7 @@ def due_by_looking_at_every_window(machine: Partition, clock_ms: int) -> tuple[W
                 release = key
         elif next_offset is not None and to_seal is None:
             passed = value is not None and key.end_ms <= value
-            if passed or idle or n_open > feed.policy.max_open:
+            if passed or key.end_ms <= until or n_open > feed.policy.max_open:
                 to_seal = key
     return release, to_seal
 

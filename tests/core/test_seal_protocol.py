@@ -471,13 +471,13 @@ class _RepetitionsCount(Partition):
 
 
 class _DoesNotWaitForTheLastOffset(Partition):
-    def next_action(self, *, clock_ms: int) -> Action | None:
-        action = super().next_action(clock_ms=clock_ms)
+    def next_action(self, *, clock_ms: int, early: bool = False) -> Action | None:
+        action = super().next_action(clock_ms=clock_ms, early=early)
         if action is None and self._next_offset is not None:
             at, self._next_offset = self._next_offset, 1_000_000
-            early = super().next_action(clock_ms=clock_ms)
+            too_soon = super().next_action(clock_ms=clock_ms)
             self._next_offset = at
-            return early if isinstance(early, ReleaseWindow) else None
+            return too_soon if isinstance(too_soon, ReleaseWindow) else None
         return action
 
 

@@ -172,11 +172,6 @@ class TestMoreRowsThanAWorkerMayHold:
             for one in others:
                 assert json.loads(wanted["windows"][one["release"].encode()]) == one
 
-    @pytest.mark.xfail(
-        strict=True,
-        raises=AssertionError,
-        reason="for ever stuck: the message in hand is the other partition's, and the clock of the full one stands",
-    )
     def test_one_partition_holds_all_of_them(self, apache_kafka: ApacheKafka) -> None:
         """
         One partition holds as many rows as a worker may, its window is still open, and a record of another partition
@@ -194,11 +189,6 @@ class TestMoreRowsThanAWorkerMayHold:
             place.produce("checkins", messages[LIMIT:])
             wait_until(place.windows, within_s=20, what=lambda: f"windows; its log:\n{worker.log[-2000:]}", every_s=1)
 
-    @pytest.mark.xfail(
-        strict=True,
-        raises=AssertionError,
-        reason="while the limit holds back its rows a partition's clock runs, and silence closes its windows",
-    )
     def test_nobody_is_late_because_another_partition_is_slow(self, apache_kafka: ApacheKafka, tmp_path: Path) -> None:
         """
         Rows of one partition wait at the limit for longer than the idle time-out while another's window takes long:

@@ -161,11 +161,6 @@ class TestRecordsAsTheyCome:
             assert HOUR_S - 60 < feed.worker.metric("shoal_source_lead_seconds", kind="checkins") < HOUR_S + 60
             assert late(feed.worker) == 0
 
-    @pytest.mark.xfail(
-        strict=True,
-        raises=AssertionError,
-        reason="when all are silent the windows an hour ahead are closed too, and all before them are late",
-    )
     def test_a_clock_that_is_ahead_and_a_pause_of_all(self, apache_kafka: ApacheKafka) -> None:
         """
         The clock of one partition is an hour ahead, and all fall silent for longer than the idle time-out and come

@@ -33,7 +33,7 @@ demo: install ## an embedded broker, a worker and a simulated city; SECONDS=60 e
 	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
 
 test: install lint ## lint, then every test that needs no outside service and less than a minute
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" -n 3 --dist loadscope
 
 test-slow: install ## the tests that take minutes: full real feeds
 	$(BIN)/pytest -m slow

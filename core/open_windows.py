@@ -45,7 +45,6 @@ class OpenWindows:
             allowed_lateness_ms=policy.allowed_lateness_ms,
             idle_timeout_ms=policy.idle_timeout_ms,
             max_lead_ms=policy.max_lead_ms,
-            max_ahead_ms=policy.max_ahead_ms,
         )
         self.windows: SortedDict[WindowKey, WindowBuffer] = SortedDict()
         self.seals: SortedDict[WindowKey, Seal] = SortedDict()
@@ -100,15 +99,16 @@ class OpenWindows:
             waiting.add(key.shard)
         return None
 
-    def due(self, clock_ms: int, *, early: bool) -> WindowKey | None:
+    def due(self, clock_ms: int, now_ms: float) -> WindowKey | None:
         """Return the first window that is to be sealed; a shard with a sealed window waits for its release.
 
         Args:
-            clock_ms: The clock.
-            early: Whether a window is due although more may come for it.
+            clock_ms: The clock, which stands still while something waits to be read.
+            now_ms: The event time that has come. Later windows stay open however silent their sources are: by a clock
+                that is ahead, all others would be late when they come back.
         """
         reached_ms = self.watermark.value_ms(clock_ms=clock_ms)
-        until_ms = math.inf if early else self.watermark.idle_until_ms(clock_ms=clock_ms)
+        until_ms = now_ms if self.watermark.is_idle(clock_ms=clock_ms) else -math.inf
         until_ms = until_ms if reached_ms is None else max(until_ms, reached_ms)
         waiting = {key.shard for key in self.seals}
         key: WindowKey
@@ -118,3 +118,8 @@ class OpenWindows:
             if key.shard not in waiting:
                 return key
         return min((min(self.shards[name].open_windows) for name in self.crowded - waiting), default=None)
+
+    def oldest_unsealed(self) -> WindowKey | None:
+        """Return the oldest window of a shard that waits for no release, or None."""
+        waiting = {key.shard for key in self.seals}
+        return next((key for key in self.windows if key.shard not in waiting), None)

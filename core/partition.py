@@ -13,6 +13,7 @@ A window's content depends on its first seal alone, never on clocks or watermark
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -165,11 +166,12 @@ class Partition:
 
     # ----------------------------------------------------------------- outputs
 
-    def next_action(self, *, clock_ms: int, early: bool = False) -> Action | None:
+    def next_action(self, *, clock_ms: int, now_ms: float = math.inf, early: bool = False) -> Action | None:
         """Return what to do next, or None when nothing is due; ask again after every input.
 
         Args:
-            clock_ms: The clock.
+            clock_ms: The clock, which stands still while something waits to be read.
+            now_ms: The event time that has come: silence closes no window that ends later.
             early: Whether to seal the oldest window where none is due: nothing more can be buffered.
         """
         if self._pending_completion is not None:
@@ -180,10 +182,12 @@ class Partition:
         if ready := [key for feed in feeds.values() if (key := feed.releasable(next_offset)) is not None]:
             key = min(ready)
             return ReleaseWindow(feeds[key.kind].seals[key], feeds[key.kind].windows[key].rows)
-        if due := [key for feed in feeds.values() if (key := feed.due(clock_ms, early=early)) is not None]:
-            key = min(due)
-            return WriteSeal(self._make_seal(key, next_offset - 1, len(feeds[key.kind].windows[key])))
-        return None
+        due = min((key for feed in feeds.values() if (key := feed.due(clock_ms, now_ms)) is not None), default=None)
+        if due is None and early:
+            due = self.oldest_unsealed
+        if due is None:
+            return None
+        return WriteSeal(self._make_seal(due, next_offset - 1, len(feeds[due.kind].windows[due])))
 
     def committable_offset(self) -> int | None:
         """Return the offset from which a successor must read, or None before the first message."""
@@ -193,7 +197,7 @@ class Partition:
     @property
     def oldest_unsealed(self) -> WindowKey | None:
         """The window that an early seal would be for, or None: all that are open wait for rows of theirs."""
-        return min((key for feed in self._feeds.values() if (key := feed.due(0, early=True)) is not None), default=None)
+        return min((key for feed in self._feeds.values() if (key := feed.oldest_unsealed()) is not None), default=None)
 
     @property
     def open_windows(self) -> int:

@@ -6,7 +6,6 @@ a backlog must never make the sources that are still waiting in it look idle.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from core.records import Source
@@ -34,21 +33,12 @@ class Watermark:
         allowed_lateness_ms: How far behind the newest event time a record may come.
         idle_timeout_ms: After how much silence a source stops holding the watermark.
         max_lead_ms: How far a source may push the others; None for any.
-        max_ahead_ms: How far the clock of a source can be ahead; a source that leads by more is in another part of an
-            old feed. None for any.
     """
 
-    def __init__(
-        self,
-        *,
-        allowed_lateness_ms: int,
-        idle_timeout_ms: int,
-        max_lead_ms: int | None = None,
-        max_ahead_ms: int | None = None,
-    ) -> None:
+    def __init__(self, *, allowed_lateness_ms: int, idle_timeout_ms: int, max_lead_ms: int | None = None) -> None:
         self._allowed_lateness_ms = allowed_lateness_ms
         self._idle_timeout_ms = idle_timeout_ms
-        self._max_lead_ms, self._max_ahead_ms = max_lead_ms, max_ahead_ms
+        self._max_lead_ms = max_lead_ms
         self._sources: dict[Source, _Progress] = {}
         self._retired: set[Source] = set()
 
@@ -76,39 +66,20 @@ class Watermark:
         if not awake or len(newest) < len(awake):
             return None
         reached_ms = min(newest)
-        # With two awake the slower one decides, which leads nobody.
-        limit_ms = self._limit_ms(awake[0], clock_ms) if len(awake) == 1 else None
-        return (reached_ms if limit_ms is None else min(reached_ms, limit_ms)) - self._allowed_lateness_ms
-
-    def idle_until_ms(self, *, clock_ms: int) -> float:
-        """Return the event time up to which windows need not stay open because nothing is heard of any source.
-
-        That is all of them, unless the clock of a source may be ahead: the others would be late when they come back.
-        """
-        if not self.is_idle(clock_ms=clock_ms):
-            return -math.inf
-        first = self._first(clock_ms)
-        limit_ms = None if first is None else self._limit_ms(first, clock_ms)
-        return math.inf if limit_ms is None else limit_ms - self._allowed_lateness_ms
+        if self._max_lead_ms is not None and len(awake) == 1:
+            # With two awake the slower one decides, which leads nobody.
+            others_ms = self._others_ms(awake[0], clock_ms)
+            reached_ms = reached_ms if others_ms is None else min(reached_ms, others_ms + self._max_lead_ms)
+        return reached_ms - self._allowed_lateness_ms
 
     def lead_ms(self, *, clock_ms: int) -> int:
         """Return how far the most advanced source is ahead of all others, 0 where it is alone."""
-        first = self._first(clock_ms)
-        others_ms = None if first is None else self._others_ms(first, clock_ms)
-        return 0 if first is None or others_ms is None else max(0, (first.newest_ms or 0) - others_ms)
-
-    def _first(self, clock_ms: int) -> _Progress | None:
         known = [p for p in self._sources.values() if p.newest_ms is not None]
-        return max(known, key=lambda p: _now_ms(p, clock_ms), default=None)
-
-    def _limit_ms(self, one: _Progress, clock_ms: int) -> int | None:
-        """Return the event time up to which a source may push the silent ones, or None: it is not too far ahead."""
-        others_ms = self._others_ms(one, clock_ms)
-        if others_ms is None or one.newest_ms is None or self._max_lead_ms is None:
-            return None
-        lead_ms = one.newest_ms - others_ms
-        is_a_clock = self._max_ahead_ms is None or lead_ms <= self._max_ahead_ms
-        return others_ms + self._max_lead_ms if lead_ms > self._max_lead_ms and is_a_clock else None
+        if not known:
+            return 0
+        first = max(known, key=lambda p: _now_ms(p, clock_ms))
+        others_ms = self._others_ms(first, clock_ms)
+        return 0 if others_ms is None else max(0, (first.newest_ms or 0) - others_ms)
 
     def _others_ms(self, one: _Progress, clock_ms: int) -> int | None:
         """Return how far the most advanced of the other sources is by now, or None where none was heard."""

@@ -53,9 +53,6 @@ class WindowPolicy:
     max_lead_ms: int | None = None
     """How far the event time of one source may push the others; None for any."""
 
-    max_ahead_ms: int | None = None
-    """How far the clock of a source can be ahead; None for any."""
-
 
 def window_starts(ts_ms: IntArray, *, size_ms: int) -> IntArray:
     """Return where the window of each instant begins, milliseconds, shape ``(n,)``.

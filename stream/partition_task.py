@@ -16,7 +16,7 @@ import structlog
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 
-from core.partition import Partition, ReleaseWindow, WriteCompletion, WriteSeal
+from core.partition import Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.records import Chunk, Kind, Reason, Rejected
 from core.release import WithholdReason
 from core.seal import Seal
@@ -172,9 +172,7 @@ class PartitionTask:
             self._wake.clear()
             self._advance_clock()
             async with self._busy:
-                while not self.stopped and (
-                    action := self.machine.next_action(clock_ms=self.clock_ms, early=self._early)
-                ):
+                while not self.stopped and (action := self._next_action()):
                     if isinstance(action, WriteSeal):
                         await self._seal(action)
                     elif isinstance(action, ReleaseWindow):
@@ -189,6 +187,9 @@ class PartitionTask:
             except TimeoutError:
                 pass
             self._waiting = False
+
+    def _next_action(self) -> Action | None:
+        return self.machine.next_action(clock_ms=self.clock_ms, now_ms=time.time() * 1000, early=self._early)
 
     async def _seal(self, action: WriteSeal) -> None:
         key = action.seal.key

@@ -77,7 +77,6 @@ class Feed:
             idle_timeout_ms=own.window.idle_timeout,
             max_open=own.window.max_open,
             max_lead_ms=own.window.max_lead,
-            max_ahead_ms=settings.time.max_ahead,
         )
         self.plan: Plan = _plan(settings, own, locator, secret, vocabulary)
         self._own, self._locator = own, locator

@@ -156,6 +156,8 @@ class WindowSettings(Section):
     size: PositiveDuration = 900_000
     allowed_lateness: Duration = 60_000
     idle_timeout: PositiveDuration = 60_000
+    """After how much silence a source stops holding windows open. A window that ends in the future stays open."""
+
     max_lead: Annotated[Duration | None, BeforeValidator(none_by_name)] = 60_000
     """How far ahead of all other sources one may push the windows while these are silent, or ``none``: a source whose
     clock is an hour ahead would turn their next records late."""

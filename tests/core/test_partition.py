@@ -16,6 +16,7 @@ from core.seal import Seal, SealedUntil, SealRecord
 from core.window import WindowKey, WindowPolicy
 
 IDLE_MS = 1_000
+NOW_MS = 40
 OTHER = Source("checkins", 1)
 
 
@@ -440,6 +441,24 @@ def test_when_nothing_more_can_be_buffered_the_oldest_window_is_sealed_early() -
     assert machine.next_action(clock_ms=0, early=True) is None
 
 
+def test_silence_closes_no_window_that_has_not_ended() -> None:
+    """
+    A pause of all sources closes the window of 5, and not that of 95: one clock is ahead, and when the others come back
+    their records are not late. As time goes on that window closes too.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5), source=OTHER, n_partitions=2)
+    put(machine, 1, (0, 95), source=Source("checkins", 0), n_partitions=2)
+    action = machine.next_action(clock_ms=10 * IDLE_MS, now_ms=10)
+    assert isinstance(action, WriteSeal)
+    assert action.seal.key == window(0)
+    machine.apply_seal(action.seal)
+    complete(machine)
+    assert machine.next_action(clock_ms=20 * IDLE_MS, now_ms=99) is None
+    assert put(machine, 2, (1, 15), source=OTHER).late == 0
+    assert isinstance(machine.next_action(clock_ms=40 * IDLE_MS, now_ms=100), WriteSeal)
+
+
 class TestManyWindows:
     @given(
         steps=st.lists(
@@ -466,7 +485,7 @@ class TestManyWindows:
                 put(machine, offset, (offset, at_ms), shard=shard, n_partitions=1, clock_ms=clock_ms)
             elif what == "seal":
                 machine.apply_seal(seal(key, offset + ahead, writer="another"))
-            elif (action := machine.next_action(clock_ms=clock_ms)) is not None:
+            elif (action := machine.next_action(clock_ms=clock_ms, now_ms=NOW_MS)) is not None:
                 assert_is_what_is_due(machine, action, clock_ms)
                 if isinstance(action, WriteSeal):
                     machine.apply_seal(action.seal)
@@ -492,7 +511,7 @@ def assert_is_what_is_due(machine: Partition, action: Action, clock_ms: int) -> 
 def due_by_looking_at_every_window(machine: Partition, clock_ms: int) -> tuple[WindowKey | None, WindowKey | None]:
     """Return which sealed window can be released and which unsealed one is due, by the rules alone."""
     feed, next_offset = machine._feeds[Kind.CHECKINS], machine._next_offset
-    value, until = feed.watermark.value_ms(clock_ms=clock_ms), feed.watermark.idle_until_ms(clock_ms=clock_ms)
+    value, idle = feed.watermark.value_ms(clock_ms=clock_ms), feed.watermark.is_idle(clock_ms=clock_ms)
     release: WindowKey | None = None
     to_seal: WindowKey | None = None
     oldest: dict[str, WindowKey] = {}
@@ -505,7 +524,7 @@ def due_by_looking_at_every_window(machine: Partition, clock_ms: int) -> tuple[W
                 release = key
         elif next_offset is not None and to_seal is None:
             passed = value is not None and key.end_ms <= value
-            if passed or key.end_ms <= until or n_open > feed.policy.max_open:
+            if passed or (idle and key.end_ms <= NOW_MS) or n_open > feed.policy.max_open:
                 to_seal = key
     return release, to_seal
 

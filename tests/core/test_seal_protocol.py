@@ -7,6 +7,7 @@ partition goes on until it notices: it may still write, emit, complete and remov
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
@@ -471,8 +472,8 @@ class _RepetitionsCount(Partition):
 
 
 class _DoesNotWaitForTheLastOffset(Partition):
-    def next_action(self, *, clock_ms: int, early: bool = False) -> Action | None:
-        action = super().next_action(clock_ms=clock_ms, early=early)
+    def next_action(self, *, clock_ms: int, now_ms: float = math.inf, early: bool = False) -> Action | None:
+        action = super().next_action(clock_ms=clock_ms, now_ms=now_ms, early=early)
         if action is None and self._next_offset is not None:
             at, self._next_offset = self._next_offset, 1_000_000
             too_soon = super().next_action(clock_ms=clock_ms)

@@ -12,7 +12,7 @@ ROUNDS ?= 50
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km clean
+.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs clean
 
 # Where the real feeds and the published pseudo-code in C++ are, for benchmarks; both may be missing.
 SHARED ?= ../shared
@@ -70,6 +70,9 @@ chaos: install ## three workers on a real Kafka are killed, put to sleep and res
 
 table-km: install ## the README's table of k^m on the real check-in feeds
 	$(BIN)/python -m tests.benchmarks.table_real_feeds $(SHARED)/data
+
+docs: install ## deploy/METRICS.md, from the declarations of the metrics
+	@$(BIN)/python -c 'from stream.metrics import markdown; print(markdown(), end="")' > deploy/METRICS.md
 
 lint: install ## ruff, mypy, the import contract; also part of `make test`
 	$(BIN)/ruff format --check

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 
+from core.risk import Attack, Risk
 from core.trajectory import FloatArray, IntArray
 from core.window import WindowKey
 
@@ -120,6 +121,8 @@ class Release:
 
     information_loss: dict[str, float | int | None]
     account: Account
+    risks: Mapping[Attack, Risk] = field(default_factory=dict)
+    """What simulated attacks came to: for the operator, published nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from core.release import (
     pseudonyms,
     publishable,
 )
+from core.risk import PublishedPoints, attack_points
 from core.seal import Seal
 from core.verify.kdelta import verify_kdelta
 
@@ -91,6 +92,18 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
             ),
         },
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
+        risks=attack_points(
+            window.trajectories,
+            PublishedPoints(
+                starts=result.starts,
+                t_ms=result.t_ms,
+                xy_m=window.projection.to_metres(lat, lon),
+                owners=trajectories.users[result.sources],
+                sets=result.sets if plan.parameters.get("translation") == "exchangeable" else None,
+            ),
+            delta_m=plan.guarantee.delta_m,
+            generator=keyed_generator(plan.secret, seal.release_id, "attack"),
+        ),
     )
 
 

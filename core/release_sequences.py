@@ -21,9 +21,11 @@ from core.release import (
     Release,
     SequenceTrajectory,
     WithholdReason,
+    keyed_generator,
     pseudonyms,
     publishable,
 )
+from core.risk import attack_sequences
 from core.seal import Seal
 from core.trajectory import Vocabulary
 from core.verify.constraints import verify_constraints
@@ -83,6 +85,14 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
         smallest_support=count.smallest_support,
         information_loss=published_loss(sequences, vocabulary, result.group_of, result.kept, taxonomy),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
+        risks=attack_sequences(
+            sequences,
+            vocabulary.names,
+            candidate,
+            users,
+            m=plan.guarantee.m,
+            generator=keyed_generator(plan.secret, seal.release_id, "attack"),
+        ),
     )
 
 

@@ -8,7 +8,9 @@ import os
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Awaitable, Callable
+from importlib.metadata import version
 from typing import Any
 
 import faust
@@ -20,7 +22,7 @@ from mode import Service
 from prometheus_client import CollectorRegistry
 
 from stream.ingest import Ingest
-from stream.kafka import faust_options, new_producer, until_it_works
+from stream.kafka import Operation, faust_options, new_producer, until_it_works
 from stream.metrics import Metrics
 from stream.pool import ReleasePool
 from stream.seals import agree_on_partitions
@@ -38,6 +40,7 @@ _EXIT_FATAL = 70
 _COMMIT_EVERY_S = 1.0
 _PROBE_EVERY_S = 5.0
 _CRASH_CHECK_S = 1.0
+_LOOP_LAG_EVERY_S, _LOOP_LAG_OVER_S = 0.5, 10.0
 
 
 def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
@@ -113,8 +116,16 @@ class _Worker(Service):  # type: ignore[misc]
         self._settings = settings
         self._feeds = wire(settings)
         self._metrics = Metrics(CollectorRegistry())
+        self._metrics.build_info.labels(version("shoal")).set(1)
+        for kind, feed in self._feeds.items():
+            self._metrics.expect(
+                kind,
+                model=feed.plan.model,
+                shard_kind=settings.for_kind(kind).shard.kind,
+                required_k=feed.plan.guarantee.k,
+            )
         self._status, self._health = Status(), Health({"the start": lambda: self.started})
-        self._kafka_up = False
+        self._kafka_up: bool | None = None  # until it has answered or not
         self.n_partitions = settings.kafka.partitions
         self.app = self._build_app()
 
@@ -182,7 +193,7 @@ class _Worker(Service):  # type: ignore[misc]
             self._pool,
             metrics,
             writer=uuid.uuid4().hex,
-            is_caught_up=self._is_caught_up,
+            end_offset=self._end_offset,
             commit=self._commit,
             on_window=self._status.add,
             on_fatal=self._fatal,
@@ -200,12 +211,13 @@ class _Worker(Service):  # type: ignore[misc]
         self._health.checks |= {
             "the window group": lambda: self._windows.is_ready,
             "the ingest group": lambda: self._ingest.is_assigned,
-            "the Kafka cluster": lambda: self._kafka_up,
+            "the Kafka cluster": lambda: self._kafka_up is True,
         }
         self._tasks = [
             self._forever("ingest", self._run_ingest),
             self._forever("commits", self._commit_regularly),
             self._forever("probe", self._probe_regularly),
+            self._forever("loop lag", self._measure_loop_lag),
             self._forever("crash", self._end_on_crash),
         ]
         log.info("worker_started", feeds=[kind.value for kind in feeds], status=self.status_url)
@@ -244,9 +256,9 @@ class _Worker(Service):  # type: ignore[misc]
         ours = {tp.partition for tp in assigned if tp.topic == topic and tp.partition < self.n_partitions}
         await self._windows.assign(ours)
 
-    def _is_caught_up(self, partition: int, offset: int) -> bool:
-        end = self.app.consumer.highwater(TP(self._settings.topics.shards, partition))
-        return end is not None and offset + 1 >= end
+    def _end_offset(self, partition: int) -> int | None:
+        end: int | None = self.app.consumer.highwater(TP(self._settings.topics.shards, partition))
+        return end
 
     async def _commit(self, offsets: dict[int, int]) -> None:
         # Semi-private, but the only way to commit in Faust's own group; nothing else does.
@@ -272,7 +284,18 @@ class _Worker(Service):  # type: ignore[misc]
         while True:
             await asyncio.sleep(_COMMIT_EVERY_S)
             await self._windows.commit()
-            self._windows.update_metrics(round(time.time() * 1000))
+            now_ms = round(time.time() * 1000)
+            self._windows.update_metrics(now_ms)
+            self._ingest.update_metrics(now_ms)
+            self._metrics.pool_memory_bytes.set(self._pool.resident_bytes())
+
+    async def _measure_loop_lag(self) -> None:
+        lags: deque[float] = deque([0.0], maxlen=round(_LOOP_LAG_OVER_S / _LOOP_LAG_EVERY_S))
+        while True:
+            begun_s = time.monotonic()
+            await asyncio.sleep(_LOOP_LAG_EVERY_S)
+            lags.append(max(0.0, time.monotonic() - begun_s - _LOOP_LAG_EVERY_S))
+            self._metrics.loop_lag_seconds.set(max(lags))
 
     async def _probe_regularly(self) -> None:
         while True:
@@ -280,10 +303,10 @@ class _Worker(Service):  # type: ignore[misc]
             try:
                 async with asyncio.timeout(_PROBE_EVERY_S):
                     nodes = await self._producer.client.fetch_all_metadata()
-                self._on_answer() if nodes.brokers() else self._on_trouble()
+                self._on_answer() if nodes.brokers() else self._on_trouble("probe")
             except Exception as fault:  # whatever it is, the cluster did not answer
                 log.warning("kafka_trouble", operation="probe", fault=type(fault).__name__)
-                self._on_trouble()
+                self._on_trouble("probe")
 
     async def _end_on_crash(self) -> None:
         # A Faust service that crashed is neither restarted nor does it let the process end.
@@ -291,11 +314,14 @@ class _Worker(Service):  # type: ignore[misc]
             await asyncio.sleep(_CRASH_CHECK_S)
         self._fatal(self.app.crash_reason or RuntimeError("Faust crashed"))
 
-    def _on_trouble(self) -> None:
+    def _on_trouble(self, operation: Operation) -> None:
+        self._metrics.kafka_trouble.labels(operation).inc()
         self._kafka_up = False
         self._metrics.kafka_up.set(0)
 
     def _on_answer(self) -> None:
+        if self._kafka_up is False:
+            self._metrics.reconnects.inc()
         self._kafka_up = True
         self._metrics.kafka_up.set(1)
 

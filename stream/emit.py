@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from stream.codec import OutMessage
-from stream.kafka import client_options, partition_of, until_it_works
+from stream.kafka import Trouble, client_options, partition_of, until_it_works
 from stream.settings import KafkaSettings
 
 __all__ = ["Emitter"]
@@ -30,7 +30,7 @@ class Emitter:
         producer: AIOKafkaProducer,
         topics: Mapping[str, str],
         *,
-        on_trouble: Callable[[], None],
+        on_trouble: Trouble,
     ) -> None:
         self._kafka = kafka
         self._producer, self._topics, self._on_trouble = producer, topics, on_trouble

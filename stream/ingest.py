@@ -19,7 +19,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
 from stream.codec import chunk_key, chunk_to_bytes, dead_letter, decoder, refusal
-from stream.kafka import client_options, partition_of, until_it_works
+from stream.kafka import Trouble, client_options, partition_of, until_it_works
 from stream.metrics import Metrics
 from stream.settings import Settings
 from stream.wiring import Feed
@@ -54,7 +54,7 @@ class Ingest:
         *,
         n_partitions: int,
         now_ms: Callable[[], int],
-        on_trouble: Callable[[], None],
+        on_trouble: Trouble,
     ) -> None:
         self._settings, self._feeds, self._producer, self._metrics = settings, feeds, producer, metrics
         self._n_partitions, self._now_ms, self._on_trouble = n_partitions, now_ms, on_trouble
@@ -63,6 +63,8 @@ class Ingest:
         self._newest_ms: dict[TopicPartition, int] = {}
         """Newest event time of what was forwarded and acknowledged, by source."""
         self._next_offsets: dict[TopicPartition, int] = {}
+        self._sent_ms: dict[TopicPartition, int] = {}
+        """When the record that was read last was sent, by its time stamp."""
         self._max_drift_ms = {
             topic: own.window.max_drift or own.window.size
             for topic, own in ((topic, settings.for_kind(kind)) for topic, kind in self._kinds.items())
@@ -106,6 +108,23 @@ class Ingest:
             if batches:
                 await self._commit({partition: messages[-1].offset + 1 for partition, messages in batches.items()})
 
+    def update_metrics(self, now_ms: int) -> None:
+        """Set the gauges of what is not read yet, and of how old it is."""
+        for topic, kind in self._kinds.items():
+            ours = [partition for partition in self._consumer.assignment() if partition.topic == topic]
+            unread = {p: self._n_unread(p) for p in ours}
+            newest = [ms for p in ours if (ms := self._newest_ms.get(p)) is not None]
+            waited = [now_ms - self._sent_ms[p] for p, n in unread.items() if n and p in self._sent_ms]
+            self._metrics.input_lag_records.labels(kind).set(sum(unread.values()))
+            self._metrics.input_lag_seconds.labels(kind).set(max(0, *waited, 0) / 1000)
+            if newest:
+                self._metrics.event_lag_seconds.labels(kind).set((now_ms - max(newest)) / 1000)
+
+    def _n_unread(self, partition: TopicPartition) -> int:
+        """Return how many records of a partition wait, as far as that is known."""
+        end, next_offset = self._consumer.highwater(partition), self._next_offsets.get(partition)
+        return 0 if end is None or next_offset is None else max(0, end - next_offset)
+
     def _in_step(self) -> list[TopicPartition]:
         """Return the partitions to read from now: who is far ahead of one that has a backlog waits for it.
 
@@ -115,8 +134,8 @@ class Ingest:
         assigned = sorted(self._consumer.assignment())
         slowest_ms: dict[str, int] = {}
         for partition in assigned:
-            newest_ms, end = self._newest_ms.get(partition), self._consumer.highwater(partition)
-            if newest_ms is not None and end is not None and self._next_offsets.get(partition, 0) < end:
+            newest_ms = self._newest_ms.get(partition)
+            if newest_ms is not None and self._n_unread(partition):
                 slowest_ms[partition.topic] = min(newest_ms, slowest_ms.get(partition.topic, newest_ms))
 
         def is_in_step(partition: TopicPartition) -> bool:
@@ -138,7 +157,7 @@ class Ingest:
             now_ms=self._now_ms(),
         )
         rejected += refused
-        self._next_offsets[partition] = messages[-1].offset + 1
+        self._next_offsets[partition], self._sent_ms[partition] = messages[-1].offset + 1, messages[-1].timestamp
         await self._send_batch(partition, chunks)
         await self._send_dead_letters(kind, rejected)
 
@@ -217,7 +236,7 @@ class Ingest:
         except (CommitFailedError, IllegalStateError):
             log.info("ingest_commit_skipped", why="the group has rebalanced; the records are repeated and recognized")
         except KafkaError as fault:
-            self._on_trouble()
+            self._on_trouble("commit")
             log.warning("kafka_trouble", operation="commit", fault=type(fault).__name__)
 
 

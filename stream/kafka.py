@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import faust
 import structlog
@@ -25,10 +25,37 @@ from aiokafka.partitioner import DefaultPartitioner
 from stream.settings import KafkaSettings, Settings, SettingsError
 from stream.settings.values import LARGEST_MESSAGE_BYTES
 
-__all__ = ["client_options", "faust_options", "new_producer", "partition_of", "until_it_works"]
+__all__ = [
+    "Operation",
+    "Trouble",
+    "client_options",
+    "faust_options",
+    "new_producer",
+    "partition_of",
+    "until_it_works",
+]
 
 log = structlog.get_logger("shoal.kafka")
 T = TypeVar("T")
+
+Operation = Literal[
+    "commit",
+    "emit a windows message",
+    "emit trajectories",
+    "forward records",
+    "join the ingest group",
+    "probe",
+    "read seals",
+    "read windows messages",
+    "remove seals",
+    "send dead letters",
+    "start the producer",
+    "write a seal",
+]
+"""What we ask of the cluster: in logs, and as a metric's label."""
+
+Trouble = Callable[[Operation], None]
+"""Called whenever the cluster does not do as asked."""
 
 _BATCH_BYTES = 256 * 1024
 """Most bytes of messages that are sent as one, below what brokers take by default; at most ``limits.message_bytes``,
@@ -134,11 +161,11 @@ def new_producer(settings: Settings) -> AIOKafkaProducer:
     )
 
 
-async def until_it_works(what: str, attempt: Callable[[], Awaitable[T]], *, on_trouble: Callable[[], None]) -> T:
+async def until_it_works(what: Operation, attempt: Callable[[], Awaitable[T]], *, on_trouble: Trouble) -> T:
     """Repeat an operation on the cluster until it succeeds; nothing is dropped while the cluster is away.
 
     Args:
-        what: Names the operation in the log.
+        what: The operation.
         attempt: The operation; safe to repeat.
         on_trouble: Called after each failure.
 
@@ -150,7 +177,7 @@ async def until_it_works(what: str, attempt: Callable[[], Awaitable[T]], *, on_t
         try:
             return await attempt()
         except KafkaError as fault:
-            on_trouble()
+            on_trouble(what)
             for error, action in _HOPELESS.items():
                 if isinstance(fault, error):
                     log.critical("kafka_refuses", operation=what, fault=type(fault).__name__, action=action)

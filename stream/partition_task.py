@@ -19,11 +19,12 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 from core.partition import Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.records import Chunk, Kind, Reason, Rejected
 from core.release import WithholdReason
+from core.risk import Attack, Risk, worst
 from core.seal import Seal
 from core.window import WindowKey
 from stream.codec import DecodeError, chunk_from_bytes, dead_letter, outcome_messages
 from stream.emit import Emitter
-from stream.kafka import until_it_works
+from stream.kafka import Trouble, until_it_works
 from stream.metrics import Metrics
 from stream.pool import ReleasePool
 from stream.releasing import WindowResult
@@ -50,6 +51,7 @@ class ReleasedWindow:
     key: WindowKey
     outcome: str
     facts: Mapping[str, float | int | str | None]
+    risks: Mapping[Attack, Risk]
     close_to_release_s: float
     emitted_at_s: float
 
@@ -65,14 +67,14 @@ class Around:
     pool: ReleasePool
     metrics: Metrics
     writer: str
-    is_caught_up: Callable[[int, int], bool]
-    """Whether a partition has nothing more to read after an offset."""
+    end_offset: Callable[[int], int | None]
+    """Where a partition of the shards topic ends, as far as that is known."""
 
     is_held: Callable[[], bool]
     """Whether nothing is read because buffers are full."""
 
     on_window: Callable[[ReleasedWindow], None]
-    on_trouble: Callable[[], None]
+    on_trouble: Trouble
 
 
 class PartitionTask:
@@ -156,11 +158,17 @@ class PartitionTask:
         self._early = True
         self._wake.set()
 
+    @property
+    def n_unread(self) -> int:
+        """How many messages wait to be read, as far as that is known."""
+        end = self._around.end_offset(self.number)
+        return 0 if end is None or self._last_offset is None else max(0, end - self._last_offset - 1)
+
     def _advance_clock(self) -> None:
         """Let time pass for idle sources only while nothing waits to be read."""
         now_s = time.monotonic()
-        reads_all = self._last_offset is None or self._around.is_caught_up(self.number, self._last_offset)
-        if reads_all and not self._around.is_held():
+        ends_somewhere = self._last_offset is None or self._around.end_offset(self.number) is not None
+        if ends_somewhere and not self.n_unread and not self._around.is_held():
             self.clock_ms += round(min(now_s - self._heard_s, _LONGEST_SILENCE_S) * 1000)
         self._heard_s = now_s
 
@@ -201,6 +209,7 @@ class PartitionTask:
                 why="buffers are full and no window can close: what comes later for it is late",
                 action="raise limits.buffered_rows above what is open at a time",
             )
+            self._around.metrics.early_seals.labels(key.kind).inc()
             self._early = False
         self._sealing_since_s.setdefault(key, time.monotonic())
         with self._around.metrics.stage_seconds.labels("seal").time():
@@ -211,7 +220,8 @@ class PartitionTask:
     async def _release(self, action: ReleaseWindow) -> None:
         seal, around = action.seal, self._around
         kind = seal.key.kind
-        is_again = seal.key not in self._sealing_since_s  # whoever sealed it may have released it
+        # Whoever sealed it may have released it: another worker, or this one before it lost the partition.
+        is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(around.writer)
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
         try:
             result = await around.pool.run(kind, seal, action.rows)
@@ -275,16 +285,12 @@ class PartitionTask:
             withheld=account.withheld,
             duplicate=account.duplicates,
         )
-        metrics.windows.labels(key.kind, result.outcome).inc()
-        metrics.close_to_release_seconds.labels(key.kind).observe(seconds)
-        if result.outcome == "released":
-            metrics.smallest_support.labels(key.kind).set(float(result.facts["smallest_support"] or 0))
-        else:
-            metrics.withheld.labels(result.facts["reason"]).inc()
+        metrics.tell(key.kind, result, seconds, required_k=self._around.feeds[key.kind].plan.guarantee.k)
         window = ReleasedWindow(
             key=key,
             outcome=result.outcome,
             facts=result.facts,
+            risks=result.risks,
             close_to_release_s=round(seconds, 3),
             emitted_at_s=time.time(),
         )
@@ -298,6 +304,7 @@ class PartitionTask:
             end_ms=key.end_ms,
             close_to_release_s=window.close_to_release_s,
             **result.facts,
+            **({"risk_highest": round(worst(result.risks), 6)} if result.risks else {}),
         )
         self._around.on_window(window)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.pipeline import release_window
 from core.plan import Plan
 from core.records import Rows
 from core.release import Account, Outcome, Release, ReleaseRefused, WithholdReason
+from core.risk import Attack, Risk
 from core.seal import Seal
 from stream.codec import OutMessage, outcome_messages
 
@@ -35,6 +36,9 @@ class WindowResult:
 
     facts: Mapping[str, float | int | str | None]
     """The published figures of the window, for logs and people."""
+
+    risks: Mapping[Attack, Risk] = field(default_factory=dict)
+    """What simulated attacks on it came to."""
 
     alarm: str | None = None
     """What somebody must look at; no location and no user."""
@@ -74,6 +78,7 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResu
         seconds=time.perf_counter() - begun,
         outcome=_name(outcome),
         facts=_facts(outcome),
+        risks=outcome.risks if isinstance(outcome, Release) else {},
         alarm=alarm,
     )
 

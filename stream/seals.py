@@ -17,7 +17,7 @@ from aiokafka.errors import KafkaError
 
 from core.seal import PartitionCount, Seal, SealRecord
 from stream.codec import DecodeError, seal_from_bytes, seal_key, seal_to_bytes
-from stream.kafka import client_options, new_producer, until_it_works
+from stream.kafka import Trouble, client_options, new_producer, until_it_works
 from stream.settings import KafkaSettings, Settings
 from stream.settings.values import show_duration
 from stream.topics import ClusterError
@@ -48,7 +48,7 @@ class SealsLog:
         topic: str,
         partition: int,
         *,
-        on_trouble: Callable[[], None],
+        on_trouble: Trouble,
     ) -> None:
         self._topic, self._partition = topic, partition
         self._producer, self._on_trouble = producer, on_trouble
@@ -159,7 +159,7 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
     topics, limit_ms = settings.topics, settings.kafka.startup_timeout
     producer = new_producer(settings)
     logs = [
-        SealsLog(settings.kafka, producer, topics.seals, number, on_trouble=lambda: None)
+        SealsLog(settings.kafka, producer, topics.seals, number, on_trouble=lambda _: None)
         for number in range(n_partitions)
     ]
     patience = asyncio.get_running_loop().call_later(_SAY_AFTER_S, progress, f"reading topic {topics.seals}")

@@ -14,6 +14,7 @@ from aiokafka import AIOKafkaProducer
 
 from core.records import Kind
 from stream.emit import Emitter
+from stream.kafka import Trouble
 from stream.metrics import Metrics
 from stream.partition_task import Around, PartitionTask, ReleasedWindow
 from stream.pool import ReleasePool
@@ -38,7 +39,7 @@ class Windows:
         pool: Where windows are anonymized.
         metrics: Where to count.
         writer: Names this worker in its seals; different in every process.
-        is_caught_up: Whether a partition has nothing more to read after an offset.
+        end_offset: Where a partition of the shards topic ends, as far as that is known.
         commit: Commits offsets of the shards topic, by partition.
         on_window: Called for every window that was emitted.
         on_fatal: Called when a partition cannot go on.
@@ -54,11 +55,11 @@ class Windows:
         metrics: Metrics,
         *,
         writer: str,
-        is_caught_up: Callable[[int, int], bool],
+        end_offset: Callable[[int], int | None],
         commit: Callable[[dict[int, int]], Awaitable[None]],
         on_window: Callable[[ReleasedWindow], None],
         on_fatal: Callable[[BaseException], None],
-        on_trouble: Callable[[], None],
+        on_trouble: Trouble,
     ) -> None:
         topics = settings.topics
         self._around = Around(
@@ -74,7 +75,7 @@ class Windows:
             pool=pool,
             metrics=metrics,
             writer=writer,
-            is_caught_up=is_caught_up,
+            end_offset=end_offset,
             is_held=lambda: self._held,
             on_window=on_window,
             on_trouble=on_trouble,
@@ -159,6 +160,7 @@ class Windows:
         metrics, tasks = self._around.metrics, self._partitions.values()
         metrics.open_windows.set(sum(task.machine.open_windows for task in tasks))
         metrics.buffered_rows.set(sum(task.machine.buffered_rows for task in tasks))
+        metrics.shards_lag_chunks.set(sum(task.n_unread for task in tasks))
         for kind in self._around.feeds:
             known = [task.machine.watermark_ms(kind, clock_ms=task.clock_ms) for task in tasks]
             slowest = min((value for value in known if value is not None), default=None)

@@ -93,7 +93,7 @@ async def _ingest(values: dict[str, Any], n: int) -> float:
         metrics,
         n_partitions=PARTITIONS,
         now_ms=lambda: round(time.time() * 1000),
-        on_trouble=lambda: None,
+        on_trouble=lambda _: None,
     )
     await ingest.start()
     running = asyncio.create_task(ingest.run())

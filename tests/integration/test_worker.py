@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from core.records import Kind
 from core.release import WithholdReason
 from stream.city import City, CityOptions
+from stream.metrics import LABELS
 from tests.brokers import ApacheKafka, RunningBroker
 from tests.workers import Place, Worker, configure, replay, wait_until
 
@@ -119,6 +120,23 @@ class TestTheSameAsAReplay:
             place.produce(kind, messages[kind])  # a backlog: it is there before the worker is
         with place.worker() as worker:
             assert_the_topics_hold(place, worker, expected)
+            seen = worker.log + worker.get("/metrics")[1] + worker.get("/")[1]
+            assert "shoal_reidentification_risk{" in seen
+            ids, positions = raw_values(tmp_path / f"{kind}.csv" for kind in parts)
+            assert not [user for user in ids if user in seen]
+            assert not positions & set(re.findall(r"-?\d+\.\d+", seen))
+
+
+def raw_values(files: Iterable[Path]) -> tuple[set[str], set[str]]:
+    """Return the user ids that are no plain numbers, which may stand for anything, and the coordinates of files."""
+    ids: set[str] = set()
+    positions: set[str] = set()
+    for file in files:
+        with file.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines):
+                ids.add(row["user"])
+                positions |= {row["lat"], row["lon"]}
+    return {user for user in ids if not user.isdigit()}, {one for one in positions if len(one.partition(".")[2]) > 3}
 
 
 def as_json(kind: Kind, row: dict[str, str]) -> bytes:
@@ -277,17 +295,8 @@ class TestOneWorker:
         labels = {
             (name, value) for f in families for s in f.samples for name, value in s.labels.items() if name != "le"
         }
-        closed = {
-            "kind": {kind.value for kind in Kind},
-            "stage": {"ingest", "seal", "anonymize", "emit"},
-            "outcome": {
-                *("read", "forwarded", "rejected", "buffered", "late", "duplicate"),
-                *("released", "suppressed", "withheld", "refused"),
-            },
-            "reason": {reason for *_, reason in BAD} | {reason.value for reason in WithholdReason},
-        }
         assert labels
-        assert all(value in closed[name] for name, value in labels)
+        assert all(value in LABELS[name] or name == "version" for name, value in labels)
         assert fed.worker.metric("shoal_windows_total", kind="checkins", outcome="released") == 1
         assert fed.worker.metric("shoal_records_total", kind="checkins", outcome="released") == len(CROWD)
 

@@ -21,6 +21,7 @@ START_S = 1_700_000_000
 class Message(NamedTuple):
     offset: int
     value: bytes
+    timestamp: int = 0
 
 
 class Producer:
@@ -58,7 +59,7 @@ def an_ingest(producer: Any, **given: str) -> Ingest:
         Metrics(CollectorRegistry()),
         n_partitions=2,
         now_ms=lambda: START_S * 1000,
-        on_trouble=lambda: None,
+        on_trouble=lambda _: None,
     )
 
 

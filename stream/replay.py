@@ -24,6 +24,7 @@ from core.measure_sequences import MeasureOptions, measure_sequences
 from core.partition import Partition, ReleaseWindow, WriteSeal
 from core.plan import SequencePlan
 from core.records import CheckIn, Fragment, Rows, Source
+from core.risk import worst
 from core.seal import Seal
 from core.utility import RangeQueryOptions
 from stream.files import Entry, RecordFile
@@ -84,6 +85,9 @@ class Summary:
     trajectories_released: int = 0
     points_released: int = 0
     points_suppressed: int = 0
+    highest_risk: float = 0.0
+    """Largest probability of finding a person that a simulated attack on a release came to: to compare with 1/k."""
+
     seconds: float = 0.0
     rows: int = 0
     """Rows of the records that were not rejected."""
@@ -248,6 +252,7 @@ class Replay:
         summary.trajectories_released += len(result.messages) - 1
         if result.outcome == "released":
             summary.windows_released += 1
+            summary.highest_risk = max(summary.highest_risk, round(worst(result.risks), 6))
             return
         summary.reasons[str(result.facts["reason"])] += 1
         if result.outcome == "refused":

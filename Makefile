@@ -12,7 +12,7 @@ ROUNDS ?= 50
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs dashboards check-dashboards clean
+.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs dashboards check-dashboards clean
 
 # Where the real feeds and the published pseudo-code in C++ are, for benchmarks; both may be missing.
 SHARED ?= ../shared
@@ -33,10 +33,13 @@ demo: install ## an embedded broker, a worker and a simulated city; SECONDS=60 e
 	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
 
 test: install lint ## lint, then every test that needs no outside service and less than a minute
-	$(BIN)/pytest -m "not slow" -n 3 --dist loadscope
+	$(BIN)/pytest -m "not slow and not browser" -n 3 --dist loadscope
 
 test-slow: install ## the tests that take minutes: full real feeds
 	$(BIN)/pytest -m slow
+
+test-browser: install ## the live page in a real Chromium, on a desk and on a phone; writes deploy/screenshots
+	$(BIN)/pytest -m browser tests/browser
 
 bench-km: install ## SeqAnon beside the published pseudo-code in C++, and how its time grows; ALL=1 runs the slow rows too
 	$(BIN)/python -m tests.benchmarks.bench_seqanon $(SHARED)/tools/seqanon_literal.cpp $(if $(ALL),--all)

@@ -23,12 +23,13 @@ from prometheus_client import CollectorRegistry
 
 from stream.ingest import Ingest
 from stream.kafka import Operation, faust_options, new_producer, until_it_works
+from stream.live import Live
 from stream.metrics import Metrics
 from stream.pool import ReleasePool
 from stream.seals import agree_on_partitions
 from stream.settings import Settings
 from stream.topics import check_topics
-from stream.web import Health, Status, add_pages
+from stream.web import Health, add_pages
 from stream.windows import Windows
 from stream.wiring import wire
 
@@ -126,7 +127,8 @@ class _Worker(Service):  # type: ignore[misc]
                 required_k=feed.plan.guarantee.k,
             )
         self._tasks: list[asyncio.Task[None]] = []
-        self._status, self._health = Status(), Health({"the start": lambda: self.started})
+        self._live = Live(settings, self._feeds, started_ms=round(time.time() * 1000))
+        self._health = Health({"the start": lambda: self.started})
         self._kafka_up: bool | None = None  # until it has answered or not
         self.n_partitions = settings.kafka.partitions
         self.app = self._build_app()
@@ -171,7 +173,7 @@ class _Worker(Service):  # type: ignore[misc]
 
         app.on_partitions_revoked.connect(self._on_revoked, weak=False)
         app.on_partitions_assigned.connect(self._on_assigned, weak=False)
-        app.on_webserver_init = lambda web: add_pages(web.web_app, self._metrics.registry, self._health, self._status)
+        app.on_webserver_init = lambda web: add_pages(web.web_app, self._metrics.registry, self._health, self._live)
         app.on_before_shutdown.connect(self._on_shutdown, weak=False)
         app.boot_strategy = _BootStrategy(app, self)
         return app
@@ -197,7 +199,7 @@ class _Worker(Service):  # type: ignore[misc]
             writer=uuid.uuid4().hex,
             end_offset=self._end_offset,
             commit=self._commit,
-            on_window=self._status.add,
+            on_window=self._live.add,
             on_fatal=self._fatal,
             on_trouble=self._on_trouble,
         )
@@ -243,7 +245,7 @@ class _Worker(Service):  # type: ignore[misc]
 
     @property
     def status_url(self) -> str:
-        """Address of the status page."""
+        """Address of the web server: the live page, where it is on."""
         return f"http://{self._settings.web.host}:{self._settings.web.port}/"
 
     # ------------------------------------------------------------- what Faust tells

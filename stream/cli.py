@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import json
 import secrets
@@ -71,13 +72,14 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         from stream.broker import BrokerError
         from stream.demo import DemoError
+        from stream.status import StatusError
 
         try:
             return super().invoke(ctx)
         except SettingsError as fault:
             click.echo(f"shoal: {fault}", err=True)
             ctx.exit(2)
-        except (ClusterError, FileFormatError, DemoError, BrokerError) as fault:
+        except (ClusterError, FileFormatError, DemoError, BrokerError, StatusError) as fault:
             click.echo(f"shoal: {fault}", err=True)
             ctx.exit(1)
         except OSError as fault:
@@ -105,7 +107,7 @@ def worker(config: Path | None, given: tuple[str, ...]) -> None:
     """Run the service beside a Kafka cluster, until SIGTERM or Ctrl-C.
 
     Needs SHOAL_KAFKA__BOOTSTRAP_SERVERS and SHOAL_PRIVACY__SECRET. Health is at /healthz and /readyz, metrics are at
-    /metrics, a status page is at /.
+    /metrics; `shoal status` shows the last windows, and web.page=true serves a live page at /.
     """
     from stream.app import run_worker
 
@@ -122,6 +124,27 @@ def demo(seconds: float | None, people: int) -> None:
     from stream.demo import run_demo
 
     run_demo(seconds=seconds, people=people, say=click.echo)
+
+
+@main.command()
+@click.option(
+    "--url", default="http://127.0.0.1:6066", show_default=True, help="Where the worker's web server is reached."
+)
+@click.option("--watch", is_flag=True, help="Ask again every two seconds, until Ctrl-C.")
+@click.option("--windows", type=click.IntRange(1, 60), default=12, show_default=True, help="Most windows to show.")
+def status(url: str, watch: bool, windows: int) -> None:
+    """Show how a worker is, its models, and the windows that left it last.
+
+    Asks the worker's own web server, whether its live page is on or off.
+    """
+    from stream import status as worker_status
+
+    console = Console()
+    if not watch:
+        console.print(worker_status.show(url, *worker_status.fetch(url), most=windows))
+        return
+    with contextlib.suppress(KeyboardInterrupt):
+        worker_status.watch(url, console, most=windows)
 
 
 @main.command()

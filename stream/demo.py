@@ -47,6 +47,7 @@ _SETTINGS = {
     "privacy.k": 5,
     "privacy.m": 2,
     "privacy.delta_m": 500,
+    "web.page": True,
 }
 
 
@@ -103,7 +104,7 @@ async def _show(
     say: Callable[[str], None],
 ) -> None:
     await asyncio.to_thread(_wait_until_ready, settings, worker, say)
-    say(f"status page: http://{settings.web.host}:{settings.web.port}/     (Ctrl-C ends the demo)")
+    say(f"live page: http://{settings.web.host}:{settings.web.port}/     (Ctrl-C ends the demo)")
     say("")
     say(_line(("window (UTC)", "shard", "model", "people", "released", "suppressed", "smallest", "loss", "close to")))
     say(_line(("", "", "", "", "points", "points", "support", "", "release")))

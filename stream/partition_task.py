@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import structlog
@@ -19,10 +19,9 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 from core.partition import Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.records import Chunk, Kind, Reason, Rejected
 from core.release import WithholdReason
-from core.risk import Attack, Risk, worst
 from core.seal import Seal
 from core.window import WindowKey
-from stream.codec import DecodeError, chunk_from_bytes, dead_letter, outcome_messages
+from stream.codec import DecodeError, OutMessage, chunk_from_bytes, dead_letter, outcome_messages
 from stream.emit import Emitter
 from stream.kafka import Trouble, until_it_works
 from stream.metrics import Metrics
@@ -46,14 +45,15 @@ must not find every source idle when it wakes up, with its partitions perhaps lo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedWindow:
-    """What the log and the status page tell about a window: published figures only."""
+    """What the log and the live page tell about a window: published figures only."""
 
     key: WindowKey
     outcome: str
     facts: Mapping[str, float | int | str | None]
-    risks: Mapping[Attack, Risk]
     close_to_release_s: float
     emitted_at_s: float
+    messages: tuple[OutMessage, ...] = field(default=(), repr=False)
+    """What left: trajectories, then the windows message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,9 +290,9 @@ class PartitionTask:
             key=key,
             outcome=result.outcome,
             facts=result.facts,
-            risks=result.risks,
             close_to_release_s=round(seconds, 3),
             emitted_at_s=time.time(),
+            messages=result.messages,
         )
         where = {"kind": key.kind.value, "shard": key.shard, "partition": self.number}
         if result.alarm is not None:
@@ -304,7 +304,6 @@ class PartitionTask:
             end_ms=key.end_ms,
             close_to_release_s=window.close_to_release_s,
             **result.facts,
-            **({"risk_highest": round(worst(result.risks), 6)} if result.risks else {}),
         )
         self._around.on_window(window)
 

@@ -10,7 +10,7 @@ from core.pipeline import release_window
 from core.plan import Plan
 from core.records import Rows
 from core.release import Account, Outcome, Release, ReleaseRefused, WithholdReason
-from core.risk import Attack, Risk
+from core.risk import Attack, Risk, worst
 from core.seal import Seal
 from stream.codec import OutMessage, outcome_messages
 
@@ -35,7 +35,7 @@ class WindowResult:
     """``released``, ``withheld`` or ``refused``."""
 
     facts: Mapping[str, float | int | str | None]
-    """The published figures of the window, for logs and people."""
+    """Figures of the window for logs and people: the published ones, and the highest risk of the attacks."""
 
     risks: Mapping[Attack, Risk] = field(default_factory=dict)
     """What simulated attacks on it came to."""
@@ -100,4 +100,5 @@ def _facts(outcome: Outcome) -> dict[str, float | int | str | None]:
         "points_suppressed": outcome.points_suppressed,
         "smallest_support": outcome.smallest_support,
         **outcome.information_loss,
+        **({"risk_highest": round(worst(outcome.risks), 6)} if outcome.risks else {}),
     }

@@ -1,19 +1,25 @@
-"""Web: liveness, readiness, metrics and a plain status page. Published figures only: no user, no place."""
+"""Web: liveness, readiness, metrics, a JSON interface and the live page. Released data only: no user, no raw place."""
 
 from __future__ import annotations
 
-import html
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
+import msgspec
 from aiohttp.web import Application, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from stream.codec import rfc3339
-from stream.partition_task import ReleasedWindow
+from stream.live import Live
 
-__all__ = ["Health", "Status", "add_pages"]
+__all__ = ["PAGE_IS_OFF", "Health", "add_pages"]
+
+PAGE_IS_OFF = "the live page is off: start the worker with web.page=true (SHOAL_WEB__PAGE=true) to turn it on"
+
+_PAGE = Path(__file__).parent / "page"
+_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 @dataclass(slots=True)
@@ -27,21 +33,13 @@ class Health:
         return [name for name, check in self.checks.items() if not check()]
 
 
-class Status:
-    """The windows that were emitted last, for the status page."""
+def add_pages(app: Application, registry: CollectorRegistry, health: Health, live: Live) -> None:
+    """Add ``/healthz``, ``/readyz``, ``/metrics``, ``/api/status``, ``/api/windows`` and, where it is on, the page."""
+    headers = _headers(live.tile_url)
 
-    def __init__(self, keep: int = 50) -> None:
-        self.windows: deque[ReleasedWindow] = deque(maxlen=keep)
-        self.counts: dict[str, int] = {"released": 0, "withheld": 0, "refused": 0}
-
-    def add(self, window: ReleasedWindow) -> None:
-        """Show a window."""
-        self.windows.appendleft(window)
-        self.counts[window.outcome] += 1
-
-
-def add_pages(app: Application, registry: CollectorRegistry, health: Health, status: Status) -> None:
-    """Add ``/``, ``/healthz``, ``/readyz`` and ``/metrics``."""
+    def answer(told: Any, *, status: int = 200) -> Response:
+        body = msgspec.json.encode(told)
+        return Response(body=body, status=status, content_type="application/json", headers=headers)
 
     async def healthz(_: Request) -> Response:
         # That this is answered shows that the event loop lives.
@@ -58,65 +56,60 @@ def add_pages(app: Application, registry: CollectorRegistry, health: Health, sta
     async def metrics(_: Request) -> Response:
         return Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    async def page(_: Request) -> Response:
-        return Response(text=_page(health, status), content_type="text/html")
+    async def status(_: Request) -> Response:
+        return answer(live.status(health.failing()))
+
+    async def windows(request: Request) -> Response:
+        release = request.query.get("release")
+        if release is None:
+            return answer({"windows": live.windows()})
+        if not live.page:
+            return answer({"error": PAGE_IS_OFF}, status=403)
+        shapes = live.shapes(release)
+        if shapes is None:
+            return answer({"error": "no such release is kept for the map: only the last ones are"}, status=404)
+        return answer(shapes)
+
+    async def off(_: Request) -> Response:
+        return Response(text=f"{PAGE_IS_OFF}\n", headers=headers)
 
     app.router.add_get("/healthz", healthz)
     app.router.add_get("/readyz", readyz)
     app.router.add_get("/metrics", metrics)
-    app.router.add_get("/", page)
+    app.router.add_get("/api/status", status)
+    app.router.add_get("/api/windows", windows)
+    if not live.page:
+        app.router.add_get("/", off)
+        return
+    for file in sorted(_PAGE.iterdir()):
+        path = "/" if file.name == "index.html" else f"/page/{file.name}"
+        app.router.add_get(path, _file(file, headers))
 
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #1b2a33; }
-h1 { font-size: 1.4rem } .ok { color: #1a7f4b } .bad { color: #b3261e }
-table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .3rem .8rem .3rem 0; }
-th { border-bottom: 2px solid #1b2a33 } td { border-bottom: 1px solid #d5dde1; font-variant-numeric: tabular-nums }
-"""
+def _file(file: Path, headers: dict[str, str]) -> Callable[[Request], Any]:
+    body, content_type = file.read_bytes(), _TYPES[file.suffix]
 
-_COLUMNS = (
-    "window",
-    "feed",
-    "shard",
-    "outcome",
-    "people",
-    "trajectories",
-    "points",
-    "smallest support",
-    "close to release",
-)
+    async def serve(_: Request) -> Response:
+        return Response(body=body, content_type=content_type, charset="utf-8", headers=headers)
+
+    return serve
 
 
-def _page(health: Health, status: Status) -> str:
-    failing = health.failing()
-    state = (
-        "<b class=ok>ready</b>" if not failing else f"<b class=bad>waiting for: {html.escape(', '.join(failing))}</b>"
-    )
-    counts = ", ".join(f"{n} {outcome}" for outcome, n in status.counts.items())
-    head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
-    rows = "".join(_row(window) for window in status.windows)
-    empty = "" if rows else "<p>No window has closed yet.</p>"
-    return (
-        "<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=5>"
-        f"<meta name=viewport content='width=device-width'><title>Shoal</title><style>{_STYLE}</style>"
-        f"<h1>Shoal</h1><p>This worker is {state}. Windows since it started: {counts}. "
-        "<a href=metrics>Metrics</a></p>"
-        f"<table><tr>{head}</tr>{rows}</table>{empty}</html>"
-    )
-
-
-def _row(window: ReleasedWindow) -> str:
-    facts = window.facts
-    cells = (
-        f"{rfc3339(window.key.start_ms)} – {rfc3339(window.key.end_ms)}",
-        window.key.kind.value,
-        window.key.shard,
-        window.outcome if window.outcome == "released" else f"{window.outcome}: {facts.get('reason')}",
-        facts.get("people", ""),
-        facts.get("trajectories", ""),
-        facts.get("points_released", ""),
-        facts.get("smallest_support", ""),
-        f"{window.close_to_release_s:.2f} s",
-    )
-    shown = ("" if cell is None else html.escape(str(cell)) for cell in cells)
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in shown) + "</tr>"
+def _headers(tile_url: str | None) -> dict[str, str]:
+    """Let the page load and tell nothing from or to anybody else, but for the map tiles where they are set."""
+    tiles = urlsplit(tile_url) if tile_url is not None else None
+    images = f"'self' data: {tiles.scheme}://{tiles.netloc}" if tiles is not None else "'self' data:"
+    policy = {
+        "default-src": "'self'",
+        "img-src": images,
+        "object-src": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return {
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-store",
+    }

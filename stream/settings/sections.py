@@ -24,6 +24,7 @@ from stream.settings.values import (
     not_too_large,
     rows_and_columns,
     servers,
+    tile_address,
 )
 
 __all__ = [
@@ -327,10 +328,16 @@ class IngestSettings(Section):
 
 
 class WebSettings(Section):
-    """Where health, metrics and the status page are served."""
+    """Where health, metrics, the figures of the last windows and the live page are served."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=1, le=65535)] = 6066
+    page: bool = False
+    """Whether the live page at ``/`` is served, and with it released trajectories to whoever reaches the port."""
+
+    tile_url: Annotated[Annotated[str, AfterValidator(tile_address)] | None, BeforeValidator(none_by_name)] = None
+    """Map tiles below the live page's map, such as ``https://tiles.example/{z}/{x}/{y}.png``, or ``none``: browsers
+    then ask that host for the tiles of where the releases are."""
 
 
 class LogSettings(Section):

@@ -29,6 +29,7 @@ __all__ = [
     "show_duration",
     "show_instant",
     "show_size",
+    "tile_address",
 ]
 
 _DURATION_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -114,6 +115,14 @@ def servers(value: str) -> str:
     for server in value.split(","):
         if not re.fullmatch(r"\s*(\[[0-9a-fA-F:.]+\]|[^\s:/@\[\]]+):\d{1,5}\s*", server):
             raise ValueError("it must be brokers such as kafka-1:9092,kafka-2:9092")
+    return value
+
+
+def tile_address(value: str) -> str:
+    """Refuse what is not the address of map tiles; it becomes part of a header, so no sign of other meaning there."""
+    address = re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?/[^\s\"'<>;,\\]*", value)
+    if address is None or not all(part in value for part in ("{z}", "{x}", "{y}")):
+        raise ValueError("it must be an address such as https://tiles.example/{z}/{x}/{y}.png")
     return value
 
 

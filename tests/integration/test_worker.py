@@ -204,7 +204,8 @@ FEW = [check_in(user=f"u{i}-of-few", ts=NOON_S + 3600 + i) for i in range(3)]
 
 @pytest.fixture(scope="module")
 def fed(broker: RunningBroker) -> Iterator[Fed]:
-    place = Place(broker, {"window.size": "1h", "window.allowed_lateness": "0s", "limits.points_per_fragment": "500"})
+    given = {"window.size": "1h", "window.allowed_lateness": "0s", "limits.points_per_fragment": "500"}
+    place = Place(broker, given | {"web.page": "true"})
     place.create_topics()
     if isinstance(broker, ApacheKafka):
         configure(broker, place.topic("checkins"), {"max.message.bytes": str(4 * 1024**2)})
@@ -300,16 +301,22 @@ class TestOneWorker:
         assert fed.worker.metric("shoal_windows_total", kind="checkins", outcome="released") == 1
         assert fed.worker.metric("shoal_records_total", kind="checkins", outcome="released") == len(CROWD)
 
-    def test_the_status_page_shows_the_windows(self, fed: Fed) -> None:
+    def test_the_last_windows_are_told_and_shown(self, fed: Fed) -> None:
         """
-        The page at / lists the windows that left: when, what became of them, how many people.
+        Of the windows that left: what became of them, how many people, and what was released on the map.
         """
-        status, page = fed.worker.get("/")
-        assert status == 200
-        assert "ready" in page
-        assert len(re.findall("<tr><td>", page)) == 2
-        assert "withheld: too_few_people" in page
-        assert "<td>20</td>" in page
+        assert "<!doctype html>" in fed.worker.get("/")[1]
+        status = json.loads(fed.worker.get("/api/status")[1])
+        assert status["ready"]
+        assert status["counts"] == {"released": 1, "withheld": 1, "refused": 0}
+        windows = json.loads(fed.worker.get("/api/windows")[1])["windows"]
+        (released,) = [window for window in windows if window["outcome"] == "released"]
+        (withheld,) = [window for window in windows if window["outcome"] == "withheld"]
+        assert (released["people"], released["points_released"]) == (20, 40)
+        assert (withheld["reason"], withheld["people"], withheld["on_map"]) == ("too_few_people", None, False)
+        shapes = json.loads(fed.worker.get(f"/api/windows?release={released['release']}")[1])
+        assert len(shapes["trajectories"]) == 20
+        assert shapes["regions"]
 
     @pytest.mark.parametrize("path", ["/table/", "/router/", "/stats/", "/graph/", "/performance/", "/nothing"])
     def test_fausts_own_pages_are_off(self, fed: Fed, path: str) -> None:
@@ -320,13 +327,19 @@ class TestOneWorker:
 
     def test_nobody_is_named_where_people_look(self, fed: Fed) -> None:
         """
-        No user id and no coordinate of the feed occurs in the metrics, on the status page or in the log, even at its
-        most talkative.
+        No user id and no coordinate of the feed occurs in the metrics, in what the live page is given or in the log,
+        even at its most talkative.
         """
-        seen = fed.worker.get("/metrics")[1] + fed.worker.get("/")[1] + fed.worker.log
+        windows = fed.worker.get("/api/windows")[1]
+        paths = [f"/api/windows?release={one['release']}" for one in json.loads(windows)["windows"]]
+        drawn = "".join(fed.worker.get(path)[1] for path in paths)
+        seen = "".join(fed.worker.get(path)[1] for path in ("/metrics", "/", "/api/status")) + windows + fed.worker.log
         assert "window_released" in seen
         words = (USER, "of-the-crowd", "of-few", "xxxx", "48.23", "48.24", "16.34", "user=")
         assert [word for word in words if word in seen] == []
+        # The map may tell what was released: the cells, half a kilometre wide, not where in them somebody was.
+        assert "regions" in drawn
+        assert [word for word in (*words[:4], "48.234567", "48.244567", "16.345678") if word in drawn] == []
 
     def test_nothing_is_written_beside_the_log(self, fed: Fed) -> None:
         """

@@ -22,6 +22,8 @@ from typing import Any
 import msgspec
 import pytest
 import structlog
+from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.web import Application
 from aiokafka import TopicPartition
 from click.testing import CliRunner
 from prometheus_client import CollectorRegistry
@@ -32,11 +34,14 @@ from stream.cli import main
 from stream.codec import decoder, refusal
 from stream.files import FileFormatError, RecordFile
 from stream.ingest import Ingest
+from stream.live import Live
 from stream.logs import set_up_logs
 from stream.metrics import LABELS, Metrics
 from stream.replay import Replay
 from stream.settings import FieldSettings, LogSettings, load_settings
+from stream.web import Health, add_pages
 from stream.wiring import Feed, wire
+from tests.live_windows import of_folder
 
 MARK = "Zw9qK"
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
@@ -370,6 +375,50 @@ def test_libraries_are_heard_from_warnings_on(log_stream: io.StringIO) -> None:
         logging.getLogger(name).warning("broker is away")
     structlog.get_logger("shoal.test").debug("heard")
     assert [line["event"] for line in lines_of(log_stream)] == ["broker is away"] * 3 + ["heard"]
+
+
+# The web pages
+
+
+async def test_no_answer_of_the_web_server_tells_who_was_where(city: dict[Kind, MarkedFeed], tmp_path: Path) -> None:
+    """
+    After a morning no answer holds a user id or a coordinate of the feed, and every position on the map is in a message
+    that left.
+    """
+    settings = load_settings(given=SETTINGS | {"web.page": True})
+    feeds = wire(settings)
+    live = Live(settings, feeds, started_ms=0)
+    left = ""
+    for kind, feed in city.items():
+        (tmp_path / f"{kind}.ndjson").write_bytes(feed.content)
+        file = RecordFile(tmp_path / f"{kind}.ndjson", kind, NAMES, max_bytes=100_000)
+        Replay(feeds[kind], [file], now_ms=2**41, max_bytes=10**6).run(tmp_path / kind)
+        for window in of_folder(tmp_path / kind)[-8:]:
+            live.add(window)
+        left += "".join((tmp_path / kind / name).read_text() for name in ("anonymized.ndjson", "windows.ndjson"))
+    app = Application()
+    add_pages(app, CollectorRegistry(), Health(), live)
+    async with TestClient(TestServer(app)) as client:
+
+        async def get(path: str) -> str:
+            return await (await client.get(path)).text()
+
+        answers = [await get(path) for path in ("/", "/metrics", "/api/status", "/api/windows")]
+        mapped = [one["release"] for one in json.loads(answers[-1])["windows"] if one["on_map"]]
+        shapes = [await get(f"/api/windows?release={release}") for release in mapped]
+    drawn = [json.loads(shape) for shape in shapes]
+    assert MARK not in "".join(shapes)
+    # A released point may share one of its two numbers with somebody's, by chance.
+    places = "".join(answers + [shape for shape, one in zip(shapes, drawn, strict=True) if one["regions"]])
+    assert city[Kind.CHECKINS].traces(places) + city[Kind.FRAGMENTS].traces(places) == []
+    pairs = re.compile(r"(\d+\.\d+),(\d+\.\d+)\]")
+    assert not {*pairs.findall("".join(shapes))} & {*pairs.findall(city[Kind.FRAGMENTS].content.decode())}
+    assert {bool(one["regions"]) for one in drawn} == {True, False}
+    for one in drawn:
+        positions = [point for trajectory in one["trajectories"] for point in trajectory.get("points", [])]
+        positions += [[region["lat"], region["lon"]] for region in one["regions"]]
+        assert positions
+        assert all(json.dumps(value) in left for position in positions for value in position)
 
 
 # Ingest: dead letters and metrics

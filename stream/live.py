@@ -19,10 +19,10 @@ from core.plan import Plan, PointPlan, SequencePlan
 from core.records import Kind
 from core.release import WithholdReason
 from stream.codec import rfc3339
-from stream.partition_task import ReleasedWindow
 from stream.settings import Settings
 from stream.settings.values import show_duration
 from stream.shapes import Shapes, shapes
+from stream.telling import ReleasedWindow
 from stream.told import FeedStatus, WindowFigures, WithheldStatus, WorkerStatus
 from stream.wiring import Feed
 

@@ -201,7 +201,14 @@ class Metrics:
             seconds: From the decision to seal it to its windows message.
             required_k: k that everybody is promised.
         """
-        facts = result.facts
+        facts, account = result.facts, result.account
+        for outcome, n in (
+            ("released", account.released),
+            ("suppressed", account.suppressed),
+            ("withheld", account.withheld),
+            ("duplicate", account.duplicates),
+        ):
+            self.records.labels(kind, outcome).inc(n)
         self.windows.labels(kind, result.outcome).inc()
         self.close_to_release_seconds.labels(kind).observe(seconds)
         if result.outcome != "released":

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 import structlog
@@ -21,17 +21,18 @@ from core.records import Chunk, Kind, Reason, Rejected
 from core.release import WithholdReason
 from core.seal import Seal
 from core.window import WindowKey
-from stream.codec import DecodeError, OutMessage, chunk_from_bytes, dead_letter, outcome_messages
+from stream.codec import DecodeError, chunk_from_bytes, dead_letter
 from stream.emit import Emitter
 from stream.kafka import Trouble, until_it_works
 from stream.metrics import Metrics
 from stream.pool import ReleasePool
-from stream.releasing import WindowResult
+from stream.releasing import WindowResult, withhold
 from stream.seals import SealsLog
 from stream.settings import Settings
+from stream.telling import ReleasedWindow, tell
 from stream.wiring import Feed
 
-__all__ = ["Around", "PartitionTask", "ReleasedWindow"]
+__all__ = ["Around", "PartitionTask"]
 
 log = structlog.get_logger("shoal.windows")
 
@@ -41,19 +42,6 @@ _IDLE_CHECK_S = 0.25
 _LONGEST_SILENCE_S = 5.0
 """Most that counts as silence between two looks at the clock: a worker that was suspended has not been listening, and
 must not find every source idle when it wakes up, with its partitions perhaps lost."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedWindow:
-    """What the log and the live page tell about a window: published figures only."""
-
-    key: WindowKey
-    outcome: str
-    facts: Mapping[str, float | int | str | None]
-    close_to_release_s: float
-    emitted_at_s: float
-    messages: tuple[OutMessage, ...] = field(default=(), repr=False)
-    """What left: trajectories, then the windows message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +207,7 @@ class PartitionTask:
 
     async def _release(self, action: ReleaseWindow) -> None:
         seal, around = action.seal, self._around
-        kind = seal.key.kind
+        kind, plan = seal.key.kind, around.feeds[seal.key.kind].plan
         # Whoever sealed it may have released it: another worker, or this one before it lost the partition.
         is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(around.writer)
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
@@ -227,7 +215,7 @@ class PartitionTask:
             result = await around.pool.run(kind, seal, action.rows)
         except BrokenProcessPool:
             why = "the anonymizer's process died twice: for want of memory, as a rule"
-            result = self._withheld(action, WithholdReason.ANONYMIZER_FAILED, why)
+            result = withhold(seal, action.rows, plan, WithholdReason.ANONYMIZER_FAILED, why)
         around.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
         with around.metrics.stage_seconds.labels("emit").time():
             try:
@@ -235,7 +223,7 @@ class PartitionTask:
             except (MessageSizeTooLargeError, RecordListTooLargeError):
                 # To repeat it would not help, and without its windows message nothing of it counts.
                 why = "an output topic takes shorter messages than limits.message_bytes: raise its max.message.bytes"
-                result = self._withheld(action, WithholdReason.TOO_LARGE, why)
+                result = withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why)
                 emitted = await self._emit(seal, result, begun_s, is_again=is_again)
         self.machine.released(seal)
         if emitted:
@@ -259,53 +247,15 @@ class PartitionTask:
         await emitter.emit(result.messages, headers=headers)
         return True
 
-    def _withheld(self, action: ReleaseWindow, reason: WithholdReason, why: str) -> WindowResult:
-        feed = self._around.feeds[action.seal.key.kind]
-        outcome = feed.plan.withhold(action.seal, reason, withheld=len(action.rows))
-        return WindowResult(
-            messages=tuple(outcome_messages(outcome)),
-            account=outcome.account,
-            seconds=0.0,
-            outcome="withheld",
-            facts={"reason": outcome.reason.value},
-            alarm=why,
-        )
-
     async def _complete(self, action: WriteCompletion) -> None:
         await self._seals.write(action.until)
         await self._seals.remove(action.obsolete)
         self.machine.completed(action)
 
     def _tell(self, key: WindowKey, result: WindowResult, seconds: float) -> None:
-        metrics, account = self._around.metrics, result.account
-        self._count(
-            key.kind,
-            released=account.released,
-            suppressed=account.suppressed,
-            withheld=account.withheld,
-            duplicate=account.duplicates,
-        )
-        metrics.tell(key.kind, result, seconds, required_k=self._around.feeds[key.kind].plan.guarantee.k)
-        window = ReleasedWindow(
-            key=key,
-            outcome=result.outcome,
-            facts=result.facts,
-            close_to_release_s=round(seconds, 3),
-            emitted_at_s=time.time(),
-            messages=result.messages,
-        )
-        where = {"kind": key.kind.value, "shard": key.shard, "partition": self.number}
-        if result.alarm is not None:
-            log.error("window_alarm", **where, alarm=result.alarm)
-        log.info(
-            f"window_{result.outcome}",
-            **where,
-            start_ms=key.start_ms,
-            end_ms=key.end_ms,
-            close_to_release_s=window.close_to_release_s,
-            **result.facts,
-        )
-        self._around.on_window(window)
+        plan = self._around.feeds[key.kind].plan
+        self._around.metrics.tell(key.kind, result, seconds, required_k=plan.guarantee.k)
+        self._around.on_window(tell(key, self.number, result, seconds))
 
     async def _reject(self, chunk: Chunk) -> None:
         """Turn away records that were located under other settings: they cannot be mixed with these."""

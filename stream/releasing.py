@@ -14,7 +14,7 @@ from core.risk import Attack, Risk, worst
 from core.seal import Seal
 from stream.codec import OutMessage, outcome_messages
 
-__all__ = ["WindowResult", "release"]
+__all__ = ["WindowResult", "release", "withhold"]
 
 _ENVELOPE_BYTES = 512
 """What Kafka adds to key and value, headers included, and counts against the longest message it takes."""
@@ -80,6 +80,27 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResu
         facts=_facts(outcome),
         risks=outcome.risks if isinstance(outcome, Release) else {},
         alarm=alarm,
+    )
+
+
+def withhold(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str) -> WindowResult:
+    """Withhold a window whatever it holds.
+
+    Args:
+        seal: The window's first seal.
+        rows: Its rows.
+        plan: How it would have been released.
+        reason: What is published of the reason.
+        why: What somebody must look at; no location and no user.
+    """
+    outcome = plan.withhold(seal, reason, withheld=len(rows))
+    return WindowResult(
+        messages=tuple(outcome_messages(outcome)),
+        account=outcome.account,
+        seconds=0.0,
+        outcome=_name(outcome),
+        facts=_facts(outcome),
+        alarm=why,
     )
 
 

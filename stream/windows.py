@@ -16,9 +16,10 @@ from core.records import Kind
 from stream.emit import Emitter
 from stream.kafka import Trouble
 from stream.metrics import Metrics
-from stream.partition_task import Around, PartitionTask, ReleasedWindow
+from stream.partition_task import Around, PartitionTask
 from stream.pool import ReleasePool
 from stream.settings import Settings
+from stream.telling import ReleasedWindow
 from stream.wiring import Feed
 
 __all__ = ["Windows"]

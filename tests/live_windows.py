@@ -19,9 +19,9 @@ from core.window import WindowKey
 from stream.broker import free_port
 from stream.codec import OutMessage, outcome_messages
 from stream.live import Live
-from stream.partition_task import ReleasedWindow
 from stream.settings import Settings, load_settings
 from stream.settings.values import instant_ms
+from stream.telling import ReleasedWindow
 from stream.web import Health, add_pages
 from stream.wiring import wire
 from tests.builders import START_MS, WINDOW_MS, point_plan, points, released, seal_of, sequence_plan, visits

@@ -24,9 +24,9 @@ from stream.broker import BrokerMissingError, EmbeddedBroker, free_port
 from stream.city import City, CityOptions
 from stream.files import RecordFile
 from stream.live import Live
-from stream.partition_task import ReleasedWindow
 from stream.replay import Replay
 from stream.settings import FieldSettings
+from stream.telling import ReleasedWindow
 from stream.wiring import wire
 from tests.browser.chromium import Chromium, Page
 from tests.builders import START_MS

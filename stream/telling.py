@@ -1,0 +1,60 @@
+"""Telling: what a worker says of a window that has left, to the log and to the live page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import structlog
+
+from core.window import WindowKey
+from stream.codec import OutMessage
+from stream.releasing import WindowResult
+
+__all__ = ["ReleasedWindow", "tell"]
+
+log = structlog.get_logger("shoal.windows")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedWindow:
+    """What the live page tells about a window: what was published, and the highest risk of the attacks."""
+
+    key: WindowKey
+    outcome: str
+    facts: Mapping[str, float | int | str | None]
+    close_to_release_s: float
+    emitted_at_s: float
+    messages: tuple[OutMessage, ...] = field(default=(), repr=False)
+    """What left: trajectories, then the windows message."""
+
+
+def tell(key: WindowKey, partition: int, result: WindowResult, seconds: float) -> ReleasedWindow:
+    """Write the window's line in the log, and return what the page tells.
+
+    Args:
+        key: The window.
+        partition: Where it waited.
+        result: What became of it.
+        seconds: From the decision to seal it to its windows message.
+    """
+    where = {"kind": key.kind.value, "shard": key.shard, "partition": partition}
+    if result.alarm is not None:
+        log.error("window_alarm", **where, alarm=result.alarm)
+    log.info(
+        f"window_{result.outcome}",
+        **where,
+        start_ms=key.start_ms,
+        end_ms=key.end_ms,
+        close_to_release_s=round(seconds, 3),
+        **result.facts,
+    )
+    return ReleasedWindow(
+        key=key,
+        outcome=result.outcome,
+        facts=result.facts,
+        close_to_release_s=round(seconds, 3),
+        emitted_at_s=time.time(),
+        messages=result.messages,
+    )

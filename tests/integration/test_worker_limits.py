@@ -65,7 +65,7 @@ class TestWindowsThatCannotBeReleased:
             wait_for_windows(place, worker, 16)
             wait_until(lambda: windows_by(worker, "released") == 12, within_s=WITHIN_S, what="the last one is counted")
             assert windows_by(worker, "refused" if reason is WithholdReason.VERIFICATION_FAILED else "withheld") == 4
-            assert worker.metric("shoal_withheld_windows_total", reason=reason) == 4
+            assert worker.metric("shoal_withheld_windows_total", kind="checkins", reason=reason) == 4
             assert worker.log.count(alarm) == 4
             words = (*LEAK.split(" at "), "u1 ", '"u1', "48.2000", "16.3000")
             assert [word for word in words if word in worker.log] == []

@@ -310,8 +310,8 @@ class LimitSettings(Section):
     set: up to 100, as long as there are at most 170,000 subtrajectories (100 for m = 2 and 3, 45 for m = 4)."""
 
     buffered_rows: Annotated[int, Field(ge=1000)] = 5_000_000
-    """Most rows that a worker buffers, at about 50 bytes each; consumption pauses beyond it. If that lasts for
-    ``window.idle_timeout``, windows are sealed as they are: they would never close otherwise."""
+    """Most rows that a worker buffers, at about 50 bytes each; consumption pauses beyond it. Where no
+    window can close, the oldest is sealed as it is: nothing would ever be read again otherwise."""
 
 
 class IngestSettings(Section):

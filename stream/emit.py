@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import KafkaError
 
 from stream.codec import OutMessage
 from stream.kafka import Trouble, client_options, partition_of, until_it_works
 from stream.settings import KafkaSettings
 
 __all__ = ["Emitter"]
+
+log = structlog.get_logger("shoal.emit")
 
 
 class Emitter:
@@ -63,7 +67,10 @@ class Emitter:
         await until_it_works("emit a windows message", send_window, on_trouble=self._on_trouble)
 
     async def is_out(self, release_id: str) -> bool:
-        """Tell whether a windows message of a release was sent before; reads all that its partition holds."""
+        """Tell whether a windows message of a release was sent before; reads all that its partition holds.
+
+        A worker that may not read what it writes cannot know, and says so in the log.
+        """
         topic, key = self._topics["windows"], release_id.encode()
         partition = partition_of(key, len(await self._producer.partitions_for(topic)))
         at = TopicPartition(topic, partition)
@@ -72,8 +79,8 @@ class Emitter:
             consumer = AIOKafkaConsumer(
                 **client_options(self._kafka), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest"
             )
-            await consumer.start()
             try:
+                await consumer.start()
                 consumer.assign([at])
                 end = (await consumer.end_offsets([at]))[at]
                 await consumer.seek_to_beginning(at)
@@ -85,7 +92,11 @@ class Emitter:
             finally:
                 await consumer.stop()
 
-        return await until_it_works("read windows messages", look, on_trouble=self._on_trouble)
+        try:
+            return await until_it_works("read windows messages", look, on_trouble=self._on_trouble)
+        except KafkaError as fault:
+            log.warning("windows_unreadable", fault=type(fault).__name__, action="let the worker's user read the topic")
+            return False
 
     async def _send_batches(
         self, trajectories: Sequence[OutMessage], release: bytes

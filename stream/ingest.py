@@ -8,11 +8,14 @@ stage recognizes by their source offsets.
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import msgspec
+import numpy as np
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
@@ -69,7 +72,12 @@ class Ingest:
             topic: own.window.max_drift or own.window.size
             for topic, own in ((topic, settings.for_kind(kind)) for topic, kind in self._kinds.items())
         }
-        self._listener = _Assignment()
+        self._reached_ms: dict[TopicPartition, float] = {}
+        """Median event time of the last batch that was forwarded: one clock that is ahead moves it little."""
+        self._heard_s: dict[TopicPartition, float] = {}
+        """When that was."""
+        self._longest_hold_s = min(settings.for_kind(kind).window.idle_timeout for kind in feeds) / 2000
+        self._listener = _Assignment(self._forget)
         kafka = settings.kafka
         self._consumer = AIOKafkaConsumer(
             **client_options(kafka),
@@ -108,6 +116,11 @@ class Ingest:
             if batches:
                 await self._commit({partition: messages[-1].offset + 1 for partition, messages in batches.items()})
 
+    def _forget(self) -> None:
+        """Forget how far partitions were read: after a rebalance somebody else may have read on."""
+        for known in (self._newest_ms, self._next_offsets, self._sent_ms, self._reached_ms, self._heard_s):
+            known.clear()
+
     def update_metrics(self, now_ms: int) -> None:
         """Set the gauges of what is not read yet, and of how old it is."""
         for topic, kind in self._kinds.items():
@@ -117,8 +130,8 @@ class Ingest:
             waited = [now_ms - self._sent_ms[p] for p, n in unread.items() if n and p in self._sent_ms]
             self._metrics.input_lag_records.labels(kind).set(sum(unread.values()))
             self._metrics.input_lag_seconds.labels(kind).set(max(0, *waited, 0) / 1000)
-            if newest:
-                self._metrics.event_lag_seconds.labels(kind).set((now_ms - max(newest)) / 1000)
+            lag_s = (now_ms - max(newest)) / 1000 if newest else math.nan
+            self._metrics.event_lag_seconds.labels(kind).set(lag_s)
 
     def _n_unread(self, partition: TopicPartition) -> int:
         """Return how many records of a partition wait, as far as that is known."""
@@ -129,20 +142,21 @@ class Ingest:
         """Return the partitions to read from now: who is far ahead of one that has a backlog waits for it.
 
         Windows close when the slowest source has come to their end. Read as they come, uneven backlogs would fill the
-        buffers with windows that cannot close yet.
+        buffers with windows that cannot close yet. But nobody waits for half the idle time-out, or the windows would
+        take them for silent; and nobody waits for one of whom nothing came for as long, whatever its end looks like:
+        markers of transactions look like records.
         """
-        assigned = sorted(self._consumer.assignment())
-        slowest_ms: dict[str, int] = {}
-        for partition in assigned:
-            newest_ms = self._newest_ms.get(partition)
-            if newest_ms is not None and self._n_unread(partition):
-                slowest_ms[partition.topic] = min(newest_ms, slowest_ms.get(partition.topic, newest_ms))
+        assigned, now_s = sorted(self._consumer.assignment()), time.monotonic()
+        heard = {p for p in assigned if now_s - self._heard_s.get(p, -math.inf) < self._longest_hold_s}
+        slowest_ms: dict[str, float] = {}
+        for partition in heard:
+            if self._n_unread(partition):
+                reached_ms = self._reached_ms[partition]
+                slowest_ms[partition.topic] = min(reached_ms, slowest_ms.get(partition.topic, math.inf))
 
         def is_in_step(partition: TopicPartition) -> bool:
-            newest_ms, slowest = self._newest_ms.get(partition), slowest_ms.get(partition.topic)
-            if newest_ms is None or slowest is None:
-                return True
-            return newest_ms - slowest <= self._max_drift_ms[partition.topic]
+            drift_ms = self._reached_ms.get(partition, -math.inf) - slowest_ms.get(partition.topic, math.inf)
+            return partition not in heard or drift_ms <= self._max_drift_ms[partition.topic]
 
         return [partition for partition in assigned if is_in_step(partition)]
 
@@ -201,6 +215,8 @@ class Ingest:
         complete_ms = max(oldest_ms, before_ms)
         await asyncio.gather(*(self._send_in_order(replace(chunk, complete_ms=complete_ms)) for chunk in chunks))
         self._newest_ms[partition] = max(newest_ms, before_ms)
+        self._reached_ms[partition] = float(np.median(np.concatenate(times)))
+        self._heard_s[partition] = time.monotonic()
 
     async def _send_in_order(self, chunk: Chunk) -> None:
         """Send the chunk in pieces, each acknowledged before the next.
@@ -255,11 +271,13 @@ def _pieces(chunk: Chunk, max_rows: int) -> Iterator[Chunk]:
 
 
 class _Assignment(ConsumerRebalanceListener):  # type: ignore[misc]
-    def __init__(self) -> None:
+    def __init__(self, on_change: Callable[[], None]) -> None:
         self.assigned = False
+        self._on_change = on_change
 
     def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
         self.assigned = False
 
     def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
+        self._on_change()
         self.assigned = True

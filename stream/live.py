@@ -104,11 +104,9 @@ class Live:
     def _add(self, window: ReleasedWindow) -> None:
         *trajectories, committed = window.messages
         told = _figures.decode(committed.value)
-        risk = window.facts.get("risk_highest")
         figures = msgspec.structs.replace(
             told,
             outcome=window.outcome,
-            risk_highest=float(risk) if isinstance(risk, int | float) else told.risk_highest,
             close_to_release_s=window.close_to_release_s,
             emitted=rfc3339(round(window.emitted_at_s * 1000)),
         )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
@@ -230,9 +231,10 @@ class Metrics:
             (self.points, "points_released"),
             *((self.loss, measure) for measure in LABELS["measure"]),
         ):
-            if (value := facts.get(name)) is not None:
+            if name in facts:
                 labels = (kind, name) if gauge is self.loss else (kind,)
-                gauge.labels(*labels).set(float(value))
+                value = facts[name]
+                gauge.labels(*labels).set(math.nan if value is None else float(value))
 
     def _note(self, name: str, type_: str, labels: tuple[str, ...], what: str) -> str:
         suffix = "_total" if type_ == "counter" else ""

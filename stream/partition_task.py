@@ -203,7 +203,8 @@ class PartitionTask:
         with self._around.metrics.stage_seconds.labels("seal").time():
             await self._seals.write(action.seal)
             for record in await self._seals.read():
-                self._count(key.kind, late=self.machine.apply_seal(record))
+                kind = record.key.kind if isinstance(record, Seal) else record.kind
+                self._count(kind, late=self.machine.apply_seal(record))
 
     async def _release(self, action: ReleaseWindow) -> None:
         seal, around = action.seal, self._around

@@ -158,25 +158,32 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
     """
     topics, limit_ms = settings.topics, settings.kafka.startup_timeout
     producer = new_producer(settings)
-    logs = [
-        SealsLog(settings.kafka, producer, topics.seals, number, on_trouble=lambda _: None)
-        for number in range(n_partitions)
-    ]
+
+    def log_of(partition: int) -> SealsLog:
+        return SealsLog(settings.kafka, producer, topics.seals, partition, on_trouble=lambda _: None)
+
+    first = log_of(0)
     patience = asyncio.get_running_loop().call_later(_SAY_AFTER_S, progress, f"reading topic {topics.seals}")
     try:
         async with asyncio.timeout(limit_ms / 1000):
             await producer.start()
-            for each in logs:
-                await each.open()
-            first = logs[0]
+            await first.open()
+        for partition in range(1, n_partitions):
+            other = log_of(partition)
+            try:
+                async with asyncio.timeout(limit_ms / 1000):
+                    await other.open()
+            finally:
+                await other.close()
+        async with asyncio.timeout(limit_ms / 1000):
             if first.n_partitions is None:
                 await first.write(PartitionCount(n_partitions=n_partitions, writer=uuid.uuid4().hex))
                 await first.read()
             agreed = first.n_partitions
     except TimeoutError:
         raise ClusterError(
-            f"topic {topics.seals} cannot be read to its end within kafka.startup_timeout={show_duration(limit_ms)}: "
-            "may the worker's user read it, and do all its partitions have a leader?"
+            f"a partition of topic {topics.seals} cannot be read to its end within "
+            f"kafka.startup_timeout={show_duration(limit_ms)}: may the worker's user read it? Has it a leader?"
         ) from None
     except DecodeError as fault:
         raise ClusterError(
@@ -190,7 +197,7 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
         ) from None
     finally:
         patience.cancel()
-        await asyncio.gather(*(each.close() for each in logs), producer.stop())
+        await asyncio.gather(first.close(), producer.stop())
     if agreed is None or n_partitions < agreed:
         raise ClusterError(
             f"topic {topics.shards} has {n_partitions} partitions and had {agreed} when its first window was sealed: "

@@ -118,10 +118,9 @@ def _feeds(feeds: Sequence[FeedStatus]) -> Table:
 
 
 def _windows(windows: Sequence[WindowFigures]) -> Table:
-    has_risk = any(one.risk_highest is not None for one in windows)
     is_all_released = all(one.outcome == "released" for one in windows)
     table = _table("last windows (UTC; support beside the promised k)", "window", "feed", "shard")
-    for name in ("people", "released", "suppressed", "support", "loss", *(["risk"] if has_risk else []), "took"):
+    for name in ("people", "released", "suppressed", "support", "loss", "took"):
         table.add_column(name, justify="right", overflow="fold")
     for column in table.columns:
         column.no_wrap = column.header not in ("people", "released", "suppressed")
@@ -137,8 +136,6 @@ def _windows(windows: Sequence[WindowFigures]) -> Table:
         else:
             cells += [""] * 4
         cells.append("" if one.loss_m is None else f"{one.loss_m:,.0f} m")
-        if has_risk:
-            cells.append("" if one.risk_highest is None else f"{one.risk_highest:.1%}")
         cells.append(f"{one.close_to_release_s:.2f} s")
         if not is_all_released:
             cells.append("" if is_released else f"{one.outcome}: {(one.reason or '').replace('_', ' ')}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import structlog
@@ -19,11 +18,10 @@ log = structlog.get_logger("shoal.windows")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedWindow:
-    """What the live page tells about a window: what was published, and the highest risk of the attacks."""
+    """What the live page tells about a window: what was published, and when."""
 
     key: WindowKey
     outcome: str
-    facts: Mapping[str, float | int | str | None]
     close_to_release_s: float
     emitted_at_s: float
     messages: tuple[OutMessage, ...] = field(default=(), repr=False)
@@ -53,7 +51,6 @@ def tell(key: WindowKey, partition: int, result: WindowResult, seconds: float) -
     return ReleasedWindow(
         key=key,
         outcome=result.outcome,
-        facts=result.facts,
         close_to_release_s=round(seconds, 3),
         emitted_at_s=time.time(),
         messages=result.messages,

@@ -29,9 +29,6 @@ class WindowFigures(msgspec.Struct, kw_only=True, frozen=True):
     points_suppressed: int | None = None
     smallest_support: int | None = None
     information_loss: dict[str, float | int | None] = {}
-    risk_highest: float | None = None
-    """Highest re-identification risk that was simulated on the release, where that is done."""
-
     close_to_release_s: float = 0.0
     emitted: str = ""
     on_map: bool = False

@@ -64,7 +64,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     spans = [settings.for_kind(kind).window for kind in settings.kinds]
     # What waits for its window is only there, so it has to stay for longer than any window is open.
     open_ms = max(w.size + w.allowed_lateness + w.idle_timeout for w in spans)
-    keep = {"cleanup.policy": "delete", "retention.ms": str(2 * open_ms + 7 * 86_400_000)}
+    keep = {"cleanup.policy": "delete", "retention.ms": str(2 * open_ms + 7 * 86_400_000), "retention.bytes": "-1"}
     # The first seal counts. A client that repeats a write repeats its key, and until nobody can be doing so any more
     # compaction must keep both.
     compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(86_400_000)}
@@ -205,12 +205,23 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
 def _problems(spec: TopicSpec, config: dict[str, str]) -> Iterator[str]:
     """Say what of a topic's configuration cannot serve."""
     wanted, policy = spec.config.get("cleanup.policy"), config.get("cleanup.policy")
-    if wanted is not None and policy is not None and policy != wanted:
+    if wanted is not None and policy and policy != wanted:
         lost = (
             "seals would be forgotten, and windows released twice" if wanted == "compact" else "records would be lost"
         )
         yield f"topic {spec.name} has cleanup.policy={policy}: {lost}; set it to {wanted}"
+    if spec.config.get("retention.bytes") == "-1" and (_number(config, "retention.bytes") or 0) > 0:
+        size = config["retention.bytes"]
+        yield f"topic {spec.name} has retention.bytes={size}: what waits for its window would be lost; set it to -1"
     for name, least in spec.least.items():
-        value = int(config.get(name, least))
-        if 0 <= value < least:
+        value = _number(config, name)
+        if value is not None and 0 <= value < least:
             yield f"topic {spec.name} has {name}={value}: set it to at least {least}, as the settings need"
+
+
+def _number(config: dict[str, str], name: str) -> int | None:
+    """Return a number of a configuration, or None where the cluster does not tell it."""
+    try:
+        return int(config[name])
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -7,6 +7,7 @@ rebalance every partition is read again from its committed offset, so all state 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping
 
 import structlog
@@ -167,5 +168,5 @@ class Windows:
             slowest = min((value for value in known if value is not None), default=None)
             leads = [task.machine.lead_ms(kind, clock_ms=task.clock_ms) for task in tasks]
             metrics.source_lead_seconds.labels(kind).set(max(leads, default=0) / 1000)
-            if slowest is not None:
-                metrics.watermark_delay_seconds.labels(kind).set((now_ms - slowest) / 1000)
+            delay_s = math.nan if slowest is None else (now_ms - slowest) / 1000
+            metrics.watermark_delay_seconds.labels(kind).set(delay_s)

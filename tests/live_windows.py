@@ -77,11 +77,11 @@ def withheld(reason: WithholdReason = WithholdReason.TOO_FEW_PEOPLE, *, shard: s
     return plan.withhold(seal, reason, withheld=1)
 
 
-def told(outcome: Outcome, *, seconds: float = 0.25, **facts: float) -> ReleasedWindow:
+def told(outcome: Outcome, *, seconds: float = 0.25) -> ReleasedWindow:
     """An outcome as the worker tells of it once it has left."""
     name = "released" if isinstance(outcome, Release) else "withheld"
     name = "refused" if isinstance(outcome, ReleaseRefused) else name
-    return of_messages(outcome.key, name, tuple(outcome_messages(outcome)), seconds=seconds, facts=facts)
+    return of_messages(outcome.key, name, tuple(outcome_messages(outcome)), seconds=seconds)
 
 
 def of_messages(
@@ -90,13 +90,11 @@ def of_messages(
     messages: tuple[OutMessage, ...],
     *,
     seconds: float = 0.25,
-    facts: Mapping[str, float] | None = None,
 ) -> ReleasedWindow:
     """A window as the worker tells of it, of messages."""
     return ReleasedWindow(
         key=key,
         outcome=outcome,
-        facts=dict(facts or {}),
         close_to_release_s=seconds,
         emitted_at_s=key.end_ms / 1000 + 60,
         messages=messages,

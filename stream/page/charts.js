@@ -23,10 +23,6 @@ export function charts(newestFirst) {
     shares(windows),
     bars("Information loss", windows, lossOf, metres),
   ];
-  if (windows.some((one) => one.risk_highest !== null)) {
-    const line = { value: 1 / k, text: `1/k = ${percent(1 / k)}` };
-    figures.push(bars("Highest re-identification risk", windows, (one) => one.risk_highest, percent, line));
-  }
   figures.push(bars("Close to release", windows, (one) => one.close_to_release_s, seconds));
   const grid = document.createElement("div");
   grid.className = "charts";
@@ -95,11 +91,13 @@ function shares(windows) {
       svg("rect", { class: "suppressed", ...place, y: HEIGHT - FOOT - released - suppressed, height: suppressed }, svg("title", {}, text)),
     ];
   });
-  const sum = (name) => windows.reduce((total, one) => total + (one[name] ?? 0), 0);
+  // Where it is not told how many are suppressed, what is released is no share of anything.
+  const whole = windows.filter((one) => one.points_suppressed !== null);
+  const sum = (name) => whole.reduce((total, one) => total + (one[name] ?? 0), 0);
   const [released, suppressed] = [sum("points_released"), sum("points_suppressed")];
   const share = released + suppressed ? percent(released / (released + suppressed)) : "–";
   const withheld = windows.filter((one) => one.outcome !== "released").length;
-  const summary = `${number.format(released)} points released and ${number.format(suppressed)} suppressed in the last ${windows.length} windows; ${withheld} windows withheld.`;
+  const summary = `${number.format(released)} points released and ${number.format(suppressed)} suppressed where both are told, in the last ${windows.length} windows; ${withheld} windows withheld.`;
   const keys = document.createElement("p");
   keys.className = "keys";
   for (const [name, style] of [["released", "key"], ["suppressed", "key other"]]) {

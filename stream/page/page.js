@@ -86,11 +86,10 @@ function windowRow(one, labels) {
       ...counts.map((value) => (isReleased ? told(value) : "")),
       isReleased ? `${told(one.smallest_support)}, k = ${one.parameters.k}` : "",
       loss === null ? "" : metres(loss),
-      one.risk_highest === null ? "" : percent(one.risk_highest),
       seconds(one.close_to_release_s),
       "",
     ],
-    [4, 5, 6, 7, 8, 9, 10, 11],
+    [4, 5, 6, 7, 8, 9, 10],
   );
   made.className = `${one.outcome}-row`;
   made.children[3].classList.add("outcome");
@@ -113,7 +112,6 @@ function showWindows(isFirst) {
     showMapButton(rows.get(one.release).lastElementChild, one);
   }
   at("no-windows").hidden = windows.length > 0;
-  at("windows-table").classList.toggle("no-risk", windows.every((one) => one.risk_highest === null));
   at("more").hidden = windows.length <= SHORT_ROWS;
   at("windows-table").hidden = windows.length === 0;
 }

@@ -92,6 +92,7 @@ class TestTopics:
             ),
             ("seals", {"cleanup.policy": "compact,delete"}, "cleanup.policy=compact,delete"),
             ("shards", {"cleanup.policy": "compact"}, "cleanup.policy=compact: records would be lost"),
+            ("shards", {"retention.bytes": "1000000", "cleanup.policy": "delete"}, "retention.bytes=1000000"),
             ("shards", {"retention.ms": "86400000", "cleanup.policy": "delete"}, "retention.ms=86400000"),
             ("anonymized", {"max.message.bytes": "1000"}, "max.message.bytes=1000: set it to at least 1048576"),
         ]:

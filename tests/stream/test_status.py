@@ -30,7 +30,7 @@ def test_status_shows_models_windows_and_what_was_withheld(page: bool) -> None:
     From any worker, also where its page is off.
     """
     shown = live({"web.page": page})
-    for window in (told(withheld()), told(tracks(), risk_highest=0.25), told(sequences())):
+    for window in (told(withheld()), told(tracks()), told(sequences())):
         shown.add(window)
     with PageServer(shown) as server:
         result = shoal_status(server.url + "/")

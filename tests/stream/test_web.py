@@ -157,15 +157,15 @@ async def test_what_was_withheld_is_told_with_its_reason() -> None:
 
 async def test_figures_are_those_of_the_windows_message() -> None:
     """
-    Nothing is told of a window beside what its windows message tells, but when it left and how risky it is.
+    Nothing is told of a window beside what its windows message tells, but when it left: risks are the operator's.
     """
     release = tracks()
     shown = live()
-    shown.add(told(release, seconds=0.125, risk_highest=0.25))
+    shown.add(told(release, seconds=0.125))
     async with client_of(shown) as client:
         (window,) = (await json_of(client, "/api/windows"))["windows"]
     message = json.loads([*outcome_messages(release)][-1].value)
-    beside = {"risk_highest": 0.25, "close_to_release_s": 0.125, "on_map": True, "reason": None}
+    beside = {"close_to_release_s": 0.125, "on_map": True, "reason": None}
     assert window.pop("emitted").endswith("Z")
     assert {name: window.pop(name) for name in beside} == beside
     assert window == {name: message[name] for name in window}

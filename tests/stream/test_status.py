@@ -43,7 +43,6 @@ def test_status_shows_models_windows_and_what_was_withheld(page: bool) -> None:
         "too few people",
         "fewer than k people",
         "at least 3 people",
-        "25.0%",
         "0.25 s",
     ):
         assert words in result.stdout

@@ -290,7 +290,7 @@ class _Worker(Service):  # type: ignore[misc]
             await self._windows.commit()
             now_ms = round(time.time() * 1000)
             self._windows.update_metrics(now_ms)
-            self._ingest.update_metrics(now_ms)
+            await self._ingest.update_metrics(now_ms)
             self._metrics.pool_memory_bytes.set(self._pool.resident_bytes())
 
     async def _measure_loop_lag(self) -> None:

@@ -8,6 +8,7 @@ stage recognizes by their source offsets.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +34,8 @@ log = structlog.get_logger("shoal.ingest")
 
 _ROW_BYTES = 64
 """At least the size of a row on the shards topic."""
+
+_POSITION_WITHIN_S = 0.2
 
 
 class Ingest:
@@ -121,15 +124,21 @@ class Ingest:
         for known in (self._newest_ms, self._next_offsets, self._sent_ms, self._reached_ms, self._heard_s):
             known.clear()
 
-    def update_metrics(self, now_ms: int) -> None:
+    async def update_metrics(self, now_ms: int) -> None:
         """Set the gauges of what is not read yet, and of how old it is."""
+        for partition in self._consumer.assignment():
+            with contextlib.suppress(TimeoutError, KafkaError):  # it is just being taken over, or taken away
+                async with asyncio.timeout(_POSITION_WITHIN_S):
+                    # It passes what is no record, such as the markers of transactions.
+                    position = await self._consumer.position(partition)
+                self._next_offsets[partition] = max(position, self._next_offsets.get(partition, 0))
         for topic, kind in self._kinds.items():
             ours = [partition for partition in self._consumer.assignment() if partition.topic == topic]
             unread = {p: self._n_unread(p) for p in ours}
             newest = [ms for p in ours if (ms := self._newest_ms.get(p)) is not None]
             waited = [now_ms - self._sent_ms[p] for p, n in unread.items() if n and p in self._sent_ms]
             self._metrics.input_lag_records.labels(kind).set(sum(unread.values()))
-            self._metrics.input_lag_seconds.labels(kind).set(max(0, *waited, 0) / 1000)
+            self._metrics.input_lag_seconds.labels(kind).set(max([0, *waited]) / 1000)
             lag_s = (now_ms - max(newest)) / 1000 if newest else math.nan
             self._metrics.event_lag_seconds.labels(kind).set(lag_s)
 

@@ -110,16 +110,16 @@ class OpenWindows:
         reached_ms = self.watermark.value_ms(clock_ms=clock_ms)
         until_ms = now_ms if self.watermark.is_idle(clock_ms=clock_ms) else -math.inf
         until_ms = until_ms if reached_ms is None else max(until_ms, reached_ms)
-        waiting = {key.shard for key in self.seals}
-        key: WindowKey
-        for key in self.windows:
-            if key.end_ms > until_ms:
-                break
-            if key.shard not in waiting:
-                return key
-        return min((min(self.shards[name].open_windows) for name in self.crowded - waiting), default=None)
+        oldest = self.oldest_unsealed()
+        if oldest is not None and oldest.end_ms <= until_ms:
+            return oldest
+        return min((min(self.shards[name].open_windows) for name in self.crowded - self._waiting()), default=None)
 
     def oldest_unsealed(self) -> WindowKey | None:
         """Return the oldest window of a shard that waits for no release, or None."""
-        waiting = {key.shard for key in self.seals}
+        waiting = self._waiting()
         return next((key for key in self.windows if key.shard not in waiting), None)
+
+    def _waiting(self) -> set[str]:
+        """Return the shards with a sealed window: the next one is sealed when it has left."""
+        return {key.shard for key in self.seals}

@@ -124,16 +124,15 @@ class Partition:
         Of several seals of one window the first one applied counts, and none after a later window's: that one's
         writer, who seals in order, had no rows of the earlier window, and may have released and completed its own.
         """
-        kind, name = (record.key.kind, record.key.shard) if isinstance(record, Seal) else (record.kind, record.shard)
-        feed = self._feeds.get(kind)
+        feed = self._feeds.get(record.kind)
         if feed is None:
             return 0  # a kind that is switched off: its windows wait until it is read again
-        shard = feed.shard(name)
+        shard = feed.shard(record.shard)
         shard.known.add(record)
         if isinstance(record, SealedUntil):
             shard.sealed_ms = max(shard.sealed_ms, record.until_ms)
             shard.completed_offset = max(shard.completed_offset, record.last_offset)
-            return self._close(feed, feed.ending_by(name, record.until_ms))
+            return self._close(feed, feed.ending_by(record.shard, record.until_ms))
         key = record.key
         if key.end_ms <= shard.sealed_ms:
             return 0
@@ -142,7 +141,7 @@ class Partition:
         feed.seals[key] = record
         trimmed = window.trim(record.last_offset)
         self.buffered_rows -= trimmed
-        return trimmed + self._close(feed, [k for k in feed.ending_by(name, key.end_ms) if k not in feed.seals])
+        return trimmed + self._close(feed, [k for k in feed.ending_by(key.shard, key.end_ms) if k not in feed.seals])
 
     def retire(self, kind: Kind, source: Source) -> None:
         """Stop waiting for a source that has come to its end."""
@@ -150,10 +149,8 @@ class Partition:
 
     def released(self, seal: Seal) -> None:
         """The window is emitted and acknowledged: its completion comes next."""
-        shard = self._feeds[seal.key.kind].shard(seal.key.shard)
-        until = SealedUntil(
-            kind=seal.key.kind, shard=seal.key.shard, until_ms=seal.key.end_ms, last_offset=seal.last_offset
-        )
+        shard = self._feeds[seal.kind].shard(seal.shard)
+        until = SealedUntil(kind=seal.kind, shard=seal.shard, until_ms=seal.key.end_ms, last_offset=seal.last_offset)
         obsolete = tuple(r for r in sorted(shard.known, key=repr) if _replaces(until, r))
         self._pending_completion = WriteCompletion(until, obsolete)
 

@@ -26,6 +26,16 @@ class Seal:
     writer: str
     """Who wrote it, and in which attempt; part of its key, so that compaction never lets a later record replace it."""
 
+    @property
+    def kind(self) -> Kind:
+        """Kind of feed of the window, as every seal record has one."""
+        return self.key.kind
+
+    @property
+    def shard(self) -> str:
+        """Shard of the window, as every seal record has one."""
+        return self.key.shard
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedUntil:

@@ -147,16 +147,17 @@ class PartitionTask:
         self._wake.set()
 
     @property
-    def n_unread(self) -> int:
-        """How many messages wait to be read, as far as that is known."""
+    def n_unread(self) -> int | None:
+        """How many messages wait to be read; 0 before the first one, None where the partition's end is not known."""
+        if self._last_offset is None:
+            return 0
         end = self._around.end_offset(self.number)
-        return 0 if end is None or self._last_offset is None else max(0, end - self._last_offset - 1)
+        return None if end is None else max(0, end - self._last_offset - 1)
 
     def _advance_clock(self) -> None:
         """Let time pass for idle sources only while nothing waits to be read."""
         now_s = time.monotonic()
-        ends_somewhere = self._last_offset is None or self._around.end_offset(self.number) is not None
-        if ends_somewhere and not self.n_unread and not self._around.is_held():
+        if self.n_unread == 0 and not self._around.is_held():
             self.clock_ms += round(min(now_s - self._heard_s, _LONGEST_SILENCE_S) * 1000)
         self._heard_s = now_s
 
@@ -203,8 +204,7 @@ class PartitionTask:
         with self._around.metrics.stage_seconds.labels("seal").time():
             await self._seals.write(action.seal)
             for record in await self._seals.read():
-                kind = record.key.kind if isinstance(record, Seal) else record.kind
-                self._count(kind, late=self.machine.apply_seal(record))
+                self._count(record.kind, late=self.machine.apply_seal(record))
 
     async def _release(self, action: ReleaseWindow) -> None:
         seal, around = action.seal, self._around

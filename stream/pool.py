@@ -92,16 +92,17 @@ class ReleasePool:
                 total += int(pages) * os.sysconf("SC_PAGE_SIZE")
         return total
 
+    def _executors(self) -> list[ProcessPoolExecutor]:
+        return [executor for executor in (self._executor, self._alone) if executor is not None]
+
     def _running(self) -> list[multiprocessing.process.BaseProcess]:
-        executors = [executor for executor in (self._executor, self._alone) if executor is not None]
-        return [process for one in executors for process in (getattr(one, "_processes", None) or {}).values()]
+        return [process for one in self._executors() for process in (getattr(one, "_processes", None) or {}).values()]
 
     def close(self) -> None:
         """End the processes; windows in hand are abandoned, their seals bring them back."""
         processes = self._running()
-        for executor in (self._executor, self._alone):
-            if executor is not None:
-                executor.shutdown(wait=False, cancel_futures=True)
+        for executor in self._executors():
+            executor.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
 

@@ -72,15 +72,7 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResu
         messages = tuple(outcome_messages(outcome))
     if isinstance(outcome, ReleaseRefused):
         alarm = f"release refused: {outcome.finding}"
-    return WindowResult(
-        messages=messages,
-        account=outcome.account,
-        seconds=time.perf_counter() - begun,
-        outcome=_name(outcome),
-        facts=_facts(outcome),
-        risks=outcome.risks if isinstance(outcome, Release) else {},
-        alarm=alarm,
-    )
+    return _result(outcome, messages, seconds=time.perf_counter() - begun, alarm=alarm)
 
 
 def withhold(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str) -> WindowResult:
@@ -94,13 +86,18 @@ def withhold(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: st
         why: What somebody must look at; no location and no user.
     """
     outcome = plan.withhold(seal, reason, withheld=len(rows))
+    return _result(outcome, tuple(outcome_messages(outcome)), seconds=0.0, alarm=why)
+
+
+def _result(outcome: Outcome, messages: tuple[OutMessage, ...], *, seconds: float, alarm: str | None) -> WindowResult:
     return WindowResult(
-        messages=tuple(outcome_messages(outcome)),
+        messages=messages,
         account=outcome.account,
-        seconds=0.0,
+        seconds=seconds,
         outcome=_name(outcome),
         facts=_facts(outcome),
-        alarm=why,
+        risks=outcome.risks if isinstance(outcome, Release) else {},
+        alarm=alarm,
     )
 
 

@@ -27,7 +27,7 @@ __all__ = ["Windows"]
 
 log = structlog.get_logger("shoal.windows")
 
-HELD_CHECK_S = 0.05
+_HELD_CHECK_S = 0.05
 """How often full buffers are looked at."""
 
 
@@ -122,7 +122,7 @@ class Windows:
             self._held = True
             if not self._make_room():
                 break
-            await asyncio.sleep(HELD_CHECK_S)
+            await asyncio.sleep(_HELD_CHECK_S)
         self._held = False
         await task.accept(offset, value)
 
@@ -162,7 +162,7 @@ class Windows:
         metrics, tasks = self._around.metrics, self._partitions.values()
         metrics.open_windows.set(sum(task.machine.open_windows for task in tasks))
         metrics.buffered_rows.set(sum(task.machine.buffered_rows for task in tasks))
-        metrics.shards_lag_chunks.set(sum(task.n_unread for task in tasks))
+        metrics.shards_lag_chunks.set(sum(task.n_unread or 0 for task in tasks))
         for kind in self._around.feeds:
             known = [task.machine.watermark_ms(kind, clock_ms=task.clock_ms) for task in tasks]
             slowest = min((value for value in known if value is not None), default=None)

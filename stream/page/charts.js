@@ -7,7 +7,7 @@ const MOST = 30;
 const number = new Intl.NumberFormat("en");
 
 export const lossOf = (one) => one.information_loss.distance_m ?? one.information_loss.mean_space_translation_m ?? null;
-export const percent = (value) => `${+(100 * value).toPrecision(3)}\u00a0%`;
+const percent = (value) => `${+(100 * value).toPrecision(3)}\u00a0%`;
 export const seconds = (value) => `${value.toFixed(2)}\u00a0s`;
 
 export const clock = ({ window: [start, end] }) => {

@@ -1,6 +1,6 @@
 // The live page: asks its worker every two seconds how it is, and for the windows where there are new ones.
 
-import { charts, clock, lossOf, percent, seconds } from "./charts.js";
+import { charts, clock, lossOf, seconds } from "./charts.js";
 import { ReleaseMap, metres, visitsOf } from "./map.js";
 
 const EVERY_MS = 2000;

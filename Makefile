@@ -77,7 +77,7 @@ table-km: install ## the README's table of k^m on the real check-in feeds
 docs: install ## deploy/METRICS.md, from the declarations of the metrics
 	@$(BIN)/python -c 'from stream.metrics import markdown; print(markdown(), end="")' > deploy/METRICS.md
 
-dashboards: install ## deploy/grafana/*.json, from deploy/grafana/generate.py
+dashboards: install ## helm/files/dashboards/*.json, from deploy/grafana
 	$(BIN)/python -m deploy.grafana.generate
 
 check-dashboards: install ## a demo, a Prometheus, and every query of the dashboards; SECONDS=300, PICTURES=folder

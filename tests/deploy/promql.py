@@ -15,8 +15,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from stream.metrics import LABELS, Metrics
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-DASHBOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
-RULES = DEPLOY / "prometheus" / "rules.yaml"
+CHART_FILES = DEPLOY.parent / "helm" / "files"
+DASHBOARDS = sorted((CHART_FILES / "dashboards").glob("*.json"))
+RULES = CHART_FILES / "rules.yaml"
 
 _WORDS = {"and", "or", "unless", "bool", "offset", "by", "without", "on", "ignoring", "group_left", "group_right"}
 _OF_PROMETHEUS = {"up"}

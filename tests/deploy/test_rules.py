@@ -13,7 +13,7 @@ import yaml
 
 from tests.deploy.promql import DEPLOY, RULES, rules
 
-RULES_TEST = RULES.with_name("rules_test.yaml")
+RULES_TEST = DEPLOY / "prometheus" / "rules_test.yaml"
 ALERTS = {rule["alert"]: rule for rule in rules() if "alert" in rule}
 
 
@@ -67,7 +67,7 @@ def test_prometheus_understands_rules_and_configuration(promtool: str) -> None:
     """
     promtool finds nothing wrong, not even a matter of taste.
     """
-    for what in (("check", "rules", "--lint-fatal", RULES), ("check", "config", RULES.with_name("prometheus.yml"))):
+    for what in (("check", "rules", "--lint-fatal", RULES), ("check", "config", RULES_TEST.with_name("prometheus.yml"))):
         checked = _run(promtool, *what)
         assert checked.returncode == 0, checked.stdout + checked.stderr
 

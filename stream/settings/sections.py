@@ -52,7 +52,7 @@ __all__ = [
 class Section(BaseModel):
     """Names with values; unknown names are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class KafkaSettings(Section):
@@ -62,6 +62,8 @@ class KafkaSettings(Section):
     """Brokers, ``host:port`` separated by commas."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """Whether connections are encrypted (``SSL``) and who we are is shown (``SASL``)."""
+
     ssl_cafile: Path | None = None
     """Certificates to trust; the system's where it is not set."""
 
@@ -84,32 +86,63 @@ class KafkaSettings(Section):
     """Partitions of the topics that ``shoal topics create`` makes: the most workers that help."""
 
     replication_factor: Annotated[int, Field(ge=1, le=10)] = 1
+    """Copies of the topics that ``shoal topics create`` makes."""
 
 
 class TopicSettings(Section):
     """Names of the topics; an input topic that is empty is not read."""
 
     checkins: OptionalName = "checkins"
+    """Input: check-ins."""
+
     fragments: OptionalName = "fragments"
+    """Input: fragments of trajectories."""
+
     shards: str = "shoal-shards"
+    """Internal: records that wait for their window; the only copy of them that counts."""
+
     seals: str = "shoal-seals"
+    """Internal: what each window contains, fixed before anything of it leaves."""
+
     anonymized: str = "anonymized"
+    """Output: trajectories."""
+
     windows: str = "windows"
+    """Output: one message a window, after its trajectories."""
+
     dead_letters: str = "shoal-dead-letters"
+    """Output: why records were rejected, and where they stand."""
 
 
 class FieldSettings(Section):
     """Names that an existing feed uses for our fields."""
 
     user: FieldName = "user"
+    """Who; leaves only as a pseudonym that no other window shares."""
+
     ts: FieldName = "ts"
+    """When."""
+
     lat: FieldName = "lat"
+    """Latitude of a check-in, degrees."""
+
     lon: FieldName = "lon"
+    """Longitude of a check-in, degrees."""
+
     venue: FieldName = "venue"
+    """Venue of a check-in, for ``location.kind: venues``."""
+
     category: FieldName = "category"
+    """Category of a check-in's venue."""
+
     points: FieldName = "points"
+    """Points of a fragment: time, latitude, longitude."""
+
     k: FieldName = "k"
+    """The least number of people that a user demands."""
+
     delta_m: FieldName = "delta_m"
+    """The greatest distance that a user demands, metres."""
 
 
 class FileSettings(Section):
@@ -126,6 +159,8 @@ class LocationSettings(Section):
     """The vocabulary of locations that check-ins are told in."""
 
     kind: Literal["grid", "h3", "venues"] = "grid"
+    """``grid`` (``cell_m``, or ``area`` and ``cells``), ``h3`` (``h3_resolution``) or ``venues`` (``venues_file``)."""
+
     cell_m: Annotated[float, Field(ge=1, le=1_000_000)] = 500.0
     """Side of a grid cell, metres, where no area is given."""
 
@@ -136,6 +171,8 @@ class LocationSettings(Section):
     """Rows and columns of the grid over the area."""
 
     h3_resolution: Annotated[int, Field(ge=0, le=15)] = 8
+    """Resolution of the cells of ``h3``."""
+
     venues_file: Path | None = None
     """CSV with the header ``venue,lat,lon`` (more columns are ignored)."""
 
@@ -144,6 +181,8 @@ class ShardSettings(Section):
     """What is anonymized on its own."""
 
     kind: Literal["single", "region", "user"] = "single"
+    """``single`` (one crowd), ``region`` (an H3 cell each) or ``user`` (cohorts)."""
+
     h3_resolution: Annotated[int, Field(ge=0, le=9)] = 5
     """Resolution of the cells of ``region``."""
 
@@ -155,7 +194,11 @@ class WindowSettings(Section):
     """Event-time windows."""
 
     size: PositiveDuration = 900_000
+    """Length of a window."""
+
     allowed_lateness: Duration = 60_000
+    """How much older than the newest record of its source a record may be."""
+
     idle_timeout: PositiveDuration = 60_000
     """After how much silence a source stops holding windows open. A window that ends in the future stays open."""
 
@@ -201,8 +244,14 @@ class PrivacySettings(Section):
     to their sets, ``bounded-pw4m`` as far as the distortion allows."""
 
     k: Annotated[int, Field(ge=2)] = 5
+    """The least number of people that anything released has in common."""
+
     m: Annotated[int, Field(ge=1, le=10)] = 2
+    """How many places of a person an adversary may know, for models of check-ins."""
+
     delta_m: Annotated[float, Field(gt=1, le=1_000_000)] = 500.0
+    """How far apart those who cannot be told apart are at most, metres, for models of fragments."""
+
     demands_file: Path | None = None
     """What users demand where a fragment of theirs does not say it: a CSV with the header ``user,k,delta_m``, where an
     empty value demands nothing. Read at the start."""
@@ -228,6 +277,8 @@ class PrivacySettings(Section):
     """Key of pseudonyms and random choices, at least 16 characters; a worker does not start without it."""
 
     translation: Literal["exchangeable", "minimal"] = "exchangeable"
+    """How points of a set are moved together; ``minimal`` is the published rule, which gives pivots away."""
+
     time_step: PositiveDuration = 30_000
     """Step of the common grid of time stamps in released trajectories."""
 
@@ -286,7 +337,11 @@ class TimeSettings(Section):
     """Which event times are accepted, and how numbers are read."""
 
     earliest: Instant = instant_ms("2000-01-01T00:00:00Z")
+    """Records before it are rejected."""
+
     latest: Instant = instant_ms("2100-01-01T00:00:00Z")
+    """Records after it are rejected."""
+
     max_ahead: Duration = 600_000
     """How far an event time may lie in the future."""
 
@@ -301,7 +356,11 @@ class LimitSettings(Section):
     """Longest message that is read or sent; the brokers must take it."""
 
     user_length: Annotated[int, Field(ge=1)] = 256
+    """Longest user id, characters."""
+
     points_per_fragment: Annotated[int, Field(ge=1)] = 10_000
+    """Most points of one fragment."""
+
     points_per_user: Annotated[int, Field(ge=1)] = 10_000
     """Most visits or points of one user in one window."""
 
@@ -344,7 +403,10 @@ class LogSettings(Section):
     """How the program speaks."""
 
     format: Literal["console", "json"] = "console"
+    """For people, or one JSON object a line."""
+
     level: Literal["debug", "info", "warning", "error"] = "info"
+    """What is said at least."""
 
 
 class WorkerSettings(Section):

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 __all__ = [
     "LARGEST_MESSAGE_BYTES",
@@ -161,10 +161,22 @@ Duration = Annotated[
     BeforeValidator(_duration_ms),
     AfterValidator(not_too_long),
     PlainSerializer(show_duration, when_used="json"),
+    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\s*(\d+\s*(ms|s|m|h|d|w)|0)\s*$", "maximum": 0}),
 ]
 PositiveDuration = Annotated[Duration, AfterValidator(positive)]
-Size = Annotated[int, BeforeValidator(_size_bytes), Field(ge=1024), PlainSerializer(show_size, when_used="json")]
-Instant = Annotated[int, BeforeValidator(instant_ms), PlainSerializer(show_instant, when_used="json")]
+Size = Annotated[
+    int,
+    BeforeValidator(_size_bytes),
+    Field(ge=1024),
+    PlainSerializer(show_size, when_used="json"),
+    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\s*\d+\s*(B|KiB|MiB|GiB|)\s*$", "minimum": 1024}),
+]
+Instant = Annotated[
+    int,
+    BeforeValidator(instant_ms),
+    PlainSerializer(show_instant, when_used="json"),
+    WithJsonSchema({"type": "string"}),
+]
 OptionalName = Annotated[str, BeforeValidator(empty_for_none)]
 FieldName = Annotated[str, Field(pattern=r'^[^"\\\x00-\x1f]+$')]
 Count = Annotated[int, Field(ge=1, le=100_000)]

@@ -67,7 +67,10 @@ def test_prometheus_understands_rules_and_configuration(promtool: str) -> None:
     """
     promtool finds nothing wrong, not even a matter of taste.
     """
-    for what in (("check", "rules", "--lint-fatal", RULES), ("check", "config", RULES_TEST.with_name("prometheus.yml"))):
+    for what in (
+        ("check", "rules", "--lint-fatal", RULES),
+        ("check", "config", RULES_TEST.with_name("prometheus.yml")),
+    ):
         checked = _run(promtool, *what)
         assert checked.returncode == 0, checked.stdout + checked.stderr
 

@@ -12,7 +12,10 @@ ROUNDS ?= 50
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs dashboards check-dashboards clean
+.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs dashboards chart check-dashboards clean
+
+# The chart's README is written by this version of helm-docs.
+HELM_DOCS := v1.14.2
 
 # Where the real feeds and the published pseudo-code in C++ are, for benchmarks; both may be missing.
 SHARED ?= ../shared
@@ -79,6 +82,11 @@ docs: install ## deploy/METRICS.md, from the declarations of the metrics
 
 dashboards: install ## helm/files/dashboards/*.json, from deploy/grafana
 	$(BIN)/python -m deploy.grafana.generate
+
+chart: install ## helm/values.yaml, values.schema.json and README.md, from the settings and the comments; needs Go
+	$(BIN)/python -m deploy.chart.generate
+	@command -v go >/dev/null || { echo "Go is missing: helm-docs, which writes helm/README.md, is built with it"; exit 1; }
+	go run github.com/norwoodj/helm-docs/cmd/helm-docs@$(HELM_DOCS) --chart-search-root helm --sort-values-order file --log-level warning
 
 check-dashboards: install ## a demo, a Prometheus, and every query of the dashboards; SECONDS=300, PICTURES=folder
 	$(BIN)/python -m tests.deploy.scrape $(or $(SECONDS),300) $(PICTURES)

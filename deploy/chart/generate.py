@@ -1,0 +1,96 @@
+"""Writes what the chart says of the settings, from the settings: ``make chart``.
+
+The values below ``config`` in ``helm/values.yaml``, and ``helm/values.schema.json`` with ``schema.yaml``
+beside this file for the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from core.records import Kind
+from deploy.chart.settings import SECRETS, Setting, overrides_schema, settings
+
+__all__ = ["CHART", "schema", "values"]
+
+CHART = Path(__file__).parents[2] / "helm"
+_BEGIN = "# What follows is written by `make chart`.\n"
+_WIDTH = 118
+
+
+def values() -> str:
+    """Return ``helm/values.yaml`` with its part below ``config`` anew."""
+    by_hand = (CHART / "values.yaml").read_text(encoding="utf-8").partition(_BEGIN)[0].rstrip("\n")
+    return "\n".join([by_hand, "", _BEGIN.rstrip("\n"), "config:", *_lines()]) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    for section, of_section in groupby(settings(), key=lambda setting: setting.section):
+        yield f"  {section}:"
+        for setting in of_section:
+            if setting.is_secret:
+                yield f"    # {setting.name} is a secret: {SECRETS[setting.dotted]} names where it is.\n"
+            else:
+                yield from _described(setting)
+    for kind in Kind:
+        yield f"  # -- Sections that differ for {kind} alone: location, shard, window, privacy; `window: {{size: 30m}}`."
+        yield "  # @section -- Settings"
+        yield f"  {kind}: {{}}\n"
+
+
+def _described(setting: Setting) -> Iterator[str]:
+    kind = f"({_type(setting.schema)}) " if setting.default is None else ""
+    for line in textwrap.wrap(f"-- {kind}{setting.description}", _WIDTH - 6, break_long_words=False):
+        yield f"    # {line}"
+    yield "    # @section -- Settings"
+    yield f"    {setting.name}: {_scalar(setting.default)}\n"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """Return what helm-docs calls the type of a value that is not set."""
+    first = schema["anyOf"][0] if "anyOf" in schema else schema
+    named = first.get("type", "string")
+    json_type = named[0] if isinstance(named, list) else named
+    return {"integer": "int", "number": "float", "array": "list", "boolean": "bool"}.get(json_type, str(json_type))
+
+
+def _scalar(value: Any) -> str:
+    """Write a value for YAML; whole floats without a fraction, for the chart knows no other."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value)
+
+
+def schema() -> str:
+    """Return ``helm/values.schema.json``."""
+    whole = yaml.safe_load(Path(__file__).with_name("schema.yaml").read_text(encoding="utf-8"))
+    config: dict[str, Any] = {}
+    for setting in settings():
+        section = config.setdefault(
+            setting.section, {"type": "object", "additionalProperties": False, "properties": {}}
+        )
+        if not setting.is_secret:
+            section["properties"][setting.name] = setting.schema
+    # The one setting without a default that works: the chart says so in a sentence of its own.
+    config["kafka"]["properties"]["bootstrap_servers"] = {"type": "string"}
+    for kind in Kind:
+        config[kind.value] = overrides_schema()
+    whole["properties"]["config"] = {
+        "description": "The settings of Shoal, by the names that they have everywhere.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": config,
+    }
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    (CHART / "values.yaml").write_text(values(), encoding="utf-8")
+    (CHART / "values.schema.json").write_text(schema(), encoding="utf-8")

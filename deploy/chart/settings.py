@@ -1,0 +1,128 @@
+"""Every setting of the program as the chart shows it: name, default, description and JSON schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, BeforeValidator, SecretStr
+from pydantic.fields import FieldInfo
+
+from core.records import Kind
+from stream.settings import Settings
+from stream.settings.values import four_degrees, none_by_name, rows_and_columns
+
+__all__ = ["CHART_DEFAULTS", "SECRETS", "Setting", "overrides_schema", "sections", "settings"]
+
+CHART_DEFAULTS: dict[str, Any] = {
+    "kafka.bootstrap_servers": "",  # there is no cluster on a Pod's loopback interface: refuse to render instead
+    "kafka.replication_factor": 3,
+    "metrics.host": "0.0.0.0",  # noqa: S104 - probes and Prometheus come from outside the Pod; see networkPolicy
+    "logs.format": "json",
+}
+"""Where a Pod needs something else than a process on somebody's machine."""
+
+SECRETS = {
+    "privacy.secret": "pseudonymSecret",
+    "kafka.sasl_password": "kafka.credentials",
+    "kafka.oauth_client_secret": "kafka.credentials",
+    "kafka.ssl_key_password": "kafka.clientCertificate",
+}
+"""Settings that are never in a ConfigMap, and the values that name their Secret."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting."""
+
+    section: str
+    name: str
+    default: Any
+    """As people write it, such as ``15m``; the chart's own where it differs."""
+
+    description: str
+    schema: dict[str, Any]
+    is_secret: bool
+
+    @property
+    def dotted(self) -> str:
+        """Name with its section, ``privacy.k``."""
+        return f"{self.section}.{self.name}"
+
+
+def sections() -> dict[str, type[BaseModel]]:
+    """Return the sections by name, without the overrides of one kind of feed."""
+    found = {name: field.annotation for name, field in Settings.model_fields.items() if name not in tuple(Kind)}
+    return {name: model for name, model in found.items() if isinstance(model, type) and issubclass(model, BaseModel)}
+
+
+def settings() -> Iterator[Setting]:
+    """Yield every setting in the order of the program.
+
+    Raises:
+        ValueError: One has no description.
+    """
+    defaults = json.loads(Settings.model_construct().model_dump_json())
+    for section, model in sections().items():
+        schemas = _schemas(model)
+        for name, field in model.model_fields.items():
+            if not field.description:
+                raise ValueError(f"{section}.{name} has no description: add a docstring below it")
+            yield Setting(
+                section=section,
+                name=name,
+                default=CHART_DEFAULTS.get(f"{section}.{name}", defaults[section][name]),
+                description=field.description.replace("``", "`").replace("\n", " "),
+                schema=schemas[name],
+                is_secret=_is_secret(field),
+            )
+
+
+def overrides_schema() -> dict[str, Any]:
+    """Return the schema of ``checkins`` and ``fragments``: sections of which any setting may be missing."""
+    override = Settings.model_fields[Kind.CHECKINS].annotation
+    assert isinstance(override, type)  # noqa: S101 - for mypy
+    assert issubclass(override, BaseModel)  # noqa: S101
+    named = {name: model for name, model in sections().items() if name in override.model_fields}
+    return _strict({name: _strict(_without_secrets(model)) for name, model in named.items()})
+
+
+def _without_secrets(model: type[BaseModel]) -> dict[str, Any]:
+    schemas = _schemas(model)
+    return {name: schemas[name] for name, field in model.model_fields.items() if not _is_secret(field)}
+
+
+def _strict(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    return field.annotation is SecretStr or SecretStr in getattr(field.annotation, "__args__", ())
+
+
+def _schemas(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
+    """Return the JSON schema of each field, as what people may write rather than what it becomes."""
+    properties: dict[str, dict[str, Any]] = model.model_json_schema()["properties"]
+    schemas = {}
+    for name, field in model.model_fields.items():
+        schema = {key: value for key, value in properties[name].items() if key not in ("title", "default")}
+        description = schema.pop("description", "")
+        either = [_draft_7(one) for one in schema.pop("anyOf", [schema])]
+        readers = {one.func for one in field.metadata if isinstance(one, BeforeValidator)}
+        if none_by_name in readers:
+            either.append({"const": "none"})
+        if readers & {four_degrees, rows_and_columns}:
+            either.append({"type": "string"})
+        allowed = either[0] if len(either) == 1 else {"anyOf": either}
+        schemas[name] = {"description": description.replace("``", "`").replace("\n", " "), **allowed}
+    return schemas
+
+
+def _draft_7(schema: dict[str, Any]) -> dict[str, Any]:
+    """Write a tuple as Helm 3 understands it, whose schemas are of draft 7."""
+    kept = {key: value for key, value in schema.items() if key not in ("format", "writeOnly")}
+    if "prefixItems" in kept:
+        kept["items"] = kept.pop("prefixItems")
+    return kept

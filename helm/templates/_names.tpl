@@ -1,0 +1,63 @@
+{{/* Names and labels. What selects never holds a version, for a selector cannot change. */}}
+
+{{- define "shoal.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Cut so that the longest suffix, of a test's Pod and of dashboards, still fits. */}}
+{{- define "shoal.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- default $full .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "shoal.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "shoal.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "shoal.workerLabels" -}}
+{{ include "shoal.selectorLabels" . }}
+app.kubernetes.io/component: worker
+{{- end -}}
+
+{{/* Takes the root and what is added: (list $ "topics" .Values.x.labels) is a component, or "", and labels. */}}
+{{- define "shoal.labels" -}}
+{{- $root := index . 0 -}}
+{{- $given := merge (dict) (index . 2) $root.Values.commonLabels (default (dict) $root.Values.global.commonLabels) -}}
+{{- $own := include "shoal.selectorLabels" $root | fromYaml -}}
+{{- $_ := set $own "app.kubernetes.io/version" ($root.Chart.AppVersion | toString) -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" $root.Release.Service -}}
+{{- $_ := set $own "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") -}}
+{{- if index . 1 }}{{ $_ := set $own "app.kubernetes.io/component" (index . 1) }}{{ end -}}
+{{- toYaml (merge $own $given) -}}
+{{- end -}}
+
+{{/* The same for Pods, without what changes with the chart alone: a new chart with the same image restarts nobody. */}}
+{{- define "shoal.podLabels" -}}
+{{- omit (include "shoal.labels" . | fromYaml) "helm.sh/chart" "app.kubernetes.io/managed-by" | toYaml -}}
+{{- end -}}
+
+{{/* Name, namespace, labels and annotations: (dict "root" $ "suffix" "-x" "component" "x" "labels" (dict) "annotations" (dict)). */}}
+{{- define "shoal.metadata" -}}
+{{- $root := .root -}}
+name: {{ include "shoal.fullname" $root }}{{ .suffix }}
+namespace: {{ default $root.Release.Namespace .namespace }}
+labels:
+  {{- include "shoal.labels" (list $root (default "" .component) (default (dict) .labels)) | nindent 2 }}
+{{- with merge (dict) (default (dict) .annotations) $root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "shoal.serviceAccountName" -}}
+{{- default (ternary (include "shoal.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{- define "shoal.image" -}}
+{{- $registry := default .Values.image.registry .Values.global.imageRegistry -}}
+{{- with $registry }}{{ trimSuffix "/" . }}/{{ end -}}
+{{- .Values.image.repository -}}
+{{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end -}}
+{{- end -}}

@@ -1,0 +1,173 @@
+{{/* What the worker, the topics Job and the test have in common. */}}
+
+{{/* Variables: only secrets. Everything else is in the file of settings. */}}
+{{- define "shoal.env" -}}
+- name: SHOAL_CONFIG
+  value: /etc/shoal/settings.yaml
+{{- if .Values.insecureDevelopmentSecret }}
+- name: SHOAL_PRIVACY__SECRET
+  value: {{ printf "for development only: %s" (printf "%s/%s" .Release.Namespace .Release.Name | sha256sum) | quote }}
+{{- else }}
+{{ include "shoal.secretVariable" (list "SHOAL_PRIVACY__SECRET" .Values.pseudonymSecret.existingSecret .Values.pseudonymSecret.key) }}
+{{- end }}
+{{- with .Values.kafka.credentials }}
+{{- if and .existingSecret (include "shoal.isOauth" $) }}
+{{- if not $.Values.config.kafka.oauth_client_id }}
+{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__OAUTH_CLIENT_ID" .existingSecret .clientIdKey) }}
+{{- end }}
+{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__OAUTH_CLIENT_SECRET" .existingSecret .clientSecretKey) }}
+{{- else if .existingSecret }}
+{{- if not $.Values.config.kafka.sasl_username }}
+{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__SASL_USERNAME" .existingSecret .usernameKey) }}
+{{- end }}
+{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__SASL_PASSWORD" .existingSecret .passwordKey) }}
+{{- end }}
+{{- end }}
+{{- with .Values.kafka.clientCertificate }}
+{{- if and .existingSecret .passwordKey }}
+{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__SSL_KEY_PASSWORD" .existingSecret .passwordKey) }}
+{{- end }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "shoal.secretVariable" -}}
+- name: {{ index . 0 }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ index . 1 }}
+      key: {{ index . 2 }}
+{{- end -}}
+
+{{- define "shoal.volumeMounts" -}}
+- name: settings
+  mountPath: /etc/shoal/settings.yaml
+  subPath: settings.yaml
+  readOnly: true
+{{- if .Values.kafka.certificateAuthority.existingSecret }}
+- name: certificate-authority
+  mountPath: /etc/shoal/certificate-authority
+  readOnly: true
+{{- end }}
+{{- if .Values.kafka.clientCertificate.existingSecret }}
+- name: client-certificate
+  mountPath: /etc/shoal/client-certificate
+  readOnly: true
+{{- end }}
+{{- if .Values.kafka.serviceAccountToken.enabled }}
+- name: token
+  mountPath: {{ dir (include "shoal.path.token" .) }}
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Takes the root and the name of the ConfigMap with the settings. */}}
+{{- define "shoal.volumes" -}}
+{{- $root := index . 0 -}}
+{{- with $root.Values -}}
+- name: settings
+  configMap:
+    name: {{ index $ 1 }}
+{{- with .kafka.certificateAuthority }}
+{{- if .existingSecret }}
+- name: certificate-authority
+  secret:
+    secretName: {{ .existingSecret }}
+    items:
+      - key: {{ .key }}
+        path: {{ .key }}
+{{- end }}
+{{- end }}
+{{- with .kafka.clientCertificate }}
+{{- if .existingSecret }}
+- name: client-certificate
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .certificateKey }}
+        path: {{ .certificateKey }}
+      - key: {{ .privateKeyKey }}
+        path: {{ .privateKeyKey }}
+{{- end }}
+{{- end }}
+{{- with .kafka.serviceAccountToken }}
+{{- if .enabled }}
+- name: token
+  projected:
+    sources:
+      - serviceAccountToken:
+          path: {{ base (include "shoal.path.token" $root) }}
+          audience: {{ .audience | quote }}
+          expirationSeconds: {{ int64 .expirationSeconds }}
+{{- end }}
+{{- end }}
+{{- with .extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A container that runs `shoal`: (dict "root" $ "name" "x" "args" (list "worker") "resources" (dict)). */}}
+{{- define "shoal.container" -}}
+{{- $root := .root -}}
+- name: {{ .name }}
+  image: {{ include "shoal.image" $root | quote }}
+  imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+  args: {{ toJson .args }}
+  env:
+    {{- include "shoal.env" $root | nindent 4 }}
+  {{- with $root.Values.extraEnvFrom }}
+  envFrom:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $root.Values.securityContext }}
+  securityContext:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .resources }}
+  resources:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  volumeMounts:
+    {{- include "shoal.volumeMounts" $root | nindent 4 }}
+{{- end -}}
+
+{{/* Where a Pod may run and as whom. */}}
+{{- define "shoal.placement" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with concat (default (list) .Values.global.imagePullSecrets) .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- with .Values.podSecurityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.runtimeClassName }}
+runtimeClassName: {{ . }}
+{{- end }}
+{{- end -}}

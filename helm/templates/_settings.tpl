@@ -1,0 +1,82 @@
+{{/* The settings as the workers read them, and what has to hold between them and other values. */}}
+
+{{- define "shoal.path.certificateAuthority" -}}/etc/shoal/certificate-authority/{{ .Values.kafka.certificateAuthority.key }}{{- end -}}
+{{- define "shoal.path.certificate" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.certificateKey }}{{- end -}}
+{{- define "shoal.path.privateKey" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.privateKeyKey }}{{- end -}}
+{{- define "shoal.path.token" -}}/var/run/secrets/shoal/token{{- end -}}
+
+{{/* `config`, and in it where the mounted files are. */}}
+{{- define "shoal.config" -}}
+{{- $config := deepCopy .Values.config -}}
+{{- if .Values.kafka.certificateAuthority.existingSecret -}}
+{{- $_ := set $config.kafka "ssl_cafile" (include "shoal.path.certificateAuthority" .) -}}
+{{- end -}}
+{{- if .Values.kafka.clientCertificate.existingSecret -}}
+{{- $_ := set $config.kafka "ssl_certfile" (include "shoal.path.certificate" .) -}}
+{{- $_ := set $config.kafka "ssl_keyfile" (include "shoal.path.privateKey" .) -}}
+{{- end -}}
+{{- if .Values.kafka.serviceAccountToken.enabled -}}
+{{- $_ := set $config.kafka "oauth_token_file" (include "shoal.path.token" .) -}}
+{{- end -}}
+{{- include "shoal.yaml" $config | trim -}}
+{{- end -}}
+
+{{/* YAML of a map. Helm reads every number as a float, and `toYaml` would write 5000000 as 5e+06, which is no number in
+     YAML 1.1. What is null is left out: the worker's default is the same. */}}
+{{- define "shoal.yaml" -}}
+{{- range $name, $value := . }}
+{{- if kindIs "map" $value }}
+{{- with include "shoal.yaml" $value | trim }}
+{{ $name }}:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- else if and (kindIs "float64" $value) (eq (floor $value) $value) }}
+{{ $name }}: {{ int64 $value }}
+{{- else if not (kindIs "invalid" $value) }}
+{{ $name }}: {{ toJson $value }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A duration such as 20s in whole seconds, rounded up. */}}
+{{- define "shoal.seconds" -}}
+{{- $text := . | toString | nospace -}}
+{{- $number := regexFind "^[0-9]+" $text | int64 -}}
+{{- $unit := regexReplaceAll "^[0-9]+" $text "" -}}
+{{- if eq $unit "ms" -}}{{ divf $number 1000 | ceil | int64 }}
+{{- else -}}{{ mul $number (get (dict "" 1 "s" 1 "m" 60 "h" 3600 "d" 86400 "w" 604800) $unit) }}
+{{- end -}}
+{{- end -}}
+
+{{- define "shoal.gracePeriodSeconds" -}}
+{{- $worker := include "shoal.seconds" .Values.config.worker.grace_period | int64 -}}
+{{- $given := .Values.terminationGracePeriodSeconds -}}
+{{- if kindIs "invalid" $given -}}{{ add $worker 10 }}
+{{- else if lt (int64 $given) $worker -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d: it must be at least config.worker.grace_period, %s, or a worker is killed in the middle of its window" (int64 $given) .Values.config.worker.grace_period) -}}
+{{- else -}}{{ int64 $given }}
+{{- end -}}
+{{- end -}}
+
+{{- define "shoal.isSasl" -}}{{ if hasPrefix "SASL" .Values.config.kafka.security_protocol }}true{{ end }}{{- end -}}
+{{- define "shoal.isTls" -}}{{ if hasSuffix "SSL" .Values.config.kafka.security_protocol }}true{{ end }}{{- end -}}
+{{- define "shoal.isOauth" -}}{{ if and (include "shoal.isSasl" .) (eq .Values.config.kafka.sasl_mechanism "OAUTHBEARER") }}true{{ end }}{{- end -}}
+{{/* Whether the token comes from a file, the ServiceAccount's or one that the values mount. */}}
+{{- define "shoal.hasTokenFile" -}}{{ if or .Values.kafka.serviceAccountToken.enabled .Values.config.kafka.oauth_token_file }}true{{ end }}{{- end -}}
+{{/* Whether others than the Pod itself reach the page. */}}
+{{- define "shoal.servesPage" -}}{{ if and .Values.config.web.page (not (has .Values.config.web.host (list "127.0.0.1" "localhost" "::1"))) }}true{{ end }}{{- end -}}
+{{- define "shoal.isScaled" -}}{{ if or .Values.autoscaling.hpa.enabled .Values.autoscaling.keda.enabled }}true{{ end }}{{- end -}}
+
+{{/* The most workers that help: a partition has one. */}}
+{{- define "shoal.maxReplicas" -}}
+{{- $partitions := int64 .Values.config.kafka.partitions -}}
+{{- $given := .Values.autoscaling.maxReplicas -}}
+{{- $max := ternary $partitions (int64 $given) (kindIs "invalid" $given) -}}
+{{- if gt $max $partitions -}}
+{{- fail (printf "autoscaling.maxReplicas is %d: it must be at most config.kafka.partitions, %d, for a partition has one worker and the others would have nothing to do" $max $partitions) -}}
+{{- end -}}
+{{- if lt $max (int64 .Values.autoscaling.minReplicas) -}}
+{{- fail (printf "autoscaling.minReplicas is %d: it must be at most %d, autoscaling.maxReplicas or config.kafka.partitions" (int64 .Values.autoscaling.minReplicas) $max) -}}
+{{- end -}}
+{{- $max -}}
+{{- end -}}

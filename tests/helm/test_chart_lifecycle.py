@@ -1,0 +1,117 @@
+"""The life of a release on a small API server: installed, upgraded, tested, rolled back, removed, by real Helm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.helm.api_server import ApiServer
+from tests.helm.chart import CHART, FEATURES, MINIMAL, merged
+from tests.helm.immutable import immutable_changes, immutable_fields
+from tests.helm.manifests import name_of
+from tests.helm.programs import Helm, HelmError
+from tests.helm.schemas import NEWEST, OLDEST
+from tests.helm.write_released import RELEASED
+
+
+class Release:
+    """A release of the chart on one API server."""
+
+    def __init__(self, helm: Helm, server: ApiServer, folder: Path) -> None:
+        self._helm, self._server, self._folder = helm, server, folder
+
+    def run(self, verb: str, *arguments: str, values: dict[str, Any] | None = None) -> str:
+        """Run ``helm VERB shoal ...``, with the chart where the verb takes one."""
+        extra: list[str | Path] = []
+        if values is not None:
+            file = self._folder / "values.yaml"
+            file.write_text(yaml.safe_dump(values))
+            extra = [CHART, "--values", file]
+        return self._helm.run(verb, "shoal", *extra, *arguments, kubeconfig=self._server.kubeconfig)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that workers have now."""
+        loaded: dict[str, Any] = yaml.safe_load(self._server.get("ConfigMap", "shoal")["data"]["settings.yaml"])
+        return loaded
+
+
+def wrote(server: ApiServer) -> list[str]:
+    """Return what was created, in order."""
+    return [f"{write.kind}/{write.name}" for write in server.writes if write.verb in ("create", "apply")]
+
+
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_a_whole_life(helm: Helm, version: str, tmp_path: Path) -> None:
+    """Install, test, upgrade, roll back and uninstall, each waiting until all is ready; nothing is left behind."""
+    with ApiServer(version=version) as server:
+        release = Release(helm, server, tmp_path)
+        said = release.run("install", "--wait", "--timeout=60s", values=FEATURES["monitoring"])
+        assert "rollout status deployment/shoal" in said
+        assert "serviceMonitorSelector" in said
+        names = wrote(server)
+        assert names.index("ConfigMap/shoal-topics") < names.index("Job/shoal-topics") < names.index("Deployment/shoal")
+        release.run("test")
+        assert "Pod/shoal-test" in wrote(server)
+
+        changed = merged(FEATURES["monitoring"], {"config": {"privacy": {"k": 9}}, "replicas": 3})
+        release.run("upgrade", "--wait", "--timeout=60s", values=changed)
+        assert release.settings["privacy"]["k"] == 9
+        assert server.get("Deployment", "shoal")["spec"]["replicas"] == 3
+        assert wrote(server).count("Job/shoal-topics") == 2
+
+        release.run("rollback", "1", "--wait", "--timeout=60s")
+        assert release.settings["privacy"]["k"] == 5
+        release.run("uninstall", "--wait", "--timeout=60s")
+        assert server.objects() == []
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_feature_can_be_switched_on_and_off(helm4: Helm, feature: str, tmp_path: Path) -> None:
+    """From the least values to a feature and back, by upgrades alone."""
+    feature_values = {key: value for key, value in FEATURES[feature].items() if key not in ("fullnameOverride", "nameOverride")}
+    with ApiServer(namespaces=("default", "monitoring")) as server:
+        release = Release(helm4, server, tmp_path)
+        release.run("install", "--wait", "--timeout=60s", values=MINIMAL)
+        before = {name_of(one) for one in server.objects()}
+        release.run("upgrade", "--wait", "--timeout=60s", values=feature_values)
+        release.run("upgrade", "--wait", "--timeout=60s", values=MINIMAL)
+        assert {name_of(one) for one in server.objects()} == before
+
+
+def test_settings_that_no_worker_would_start_with_replace_nobody(helm: Helm, tmp_path: Path) -> None:
+    """The topics Job fails, the upgrade with it, and the workers that run keep their settings."""
+    with ApiServer() as server:
+        release = Release(helm, server, tmp_path)
+        release.run("install", "--wait", "--timeout=60s", values=MINIMAL)
+        before = server.get("Deployment", "shoal")
+        server.failing.add("Job/shoal-topics")
+        with pytest.raises(HelmError):
+            release.run("upgrade", "--timeout=10s", values=merged(MINIMAL, {"config": {"privacy": {"k": 9}}}))
+        assert server.get("Deployment", "shoal") == before
+        assert release.settings["privacy"]["k"] == 5
+        server.failing.clear()
+        release.run("upgrade", "--wait", "--timeout=60s", values=merged(MINIMAL, {"config": {"privacy": {"k": 9}}}))
+        assert release.settings["privacy"]["k"] == 9
+
+
+def test_no_upgrade_from_a_released_version_changes_what_cannot_change(helm4: Helm) -> None:
+    """The immutable fields of every feature are those of each version before (``released/VERSION.json``).
+
+    A version that is released adds its file: ``python -m tests.helm.write_released``.
+    """
+    for file in sorted(RELEASED.glob("*.json")):
+        before = json.loads(file.read_text(encoding="utf-8"))
+        for feature, fields in before.items():
+            now = immutable_fields(helm4.template(CHART, values=[FEATURES[feature]], name="shoal"))
+            assert immutable_changes(fields, now) == [], f"{file.stem}, {feature}"
+
+
+def test_the_version_has_its_file() -> None:
+    """What the next version is compared with is written down with this one."""
+    version = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["version"]
+    assert (RELEASED / f"{version}.json").is_file(), "run `python -m tests.helm.write_released`"

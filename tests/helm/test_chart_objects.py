@@ -1,0 +1,393 @@
+"""What the objects of the chart say: workers, settings, secrets, scaling, network, monitoring."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.helm.chart import CHART, FEATURES, MINIMAL, merged, only, pod_of, settings_of
+from tests.helm.manifests import Object, name_of
+from tests.helm.programs import Helm
+
+VERSION_LABELS = {"app.kubernetes.io/version", "helm.sh/chart", "app.kubernetes.io/managed-by"}
+
+
+def rendered(helm: Helm, *values: dict[str, Any], name: str = "test") -> list[Object]:
+    return helm.template(CHART, "--namespace", "tenant", values=[merged(MINIMAL, *values)], name=name)
+
+
+class TestWorkers:
+    def test_no_worker_is_started_before_another_has_left(self, helm4: Helm) -> None:
+        """A member more would move every partition twice."""
+        assert only(rendered(helm4), "Deployment")["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 0
+
+    def test_a_default_installation_has_one(self, helm4: Helm) -> None:
+        """Without a number and without an autoscaler there is one worker; zero stays zero."""
+        assert only(rendered(helm4), "Deployment")["spec"]["replicas"] == 1
+        assert only(rendered(helm4, {"replicas": 0}), "Deployment")["spec"]["replicas"] == 0
+
+    @pytest.mark.parametrize(
+        ("grace_period", "seconds"), [("20s", 30), ("2m", 130), ("1500ms", 12), ("1h", 3610), ("0", 10)]
+    )
+    def test_a_worker_has_the_time_it_needs_to_end(self, helm4: Helm, grace_period: str, seconds: int) -> None:
+        """The Pod is given longer than the worker takes."""
+        pod = pod_of(rendered(helm4, {"config": {"worker": {"grace_period": grace_period}}}))
+        assert pod["terminationGracePeriodSeconds"] == seconds
+
+    def test_a_changed_setting_starts_workers_anew(self, helm4: Helm) -> None:
+        """A setting changes the Pods' template; the number of workers, or a label of the Service, does not."""
+
+        def template(*values: dict[str, Any]) -> dict[str, Any]:
+            found: dict[str, Any] = only(rendered(helm4, *values), "Deployment")["spec"]["template"]
+            return found
+
+        assert template({"config": {"privacy": {"k": 6}}}) != template()
+        assert template({"replicas": 3, "service": {"labels": {"a": "b"}}}) == template()
+
+    def test_a_new_chart_with_the_same_image_restarts_nobody(self, helm4: Helm, tmp_path: Path) -> None:
+        """The chart's version is in no Pod, and in no selector."""
+        copy = tmp_path / "shoal"
+        shutil.copytree(CHART, copy)
+        chart = yaml.safe_load((copy / "Chart.yaml").read_text())
+        (copy / "Chart.yaml").write_text(yaml.safe_dump(chart | {"version": "9.9.9"}))
+        new = helm4.template(copy, "--namespace", "tenant", values=[MINIMAL])
+        assert only(new, "Deployment")["metadata"]["labels"]["helm.sh/chart"] == "shoal-9.9.9"
+        assert only(new, "Deployment")["spec"] == only(rendered(helm4), "Deployment")["spec"]
+
+    def test_probes_are_whole_objects(self, helm4: Helm) -> None:
+        """A probe can be another one, or none."""
+        command = {"command": ["shoal", "health"]}
+        pod = pod_of(rendered(helm4, {"livenessProbe": {"httpGet": None, "exec": command}, "startupProbe": None}))
+        assert pod["containers"][0]["livenessProbe"]["exec"] == command
+        assert "httpGet" not in pod["containers"][0]["livenessProbe"]
+        assert "startupProbe" not in pod["containers"][0]
+
+    def test_the_start_may_take_as_long_as_seals_are_read(self, helm4: Helm) -> None:
+        """A quarter of an hour by default, and liveness never asks for Kafka."""
+        container = pod_of(rendered(helm4))["containers"][0]
+        assert container["startupProbe"]["periodSeconds"] * container["startupProbe"]["failureThreshold"] == 900
+        assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+        assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+    def test_a_pod_holds_no_token_of_the_api_server(self, helm4: Helm) -> None:
+        """Workers never ask it; neither Pods nor ServiceAccounts mount one, nor variables of Services."""
+        objects = rendered(helm4)
+        for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
+            assert pod["automountServiceAccountToken"] is False
+            assert pod["enableServiceLinks"] is False
+
+    def test_an_image_by_digest(self, helm4: Helm) -> None:
+        """A digest wins over the tag, a global registry over the image's own, and every container has the same."""
+        objects = rendered(helm4, FEATURES["scheduling"], {"image": {"tag": "old", "registry": "elsewhere"}})
+        wanted = f"registry.example/team/shoal@{FEATURES['scheduling']['image']['digest']}"
+        for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
+            ours = [one for one in pod["containers"] + pod.get("initContainers", []) if one["name"] != "proxy"]
+            assert {one["image"] for one in ours} == {wanted}
+
+    def test_a_constraint_counts_workers_unless_it_says_what_it_counts(self, helm4: Helm) -> None:
+        """Spread constraints get this release's selector; one that has its own keeps it."""
+        own = pod_of(rendered(helm4))["topologySpreadConstraints"]
+        selector = only(rendered(helm4), "Deployment")["spec"]["selector"]
+        assert [one["labelSelector"] for one in own] == [selector, selector]
+        given = pod_of(rendered(helm4, FEATURES["scheduling"]))["topologySpreadConstraints"]
+        assert given == FEATURES["scheduling"]["topologySpreadConstraints"]
+
+
+class TestNames:
+    def test_two_releases_share_no_name(self, helm4: Helm) -> None:
+        """Several tenants may be in one namespace."""
+        values = [merged(FEATURES["monitoring"], {"dashboards": {"namespace": None}})]
+        one, two = (
+            {name_of(found) for found in helm4.template(CHART, values=values, name=name)} for name in ("one", "two")
+        )
+        assert not one & two
+
+    @pytest.mark.parametrize("name", ["shoal", "x", "a" * 53])
+    def test_a_release_of_any_name(self, helm4: Helm, name: str) -> None:
+        """Names are never too long, and not said twice."""
+        names = {found["metadata"]["name"] for found in rendered(helm4, FEATURES["monitoring"], name=name)}
+        assert all(len(found) <= 63 for found in names)
+        assert "shoal-shoal" not in names
+
+    def test_selectors_have_no_version(self, helm4: Helm) -> None:
+        """What selects can never change, so it holds nothing that does; nor what the values add."""
+        objects = rendered(helm4, FEATURES["scheduling"])
+        deployment = only(objects, "Deployment")["spec"]["selector"]["matchLabels"]
+        assert set(deployment) == {f"app.kubernetes.io/{name}" for name in ("name", "instance", "component")}
+        for kind, at in (("PodDisruptionBudget", "selector"), ("NetworkPolicy", "podSelector")):
+            assert only(objects, kind)["spec"][at]["matchLabels"] == deployment
+        assert only(objects, "Service")["spec"]["selector"] == deployment
+
+    def test_common_labels_and_annotations_are_everywhere(self, helm4: Helm) -> None:
+        """Everything the chart makes has them, and none takes a label of the chart's own away."""
+        values = merged(FEATURES["scheduling"], {"commonLabels": {"app.kubernetes.io/name": "stolen"}})
+        for one in rendered(helm4, values):
+            assert one["metadata"]["labels"]["cost-center"] == "42"
+            assert one["metadata"]["labels"]["app.kubernetes.io/name"] == "shoal"
+            assert one["metadata"]["annotations"]["example.org/contact"] == "privacy@example.org"
+
+
+class TestSecrets:
+    @pytest.mark.parametrize(
+        ("feature", "variables"),
+        [
+            ("minimal", {"SHOAL_PRIVACY__SECRET": ("shoal", "secret")}),
+            (
+                "scram",
+                {
+                    "SHOAL_PRIVACY__SECRET": ("shoal", "pseudonyms"),
+                    "SHOAL_KAFKA__SASL_USERNAME": ("shoal-kafka", "username"),
+                    "SHOAL_KAFKA__SASL_PASSWORD": ("shoal-kafka", "password"),
+                },
+            ),
+            (
+                "plain",
+                {
+                    "SHOAL_PRIVACY__SECRET": ("shoal", "secret"),
+                    "SHOAL_KAFKA__SASL_PASSWORD": ("shoal-kafka", "token"),
+                },
+            ),
+            (
+                "mtls",
+                {
+                    "SHOAL_PRIVACY__SECRET": ("shoal", "secret"),
+                    "SHOAL_KAFKA__SSL_KEY_PASSWORD": ("shoal-kafka-tls", "tls.password"),
+                },
+            ),
+            (
+                "oauth",
+                {
+                    "SHOAL_PRIVACY__SECRET": ("shoal", "secret"),
+                    "SHOAL_KAFKA__OAUTH_CLIENT_ID": ("shoal-oauth", "client-id"),
+                    "SHOAL_KAFKA__OAUTH_CLIENT_SECRET": ("shoal-oauth", "client-secret"),
+                },
+            ),
+            ("workload-identity", {"SHOAL_PRIVACY__SECRET": ("shoal", "secret")}),
+        ],
+    )
+    def test_variables_come_from_the_named_secrets(
+        self, helm4: Helm, feature: str, variables: dict[str, tuple[str, str]]
+    ) -> None:
+        """Each way to show who we are reads its own keys, in workers, Job and test alike, and no others."""
+        objects = helm4.template(CHART, values=[FEATURES[feature]])
+        for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
+            for container in pod["containers"] + pod.get("initContainers", []):
+                found = {
+                    one["name"]: (one["valueFrom"]["secretKeyRef"]["name"], one["valueFrom"]["secretKeyRef"]["key"])
+                    for one in container["env"]
+                    if "valueFrom" in one
+                }
+                assert found == variables
+
+    @pytest.mark.parametrize(
+        ("feature", "settings"),
+        [
+            ("scram", {"ssl_cafile": "certificate-authority"}),
+            (
+                "mtls",
+                {
+                    "ssl_cafile": "certificate-authority",
+                    "ssl_certfile": "client-certificate",
+                    "ssl_keyfile": "client-certificate",
+                },
+            ),
+            ("workload-identity", {"oauth_token_file": "token"}),
+        ],
+    )
+    def test_settings_name_the_mounted_files(self, helm4: Helm, feature: str, settings: dict[str, str]) -> None:
+        """A file that a setting names is where a volume is mounted, and the volume has it."""
+        objects = helm4.template(CHART, values=[FEATURES[feature]])
+        pod = pod_of(objects)
+        mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+        volumes = {one["name"]: one for one in pod["volumes"]}
+        for setting, volume in settings.items():
+            path = Path(settings_of(objects)["kafka"][setting])
+            assert str(path.parent) == mounts[volume]
+            items = volumes[volume].get("secret", {}).get("items") or [
+                source["serviceAccountToken"] for source in volumes[volume]["projected"]["sources"]
+            ]
+            assert path.name in {item["path"] for item in items}
+
+    def test_the_development_switch(self, helm4: Helm) -> None:
+        """It needs no Secret, is the same at every upgrade, another in another release, and never without being told."""
+
+        def secret(name: str) -> str:
+            objects = helm4.template(CHART, values=[FEATURES["development"]], name=name)
+            variables = {one["name"]: one.get("value") for one in pod_of(objects)["containers"][0]["env"]}
+            return str(variables["SHOAL_PRIVACY__SECRET"])
+
+        assert secret("a") == secret("a") != secret("b")
+        assert len(secret("a")) >= 16
+        assert "development" in secret("a")
+
+
+class TestTopicsJob:
+    def test_it_comes_before_everything_else_with_settings_of_its_own(self, helm4: Helm) -> None:
+        """A worker does not start on missing topics, and a hook comes before the release's ConfigMap: it has the same
+        settings in one of its own, made before it."""
+        objects = rendered(helm4)
+        job, config_map = only(objects, "Job"), only(objects, "ConfigMap", "test-shoal-topics")
+        for one in (job, config_map):
+            assert one["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+            assert "before-hook-creation" in one["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+        weights = [int(one["metadata"]["annotations"]["helm.sh/hook-weight"]) for one in (config_map, job)]
+        assert weights == sorted(weights)
+        assert weights[0] != weights[1]
+        assert settings_of(objects, "-topics") == settings_of(objects)
+        volumes = {one["name"]: one for one in job["spec"]["template"]["spec"]["volumes"]}
+        assert volumes["settings"]["configMap"]["name"] == config_map["metadata"]["name"]
+
+    def test_it_checks_before_it_creates(self, helm4: Helm) -> None:
+        """Settings that no worker would start with stop an upgrade before anything is replaced."""
+        pod = pod_of(rendered(helm4), "Job")
+        assert [one["args"] for one in pod["initContainers"]] == [["check-config"]]
+        assert [one["args"] for one in pod["containers"]] == [["topics", "create"]]
+        assert pod["restartPolicy"] == "Never"
+
+    def test_it_needs_nothing_that_the_release_makes(self, helm4: Helm) -> None:
+        """Its ServiceAccount exists before the release."""
+        objects = rendered(helm4)
+        assert pod_of(objects, "Job")["serviceAccountName"] == "default"
+        assert only(objects, "ServiceAccount")["metadata"]["name"] != "default"
+
+    def test_it_is_off_where_topics_are_made_elsewhere(self, helm4: Helm) -> None:
+        """No hook is left then, and the test looks at the topics still."""
+        objects = rendered(helm4, FEATURES["topics-elsewhere"])
+        hooks = {one["metadata"].get("annotations", {}).get("helm.sh/hook") for one in objects}
+        assert hooks == {None, "test"}
+
+
+class TestScaling:
+    @pytest.mark.parametrize("kind", ["HorizontalPodAutoscaler", "ScaledObject"])
+    def test_partitions_are_the_most_and_replicas_are_left_to_it(self, helm4: Helm, kind: str) -> None:
+        """No more workers than partitions, a Deployment without a number, and down slowly."""
+        enabled = {"hpa": {"enabled": True}} if kind.startswith("H") else FEATURES["keda"]["autoscaling"]
+        objects = rendered(helm4, {"autoscaling": enabled, "config": {"kafka": {"partitions": 9}}})
+        spec = only(objects, kind)["spec"]
+        assert spec.get("maxReplicas", spec.get("maxReplicaCount")) == 9
+        assert "replicas" not in only(objects, "Deployment")["spec"]
+        behavior = spec.get("behavior") or spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+        assert behavior["scaleDown"]["stabilizationWindowSeconds"] > behavior["scaleUp"]["stabilizationWindowSeconds"]
+        assert behavior["scaleDown"]["policies"] == [{"type": "Pods", "value": 1, "periodSeconds": 600}]
+
+    def test_keda_asks_for_the_lag_of_this_releases_workers(self, helm4: Helm) -> None:
+        """By namespace and Pod, which both monitors put on every series."""
+        trigger = only(rendered(helm4, FEATURES["keda"]), "ScaledObject")["spec"]["triggers"][0]
+        assert trigger["metadata"]["query"] == 'max(shoal_input_lag_seconds{namespace="tenant",pod=~"test-shoal-.*"})'
+        assert trigger["metadata"]["threshold"] == "30"
+        assert trigger["metricType"] == "Value"
+
+    def test_a_drain_takes_one_at_a_time_and_is_never_stopped_by_the_unready(self, helm4: Helm) -> None:
+        """The PodDisruptionBudget by default."""
+        spec = only(rendered(helm4), "PodDisruptionBudget")["spec"]
+        assert (spec["maxUnavailable"], spec["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
+
+
+class TestNetwork:
+    def test_only_metrics_are_served_by_default(self, helm4: Helm) -> None:
+        """The page is off: no port of the Pod, of the Service or of the policy leads to it."""
+        objects = rendered(helm4)
+        assert settings_of(objects)["web"] == {"host": "127.0.0.1", "page": False, "port": 6066}
+        assert [one["name"] for one in pod_of(objects)["containers"][0]["ports"]] == ["metrics"]
+        assert [one["name"] for one in only(objects, "Service")["spec"]["ports"]] == ["metrics"]
+        ingress = only(objects, "NetworkPolicy")["spec"]["ingress"]
+        assert ingress == [{"from": [{"namespaceSelector": {}}], "ports": [{"port": "metrics"}]}]
+
+    def test_a_page_for_the_pod_alone_has_no_port(self, helm4: Helm) -> None:
+        """As long as it listens on the loopback interface, only a forwarded port reaches it."""
+        objects = rendered(helm4, {"config": {"web": {"page": True}}})
+        assert [one["name"] for one in only(objects, "Service")["spec"]["ports"]] == ["metrics"]
+
+    def test_the_page_is_for_those_who_are_named(self, helm4: Helm) -> None:
+        """Metrics and page are let in by rules of their own."""
+        objects = rendered(helm4, FEATURES["page"])
+        assert [one["name"] for one in only(objects, "Service")["spec"]["ports"]] == ["metrics", "page"]
+        rules = only(objects, "NetworkPolicy")["spec"]["ingress"]
+        assert [rule["ports"] for rule in rules] == [[{"port": "metrics"}], [{"port": "page"}]]
+        assert rules[1]["from"] == FEATURES["page"]["networkPolicy"]["pageFrom"]
+
+    def test_a_page_nobody_is_named_for_is_closed(self, helm4: Helm) -> None:
+        """Without ``pageFrom`` the policy lets nobody in."""
+        rules = only(rendered(helm4, FEATURES["page"], {"networkPolicy": {"pageFrom": []}}), "NetworkPolicy")["spec"]
+        assert [rule["ports"] for rule in rules["ingress"]] == [[{"port": "metrics"}]]
+
+    def test_a_closed_worker(self, helm4: Helm) -> None:
+        """Nobody comes in; out go DNS and Kafka, on the ports that are given."""
+        spec = only(rendered(helm4, FEATURES["closed"]), "NetworkPolicy")["spec"]
+        assert spec["policyTypes"] == ["Ingress", "Egress"]
+        assert spec["ingress"] == []
+        ports = [{port["port"] for port in rule["ports"]} for rule in spec["egress"]]
+        assert ports == [{53}, {9092, 9094}]
+
+    def test_ports_of_kafka_are_those_of_the_brokers(self, helm4: Helm) -> None:
+        """Where none are given, egress opens the ports of the bootstrap servers."""
+        values = {
+            "config": {"kafka": {"bootstrap_servers": "a:9092, b:9093,[::1]:9093"}},
+            "networkPolicy": {"egress": {"enabled": True}},
+        }
+        egress = only(rendered(helm4, values), "NetworkPolicy")["spec"]["egress"]
+        assert [port["port"] for port in egress[1]["ports"]] == [9092, 9093]
+
+
+class TestMonitoring:
+    @pytest.mark.parametrize(
+        ("feature", "kind", "at"),
+        [("monitoring", "ServiceMonitor", "endpoints"), ("podmonitor", "PodMonitor", "podMetricsEndpoints")],
+    )
+    def test_a_monitor_scrapes_the_metrics_port(self, helm4: Helm, feature: str, kind: str, at: str) -> None:
+        """With the labels by which a Prometheus picks it."""
+        monitor = only(rendered(helm4, FEATURES[feature]), kind)
+        assert monitor["spec"][at][0]["port"] == "metrics"
+        labels = FEATURES[feature].get("serviceMonitor", {}).get("labels", {})
+        assert monitor["metadata"]["labels"].items() >= labels.items()
+
+    def test_the_alerts_are_those_of_the_file(self, helm4: Helm) -> None:
+        """All rules but the disabled one, unchanged, with the runbook where it is published, and what was added."""
+        spec = only(rendered(helm4, FEATURES["monitoring"]), "PrometheusRule")["spec"]
+        wanted = yaml.safe_load((CHART / "files" / "rules.yaml").read_text(encoding="utf-8"))["groups"]
+        prefix = FEATURES["monitoring"]["prometheusRule"]["runbookUrlPrefix"]
+        for group in wanted:
+            group["rules"] = [rule for rule in group["rules"] if rule.get("alert") != "ShoalAttackAbovePromise"]
+            for rule in group["rules"]:
+                if "annotations" in rule:
+                    rule["annotations"]["runbook_url"] = prefix + rule["annotations"]["runbook_url"]
+        assert spec["groups"] == wanted + FEATURES["monitoring"]["prometheusRule"]["extraGroups"]
+        assert all(rule["annotations"]["runbook_url"].startswith(prefix) for rule in spec["groups"][0]["rules"] if "alert" in rule)
+
+    def test_dashboards_are_those_of_the_files(self, helm4: Helm) -> None:
+        """One ConfigMap each, in the namespace and with the labels of the sidecar, byte for byte; the data source is a
+        variable, so that none is missing."""
+        objects = rendered(helm4, FEATURES["monitoring"])
+        found = {}
+        for one in objects:
+            if one["metadata"]["labels"].get("grafana_dashboard") == "1":
+                assert one["metadata"]["namespace"] == "monitoring"
+                assert one["metadata"]["annotations"]["grafana_folder"] == "Shoal"
+                found |= one["data"]
+        files = {f"test-{file.name}": file.read_text(encoding="utf-8") for file in (CHART / "files" / "dashboards").iterdir()}
+        assert {name: text.rstrip("\n") for name, text in found.items()} == {
+            name: text.rstrip("\n") for name, text in files.items()
+        }
+        assert len(files) == 3
+        assert all('"${datasource}"' in text for text in found.values())
+
+
+class TestExtras:
+    def test_objects_as_maps_and_as_text(self, helm4: Helm) -> None:
+        """Both are rendered, their templates filled in."""
+        names = {name_of(one) for one in rendered(helm4, FEATURES["extras"])}
+        assert {"ConfigMap/test-as-a-map", "ConfigMap/test-shoal-as-text"} <= names
+
+    def test_containers_variables_and_volumes(self, helm4: Helm) -> None:
+        """They come beside the chart's own."""
+        pod = pod_of(rendered(helm4, FEATURES["extras"], {k: v for k, v in FEATURES["files"].items() if k != "config"}))
+        assert [one["name"] for one in pod["containers"]] == ["shoal", "proxy"]
+        assert pod["containers"][1]["args"] == ["--upstream=127.0.0.1:6066"]
+        assert [one["name"] for one in pod["initContainers"]] == ["wait"]
+        assert {"name": "SHOAL_LOGS__LEVEL", "value": "debug"} in pod["containers"][0]["env"]
+        assert pod["containers"][0]["envFrom"] == FEATURES["extras"]["extraEnvFrom"]
+        assert {"venues", "demands"} <= {one["name"] for one in pod["volumes"]}

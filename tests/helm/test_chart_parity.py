@@ -1,0 +1,145 @@
+"""One name everywhere: every setting of the program is in values, schema and README of the chart, and back."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from core.records import Kind
+from deploy.chart.generate import CHART, schema, values
+from deploy.chart.settings import CHART_DEFAULTS, SECRETS, settings
+
+VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+README = (CHART / "README.md").read_text(encoding="utf-8")
+ROWS: dict[str, tuple[str, str]] = {
+    key: (default, text) for key, default, text in re.findall(r"^\| `([\w.]+)` \| \w+ \| (.*?) \| (.*) \|$", README, re.M)
+}
+"""Default and description by value, as the README has them."""
+
+SETTINGS = {setting.dotted: setting for setting in settings()}
+PLAIN = {name: setting for name, setting in SETTINGS.items() if not setting.is_secret}
+AGAIN = "run `make chart`"
+
+
+def described(path: str) -> str | None:
+    """Return the comment of a value in values.yaml that begins with two dashes, on one line."""
+    found, at = None, -1
+    lines = (CHART / "values.yaml").read_text(encoding="utf-8").splitlines()
+    for depth, part in enumerate(path.split(".")):
+        indent = "  " * depth
+        at = next(i for i in range(at + 1, len(lines)) if lines[i].startswith(f"{indent}{part}:"))
+        above = []
+        for line in reversed(lines[:at]):
+            if not line.startswith(f"{indent}#"):
+                break
+            above.append(line.strip().removeprefix("#").strip())
+        text = " ".join(line for line in reversed(above) if not line.startswith("@"))
+        found = re.sub(r"^-- (\(\w+\) )?", "", text) if text.startswith("--") else None
+    return found
+
+
+def documented(node: dict[str, Any], path: str = "") -> Iterator[str]:
+    """Yield the values that have a description, each the topmost on its path."""
+    for name, value in node.items():
+        dotted = f"{path}{name}"
+        if described(dotted) is not None:
+            yield dotted
+        elif isinstance(value, dict):
+            yield from documented(value, f"{dotted}.")
+
+
+DOCUMENTED = list(documented(VALUES))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_setting_is_in_values_schema_and_readme(name: str) -> None:
+    """Every setting that is no secret has its name, default and description in all three."""
+    setting = PLAIN[name]
+    assert VALUES["config"][setting.section][setting.name] == setting.default, AGAIN
+    of_schema = SCHEMA["properties"]["config"]["properties"][setting.section]["properties"][setting.name]
+    assert name == "kafka.bootstrap_servers" or of_schema["description"] == setting.description, AGAIN
+    default, text = ROWS[f"config.{name}"]
+    assert text == setting.description, AGAIN
+    assert default == f"`{json.dumps(VALUES['config'][setting.section][setting.name], separators=(',', ':'))}`", AGAIN
+
+
+@pytest.mark.parametrize("name", [name for name, setting in SETTINGS.items() if setting.is_secret])
+def test_a_secret_has_values_that_name_where_it_is(name: str) -> None:
+    """A secret is in neither values nor schema; a value of the chart names its Secret, and the README says which."""
+    section, setting = name.split(".")
+    assert setting not in VALUES["config"][section]
+    assert setting not in SCHEMA["properties"]["config"]["properties"][section]["properties"]
+    assert f"{SECRETS[name]}.existingSecret" in DOCUMENTED
+    assert re.search(rf"^\| .*`{SECRETS[name]}`.*`{name}`.*\|$", README, re.M)
+
+
+def test_nothing_but_settings_is_below_config() -> None:
+    """Back: what values, schema and README have below ``config`` is a setting, or a section for one feed."""
+    overrides = {kind.value for kind in Kind}
+    sections = {name: section for name, section in VALUES["config"].items() if name not in overrides}
+    assert {f"{section}.{name}" for section, names in sections.items() for name in names} == set(PLAIN)
+    of_schema = SCHEMA["properties"]["config"]["properties"]
+    assert {f"{s}.{n}" for s, of in of_schema.items() if s not in overrides for n in of["properties"]} == set(PLAIN)
+    rows = {row.removeprefix("config.") for row in ROWS if row.startswith("config.")}
+    assert rows == set(PLAIN) | overrides
+    for kind in overrides:
+        for section, of in of_schema[kind]["properties"].items():
+            wanted = {setting.name for setting in PLAIN.values() if setting.section == section}
+            assert set(of["properties"]) == wanted
+
+
+def test_secrets_and_defaults_of_the_chart_name_settings() -> None:
+    """What the chart treats in its own way is a setting still."""
+    assert set(SECRETS) == {name for name, setting in SETTINGS.items() if setting.is_secret}
+    assert set(CHART_DEFAULTS) <= set(PLAIN)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_a_value_is_in_the_readme(name: str) -> None:
+    """Every value with a description has its row in the README, with the same words."""
+    assert ROWS[name][1] == described(name), AGAIN
+
+
+def test_every_value_is_described_and_in_the_schema() -> None:
+    """No value is without a description, and values and schema have the same names."""
+
+    def walk(node: Any, of: dict[str, Any], path: str) -> None:
+        while "$ref" in of:
+            of = SCHEMA["definitions"][of["$ref"].rsplit("/", 1)[1]]
+        if path in DOCUMENTED and "properties" not in of:
+            return
+        assert isinstance(node, dict), f"{path} has no description"
+        if path not in DOCUMENTED or of.get("additionalProperties") is False and path != "resources" and not path.endswith(".resources"):
+            if not path.startswith("config."):
+                assert set(node) == set(of["properties"]), path
+            for name, value in node.items():
+                walk(value, of["properties"][name], f"{path}.{name}".removeprefix("."))
+
+    walk({name: value for name, value in VALUES.items() if name != "config"}, {**SCHEMA, "properties": {n: s for n, s in SCHEMA["properties"].items() if n != "config"}}, "")
+    assert set(ROWS) == set(DOCUMENTED)
+
+
+def test_what_is_generated_is_up_to_date() -> None:
+    """Values and schema are what the settings say now."""
+    assert (CHART / "values.yaml").read_text(encoding="utf-8") == values(), AGAIN
+    assert (CHART / "values.schema.json").read_text(encoding="utf-8") == schema(), AGAIN
+
+
+def test_the_readme_has_the_text_of_its_template() -> None:
+    """What stands in the template before the values stands in the README, filled in."""
+    template = (CHART / "README.md.gotmpl").read_text(encoding="utf-8").partition("## Values")[0]
+    pattern = r".*?".join(re.escape(part) for part in re.split(r"\{\{.*?\}\}", template))
+    assert re.match(pattern, README, re.S), AGAIN
+
+
+def test_the_chart_runs_this_version_of_the_program() -> None:
+    """The image's tag is the version of the program, where nobody says another."""
+    project = tomllib.loads((CHART.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))["appVersion"] == project["version"]

@@ -1,0 +1,106 @@
+"""Values that cannot work do not render: the sentence says what is wrong and what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.helm.chart import CHART, FEATURES, MINIMAL, merged
+from tests.helm.programs import Helm, HelmError
+
+SASL = {"config": {"kafka": {"security_protocol": "SASL_SSL"}}}
+SCALED = {"autoscaling": {"keda": {"enabled": True, "prometheusAddress": "http://prometheus:9090"}}}
+
+TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
+    "no brokers": ({"config": {"kafka": {"bootstrap_servers": ""}}}, "config.kafka.bootstrap_servers is not set"),
+    "no secret": ({"pseudonymSecret": {"existingSecret": ""}}, "pseudonymSecret.existingSecret is not set"),
+    "both secrets": ({"insecureDevelopmentSecret": True}, "choose one"),
+    "two autoscalers": (merged(SCALED, {"autoscaling": {"hpa": {"enabled": True}}}), "both enabled"),
+    "replicas beside an autoscaler": (merged(SCALED, {"replicas": 2}), "leave replicas out"),
+    "no replicas beside an autoscaler": (merged(SCALED, {"replicas": 0}), "leave replicas out"),
+    "more workers than partitions": (merged(SCALED, {"autoscaling": {"maxReplicas": 5}}), "at most config.kafka.partitions, 4"),
+    "at least more than at most": (merged(SCALED, {"autoscaling": {"minReplicas": 5}}), "it must be at most 4"),
+    "no Prometheus for KEDA": ({"autoscaling": {"keda": {"enabled": True}}}, "prometheusAddress is not set"),
+    "scraped twice": ({"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}, "scraped twice"),
+    "a monitor without a service": (
+        {"serviceMonitor": {"enabled": True}, "service": {"enabled": False}},
+        "podMonitor instead",
+    ),
+    "no credentials": (SASL, "kafka.credentials.existingSecret"),
+    "credentials nobody asks for": ({"kafka": {"credentials": {"existingSecret": "x"}}}, "go with SASL_SSL"),
+    "certificates nobody asks for": ({"kafka": {"certificateAuthority": {"existingSecret": "x"}}}, "go with SSL"),
+    "a token nobody asks for": ({"kafka": {"serviceAccountToken": {"enabled": True}}}, "OAUTHBEARER"),
+    "a certificate twice": (
+        merged(FEATURES["mtls"], {"config": {"kafka": {"ssl_certfile": "/x.pem"}}}),
+        "config.kafka.ssl_certfile are both set",
+    ),
+    "an authority twice": (
+        merged(FEATURES["mtls"], {"config": {"kafka": {"ssl_cafile": "/x.pem"}}}),
+        "config.kafka.ssl_cafile are both set",
+    ),
+    "metrics for the Pod alone": ({"config": {"metrics": {"host": "127.0.0.1"}}}, "neither probes nor Prometheus"),
+    "one port for two": ({"config": {"metrics": {"port": 6066}}}, "each needs a port of its own"),
+    "a grace period too short": (
+        {"terminationGracePeriodSeconds": 60, "config": {"worker": {"grace_period": "61s"}}},
+        "at least config.worker.grace_period, 61s",
+    ),
+    "an alert that is none": (
+        {"prometheusRule": {"enabled": True, "disabled": ["ShoalOfFish"]}},
+        "it must be one of ShoalWindowRefused",
+    ),
+}
+
+MISSPELT: dict[str, dict[str, Any]] = {
+    "a value": {"replicaCount": 2},
+    "below a value": {"autoscaling": {"keda": {"enable": True}}},
+    "a section": {"config": {"privaci": {"k": 3}}},
+    "a setting": {"config": {"privacy": {"kk": 3}}},
+    "a setting of one feed": {"config": {"checkins": {"privacy": {"kk": 3}}}},
+    "a setting below its least": {"config": {"privacy": {"k": 1}}},
+    "a text for a number": {"config": {"privacy": {"k": "many"}}},
+    "a duration without a unit": {"config": {"window": {"size": "15"}}},
+    "a number for a duration": {"config": {"window": {"size": 15}}},
+    "a size of nothing known": {"config": {"limits": {"message_bytes": "1MB"}}},
+    "a model that is none": {"config": {"privacy": {"model": "magic"}}},
+    "three sides of an area": {"config": {"location": {"area": [1, 2, 3]}}},
+    "a secret in plain": {"config": {"privacy": {"secret": "0123456789abcdef"}}},
+    "a password in plain": {"config": {"kafka": {"sasl_password": "x"}}},
+    "a digest that is none": {"image": {"digest": "latest"}},
+    "a label that is no text": {"podLabels": {"team": 1}},
+}
+
+OPEN: dict[str, dict[str, Any]] = {
+    "global": {"global": {"anything": {"of": ["another", "chart"]}}},
+    "labels": {"podLabels": {"any.example/label": "x"}, "commonLabels": {"a": "b"}},
+    "annotations": {"podAnnotations": {"any.example/annotation": "x"}},
+    "probes": {"livenessProbe": {"httpGet": None, "exec": {"command": ["shoal", "health"]}}},
+    "no probe": {"startupProbe": None},
+    "security": {"podSecurityContext": {"supplementalGroups": [1]}, "securityContext": {"runAsUser": 1}},
+    "resources": {"resources": {"limits": {"example.org/thing": 1}}},
+    "an override": {"config": {"checkins": {"window": {"size": "1h"}, "privacy": {"k": 9}}}},
+    "values to take a default away": {"config": {"window": {"max_lead": "none"}, "privacy": {"chunk_size": None}}},
+}
+
+
+@pytest.mark.parametrize("case", TOGETHER)
+def test_values_that_do_not_go_together(helm: Helm, case: str) -> None:
+    """What no schema can say is a sentence."""
+    values, says = TOGETHER[case]
+    base = {} if "mtls" in str(values) or "certfile" in says or "cafile" in says else MINIMAL
+    with pytest.raises(HelmError) as failure:
+        helm.template(CHART, values=[merged(base, values)])
+    assert says in str(failure.value)
+
+
+@pytest.mark.parametrize("case", MISSPELT)
+def test_values_that_the_schema_refuses(helm: Helm, case: str) -> None:
+    """A name that nobody reads, or a value that no worker would start with, is refused and never ignored."""
+    with pytest.raises(HelmError, match="schema"):
+        helm.template(CHART, values=[merged(MINIMAL, MISSPELT[case])])
+
+
+@pytest.mark.parametrize("case", OPEN)
+def test_values_that_the_schema_leaves_open(helm: Helm, case: str) -> None:
+    """What other charts share, and what Kubernetes decides, is not for this chart to refuse."""
+    helm.template(CHART, values=[merged(MINIMAL, OPEN[case])])

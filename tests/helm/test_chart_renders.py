@@ -1,0 +1,94 @@
+"""Every feature of the chart, on Helm 3 and 4: what is rendered is what Kubernetes takes, and fits together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stream.settings import load_settings
+from tests.helm.chart import CHART, EXTERNAL, FEATURES, MINIMAL, merged, only, settings_of
+from tests.helm.consistency import consistency
+from tests.helm.manifests import Object, name_of
+from tests.helm.programs import Helm
+from tests.helm.schemas import NEWEST, OLDEST, problems
+
+VERSIONS = (OLDEST, NEWEST)
+every_feature = pytest.mark.parametrize("feature", FEATURES)
+
+
+def environment(objects: list[Object]) -> dict[str, Any]:
+    """Return the variables of the workers by name; of secrets where they come from."""
+    variables = only(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["env"]
+    return {one["name"]: one.get("value", one.get("valueFrom")) for one in variables}
+
+
+@every_feature
+def test_lint_finds_nothing(helm: Helm, feature: str) -> None:
+    """``helm lint --strict`` has nothing against the chart with the values of any feature."""
+    helm.lint(CHART, values=[FEATURES[feature]])
+
+
+@every_feature
+def test_kubernetes_takes_what_is_rendered(helm: Helm, feature: str) -> None:
+    """Every object is valid, without an unknown field or kind, on the oldest Kubernetes and on the newest."""
+    objects = helm.template(CHART, values=[FEATURES[feature]])
+    assert {version: problems(objects, version) for version in VERSIONS} == dict.fromkeys(VERSIONS, [])
+
+
+@every_feature
+def test_objects_fit_together(helm: Helm, feature: str) -> None:
+    """Selectors, references, ports, volumes, names and Pod Security ``restricted`` hold, within the release and with
+    what its values name."""
+    assert consistency(helm.template(CHART, values=[FEATURES[feature]]), EXTERNAL) == []
+
+
+@every_feature
+def test_both_versions_of_helm_render_the_same(helm3: Helm, helm4: Helm, feature: str) -> None:
+    """What is installed does not depend on the version of Helm."""
+    three, four = (
+        sorted(helm.template(CHART, values=[FEATURES[feature]]), key=name_of) for helm in (helm3, helm4)
+    )
+    assert three == four
+
+
+@every_feature
+def test_workers_read_the_values_as_they_were_written(
+    helm: Helm, feature: str, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The ConfigMap loads as settings, and each has the value of ``config``: no number turned into another type."""
+    objects = helm.template(CHART, values=[FEATURES[feature]])
+    file = tmp_path_factory.mktemp("settings") / "settings.yaml"
+    for suffix in ("", "-topics"):
+        if suffix and not FEATURES[feature].get("topicsJob", {}).get("enabled", True):
+            continue
+        file.write_text(only(objects, "ConfigMap", only(objects, "Deployment")["metadata"]["name"] + suffix)["data"]["settings.yaml"])
+        monkeypatch.setenv("SHOAL_PRIVACY__SECRET", "a secret of the tests")
+        loaded = load_settings(file).masked()
+        given = FEATURES[feature].get("config", {})
+        for section, settings in given.items():
+            for name, value in settings.items():
+                shown = loaded[section][name]
+                assert (None if value == "none" else value) == shown or merged(value, shown) == shown, (section, name)
+
+
+@every_feature
+def test_no_secret_is_in_a_config_map(helm: Helm, feature: str) -> None:
+    """Secrets are only ever named: none of their settings is in a ConfigMap, and no Secret is rendered."""
+    objects = helm.template(CHART, values=[FEATURES[feature]])
+    assert not [name_of(one) for one in objects if one["kind"] == "Secret"]
+    for settings in (settings_of(objects), settings_of(objects, "-topics") if "Job" in {o["kind"] for o in objects} else {}):
+        names = {name for section in settings.values() for name in section}
+        assert not names & {"secret", "sasl_password", "oauth_client_secret", "ssl_key_password"}
+    for name, value in environment(objects).items():
+        if name.endswith(("SECRET", "PASSWORD")) and feature != "development":
+            assert "secretKeyRef" in value
+
+
+def test_custom_resources_are_rendered_when_asked_for_whatever_the_cluster_says(helm: Helm) -> None:
+    """``helm template`` knows no cluster, as GitOps tools do not: what was asked for is rendered all the same."""
+    kinds = {one["kind"] for one in helm.template(CHART, values=[FEATURES["monitoring"]])}
+    assert {"ServiceMonitor", "PrometheusRule"} <= kinds
+    assert not {"ServiceMonitor", "PodMonitor", "PrometheusRule", "ScaledObject"} & {
+        one["kind"] for one in helm.template(CHART, values=[MINIMAL])
+    }

@@ -40,7 +40,7 @@ def _lines() -> Iterator[str]:
             else:
                 yield from _described(setting)
     for kind in Kind:
-        yield f"  # -- Sections that differ for {kind} alone: location, shard, window, privacy; `window: {{size: 30m}}`."
+        yield f"  # -- Sections that differ for {kind} alone, such as `window: {{size: 30m}}`."
         yield "  # @section -- Settings"
         yield f"  {kind}: {{}}\n"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helm.api_merge import UnknownDirectiveError, json_merge, strategic_merge
-from tests.helm.api_protobuf import MAGIC, UnreadableProtobufError, decode
-from tests.helm.api_selectors import has_labels
+from tests.helm.api.merge import UnknownDirectiveError, json_merge, strategic_merge
+from tests.helm.api.protobuf import MAGIC, UnreadableProtobufError, decode
+from tests.helm.api.selectors import has_labels
 from tests.helm.manifests import Object
 
 LIVE = {"containers": [{"name": "a", "image": "1", "ports": [{"containerPort": 80}]}, {"name": "b", "image": "1"}]}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.helm.api_server import ApiServer
+from tests.helm.api.server import ApiServer
 from tests.helm.example_release import release
 from tests.helm.manifests import Object
 

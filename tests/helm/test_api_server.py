@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helm.api_server import ApiError, ApiServer
+from tests.helm.api.server import ApiError, ApiServer
 from tests.helm.programs import Helm, HelmError
 from tests.helm.schemas import OLDEST
 from tests.helm.tiny_chart import write_chart

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.helm.api_server import ApiServer
+from tests.helm.api.server import ApiServer
 from tests.helm.chart import CHART, FEATURES, MINIMAL, merged
 from tests.helm.immutable import immutable_changes, immutable_fields
 from tests.helm.manifests import name_of
@@ -48,7 +48,7 @@ def wrote(server: ApiServer) -> list[str]:
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
 def test_a_whole_life(helm: Helm, version: str, tmp_path: Path) -> None:
     """Install, test, upgrade, roll back and uninstall, each waiting until all is ready; nothing is left behind."""
-    with ApiServer(version=version) as server:
+    with ApiServer(version=version, namespaces=("default", "monitoring")) as server:
         release = Release(helm, server, tmp_path)
         said = release.run("install", "--wait", "--timeout=60s", values=FEATURES["monitoring"])
         assert "rollout status deployment/shoal" in said
@@ -73,7 +73,9 @@ def test_a_whole_life(helm: Helm, version: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("feature", FEATURES)
 def test_every_feature_can_be_switched_on_and_off(helm4: Helm, feature: str, tmp_path: Path) -> None:
     """From the least values to a feature and back, by upgrades alone."""
-    feature_values = {key: value for key, value in FEATURES[feature].items() if key not in ("fullnameOverride", "nameOverride")}
+    feature_values = {
+        key: value for key, value in FEATURES[feature].items() if key not in ("fullnameOverride", "nameOverride")
+    }
     with ApiServer(namespaces=("default", "monitoring")) as server:
         release = Release(helm4, server, tmp_path)
         release.run("install", "--wait", "--timeout=60s", values=MINIMAL)

@@ -213,7 +213,7 @@ class TestSecrets:
             assert path.name in {item["path"] for item in items}
 
     def test_the_development_switch(self, helm4: Helm) -> None:
-        """It needs no Secret, is the same at every upgrade, another in another release, and never without being told."""
+        """It needs no Secret, is the same at every upgrade and another in another release, and says what it is."""
 
         def secret(name: str) -> str:
             objects = helm4.template(CHART, values=[FEATURES["development"]], name=name)
@@ -356,7 +356,11 @@ class TestMonitoring:
                 if "annotations" in rule:
                     rule["annotations"]["runbook_url"] = prefix + rule["annotations"]["runbook_url"]
         assert spec["groups"] == wanted + FEATURES["monitoring"]["prometheusRule"]["extraGroups"]
-        assert all(rule["annotations"]["runbook_url"].startswith(prefix) for rule in spec["groups"][0]["rules"] if "alert" in rule)
+        assert all(
+            rule["annotations"]["runbook_url"].startswith(prefix)
+            for rule in spec["groups"][0]["rules"]
+            if "alert" in rule
+        )
 
     def test_dashboards_are_those_of_the_files(self, helm4: Helm) -> None:
         """One ConfigMap each, in the namespace and with the labels of the sidecar, byte for byte; the data source is a
@@ -368,7 +372,9 @@ class TestMonitoring:
                 assert one["metadata"]["namespace"] == "monitoring"
                 assert one["metadata"]["annotations"]["grafana_folder"] == "Shoal"
                 found |= one["data"]
-        files = {f"test-{file.name}": file.read_text(encoding="utf-8") for file in (CHART / "files" / "dashboards").iterdir()}
+        files = {
+            f"test-{file.name}": file.read_text(encoding="utf-8") for file in (CHART / "files" / "dashboards").iterdir()
+        }
         assert {name: text.rstrip("\n") for name, text in found.items()} == {
             name: text.rstrip("\n") for name, text in files.items()
         }

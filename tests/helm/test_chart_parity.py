@@ -19,7 +19,8 @@ VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encodi
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
 README = (CHART / "README.md").read_text(encoding="utf-8")
 ROWS: dict[str, tuple[str, str]] = {
-    key: (default, text) for key, default, text in re.findall(r"^\| `([\w.]+)` \| \w+ \| (.*?) \| (.*) \|$", README, re.M)
+    key: (default, text)
+    for key, default, text in re.findall(r"^\| `([\w.]+)` \| \w+ \| (.*?) \| (.*) \|$", README, re.M)
 }
 """Default and description by value, as the README has them."""
 
@@ -58,6 +59,23 @@ def documented(node: dict[str, Any], path: str = "") -> Iterator[str]:
 DOCUMENTED = list(documented(VALUES))
 
 
+def at(path: str) -> dict[str, Any]:
+    """Return the values below a path."""
+    node = VALUES
+    for part in path.split(".") if path else []:
+        node = node[part]
+    return node
+
+
+def groups(node: dict[str, Any], path: str = "") -> Iterator[str]:
+    """Yield the paths that only hold values with a description, the whole first."""
+    yield path
+    for name, value in node.items():
+        below = f"{path}.{name}".removeprefix(".")
+        if below not in DOCUMENTED and isinstance(value, dict):
+            yield from groups(value, below)
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_setting_is_in_values_schema_and_readme(name: str) -> None:
     """Every setting that is no secret has its name, default and description in all three."""
@@ -66,8 +84,9 @@ def test_a_setting_is_in_values_schema_and_readme(name: str) -> None:
     of_schema = SCHEMA["properties"]["config"]["properties"][setting.section]["properties"][setting.name]
     assert name == "kafka.bootstrap_servers" or of_schema["description"] == setting.description, AGAIN
     default, text = ROWS[f"config.{name}"]
+    value = VALUES["config"][setting.section][setting.name]
     assert text == setting.description, AGAIN
-    assert default == f"`{json.dumps(VALUES['config'][setting.section][setting.name], separators=(',', ':'))}`", AGAIN
+    assert default == f"`{'nil' if value is None else json.dumps(value, separators=(',', ':'))}`", AGAIN
 
 
 @pytest.mark.parametrize("name", [name for name, setting in SETTINGS.items() if setting.is_secret])
@@ -107,22 +126,32 @@ def test_a_value_is_in_the_readme(name: str) -> None:
     assert ROWS[name][1] == described(name), AGAIN
 
 
-def test_every_value_is_described_and_in_the_schema() -> None:
-    """No value is without a description, and values and schema have the same names."""
+def of_schema(path: str) -> dict[str, Any]:
+    """Return the part of the schema that is about a value, references followed."""
+    found = SCHEMA
+    for part in path.split(".") if path else []:
+        found = found["properties"][part]
+        while "$ref" in found:
+            found = SCHEMA["definitions"][found["$ref"].rsplit("/", 1)[1]]
+    return found
 
-    def walk(node: Any, of: dict[str, Any], path: str) -> None:
-        while "$ref" in of:
-            of = SCHEMA["definitions"][of["$ref"].rsplit("/", 1)[1]]
-        if path in DOCUMENTED and "properties" not in of:
-            return
-        assert isinstance(node, dict), f"{path} has no description"
-        if path not in DOCUMENTED or of.get("additionalProperties") is False and path != "resources" and not path.endswith(".resources"):
-            if not path.startswith("config."):
-                assert set(node) == set(of["properties"]), path
-            for name, value in node.items():
-                walk(value, of["properties"][name], f"{path}.{name}".removeprefix("."))
 
-    walk({name: value for name, value in VALUES.items() if name != "config"}, {**SCHEMA, "properties": {n: s for n, s in SCHEMA["properties"].items() if n != "config"}}, "")
+@pytest.mark.parametrize("path", [path for path in groups(VALUES) if path.partition(".")[0] != "config"])
+def test_values_and_schema_have_the_same_names(path: str) -> None:
+    """A group of values, and the whole, is closed in the schema, with the names that values.yaml has."""
+    assert of_schema(path)["additionalProperties"] is False
+    assert set(of_schema(path)["properties"]) == set(at(path))
+
+
+def test_no_value_is_without_a_description() -> None:
+    """What is no group has one, and the README has a row for each and for nothing else."""
+    undescribed = [
+        f"{path}.{name}".removeprefix(".")
+        for path in groups(VALUES)
+        for name in at(path)
+        if f"{path}.{name}".removeprefix(".") not in {*DOCUMENTED, *groups(VALUES)}
+    ]
+    assert undescribed == []
     assert set(ROWS) == set(DOCUMENTED)
 
 

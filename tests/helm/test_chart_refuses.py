@@ -19,7 +19,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
     "two autoscalers": (merged(SCALED, {"autoscaling": {"hpa": {"enabled": True}}}), "both enabled"),
     "replicas beside an autoscaler": (merged(SCALED, {"replicas": 2}), "leave replicas out"),
     "no replicas beside an autoscaler": (merged(SCALED, {"replicas": 0}), "leave replicas out"),
-    "more workers than partitions": (merged(SCALED, {"autoscaling": {"maxReplicas": 5}}), "at most config.kafka.partitions, 4"),
+    "more workers than partitions": (
+        merged(SCALED, {"autoscaling": {"maxReplicas": 5}}),
+        "at most config.kafka.partitions, 4",
+    ),
     "at least more than at most": (merged(SCALED, {"autoscaling": {"minReplicas": 5}}), "it must be at most 4"),
     "no Prometheus for KEDA": ({"autoscaling": {"keda": {"enabled": True}}}, "prometheusAddress is not set"),
     "scraped twice": ({"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}, "scraped twice"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.helm.api_admission import ApiError
+from tests.helm.api.admission import ApiError
 from tests.helm.manifests import Object
 
 __all__ = ["has_fields", "has_labels"]

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from tests.helm.api_merge import keys_of_list
+from tests.helm.api.merge import keys_of_list
 from tests.helm.manifests import Object
 
 __all__ = ["ApplyConflictError", "Owners", "Path", "apply", "note_update"]
@@ -53,6 +53,8 @@ def apply(live: Object | None, applied: Object, owners: Owners, *, manager: str,
     merged: Object = _merged(kind, live or {}, applied)
     dropped = owners[me] - fields.keys()
     for path in sorted(dropped, key=len, reverse=True):
+        if _is_key(path):  # goes with its element, which could not be found without it
+            continue
         if not any(path in owned for who, owned in owners.items() if who != me):
             _remove(kind, merged, path)
     owners[me] = set(fields)
@@ -70,6 +72,10 @@ def note_update(before: Object | None, after: Object, owners: Owners, *, manager
 
 def _element(keys: tuple[str, ...], one: Object) -> Path:
     return tuple((key, one.get(key, _DEFAULTS.get(key))) for key in keys)
+
+
+def _is_key(path: Path) -> bool:
+    return len(path) > 1 and isinstance(path[-2], tuple) and path[-1] in dict(path[-2])
 
 
 def _leaves(kind: str, value: Any, path: Path = (), field: str = "") -> Iterator[tuple[Path, Any]]:

@@ -14,10 +14,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
-from tests.helm.api_admission import ApiError
-from tests.helm.api_discovery import Resource, resources_offered
-from tests.helm.api_http import HttpServer
-from tests.helm.api_storage import Key, Storage, Write
+from tests.helm.api.admission import ApiError
+from tests.helm.api.discovery import Resource, resources_offered
+from tests.helm.api.http import HttpServer
+from tests.helm.api.storage import Key, Storage, Write
 from tests.helm.custom_resources import load_models
 from tests.helm.manifests import Object
 from tests.helm.schemas import NEWEST

@@ -14,13 +14,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import yaml
 
-from tests.helm.api_admission import ApiError
-from tests.helm.api_apply import ApplyConflictError, Owners, apply, note_update
-from tests.helm.api_discovery import Resource, discovery
-from tests.helm.api_merge import UnknownDirectiveError, json_merge, strategic_merge
-from tests.helm.api_protobuf import MAGIC, UnreadableProtobufError, decode
-from tests.helm.api_selectors import has_fields, has_labels
-from tests.helm.api_storage import Key, Storage
+from tests.helm.api.admission import ApiError
+from tests.helm.api.apply import ApplyConflictError, Owners, apply, note_update
+from tests.helm.api.discovery import Resource, discovery
+from tests.helm.api.merge import UnknownDirectiveError, json_merge, strategic_merge
+from tests.helm.api.protobuf import MAGIC, UnreadableProtobufError, decode
+from tests.helm.api.selectors import has_fields, has_labels
+from tests.helm.api.storage import Key, Storage
 from tests.helm.manifests import Object
 
 __all__ = ["HttpServer"]

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tests.helm.api_admission import ApiError, admit
-from tests.helm.api_apply import Owners
-from tests.helm.api_discovery import Resource
-from tests.helm.api_workloads import children_of, complete, status_of
+from tests.helm.api.admission import ApiError, admit
+from tests.helm.api.apply import Owners
+from tests.helm.api.discovery import Resource
+from tests.helm.api.workloads import children_of, complete, status_of
 from tests.helm.manifests import Object, name_of
 
 __all__ = ["Event", "Key", "Storage", "Write"]

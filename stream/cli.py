@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import errno
 import json
+import re
 import secrets
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from rich.table import Table
 
 from core.measure_sequences import MeasureOptions
 from core.records import Kind
+from stream.acls import Role, acls, aligned, kafka_acls_line
 from stream.city import City, CityOptions
 from stream.files import FileFormatError, RecordFile
 from stream.generate import send_messages, write_messages
@@ -48,8 +51,10 @@ def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
     return click.option(
         "--config",
+        envvar="SHOAL_CONFIG",
+        show_envvar=True,
         type=click.Path(path_type=Path, dir_okay=False),
-        help="YAML file with settings. SHOAL_... variables win over it.",
+        help="YAML file with settings. SHOAL_... variables of settings win over it.",
     )(command)
 
 
@@ -72,6 +77,7 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         from stream.broker import BrokerError
         from stream.demo import DemoError
+        from stream.health import ListenError
         from stream.status import StatusError
 
         try:
@@ -79,7 +85,7 @@ class _Group(click.Group):
         except SettingsError as fault:
             click.echo(f"shoal: {fault}", err=True)
             ctx.exit(2)
-        except (ClusterError, FileFormatError, DemoError, BrokerError, StatusError) as fault:
+        except (ClusterError, FileFormatError, DemoError, BrokerError, ListenError, StatusError) as fault:
             click.echo(f"shoal: {fault}", err=True)
             ctx.exit(1)
         except OSError as fault:
@@ -106,8 +112,9 @@ def main() -> None:
 def worker(config: Path | None, given: tuple[str, ...]) -> None:
     """Run the service beside a Kafka cluster, until SIGTERM or Ctrl-C.
 
-    Needs SHOAL_KAFKA__BOOTSTRAP_SERVERS and SHOAL_PRIVACY__SECRET. Health is at /healthz and /readyz, metrics are at
-    /metrics; `shoal status` shows the last windows, and web.page=true serves a live page at /.
+    Needs SHOAL_KAFKA__BOOTSTRAP_SERVERS and SHOAL_PRIVACY__SECRET. Health and metrics are at /healthz, /readyz
+    and /metrics of metrics.port, which `shoal health` asks. `shoal status` shows the last windows, and web.page=true
+    serves a live page at / of web.port.
     """
     from stream.app import run_worker
 
@@ -145,6 +152,23 @@ def status(url: str, watch: bool, windows: int) -> None:
         return
     with contextlib.suppress(KeyboardInterrupt):
         worker_status.watch(url, console, most=windows)
+
+
+@main.command()
+@click.option("--url", help="Where the worker's health is served; by default at metrics.host and metrics.port.")
+@_with_settings
+def health(url: str | None, config: Path | None, given: tuple[str, ...]) -> None:
+    """Ask a worker whether it is ready: exit code 0 if it is, 1 if not, and what it waits for.
+
+    For health checks of containers and for scripts, with the settings of the worker.
+    """
+    from stream.status import ask_health
+
+    is_ready, told = ask_health(url or _settings(config, given).metrics.url)
+    click.echo(told)
+    if not is_ready:
+        click.echo("shoal: the worker is not ready: ask again, and read its log if that goes on", err=True)
+        sys.exit(1)
 
 
 @main.command()
@@ -227,7 +251,7 @@ def _table(summary: Summary, output: Path) -> Table:
 
 @main.group()
 def topics() -> None:
-    """Create or look at the topics that a worker needs."""
+    """Create or look at the topics that a worker needs, and who must be allowed what."""
 
 
 @topics.command()
@@ -255,6 +279,61 @@ def describe(config: Path | None, given: tuple[str, ...]) -> None:
     if not all(topic.partitions for topic in found.values()):
         click.echo("create the missing ones with `shoal topics create`", err=True)
         sys.exit(1)
+
+
+@topics.command(name="acls")
+@click.option(
+    "--principal", default="User:shoal", show_default=True, help="Whom the worker is to Kafka, such as User:NAME."
+)
+@click.option("--topics-principal", help="Who runs `shoal topics create`; the worker's with -topics where not given.")
+@click.option("--consumer-principal", help="Who reads the releases; the worker's with -consumer where not given.")
+@click.option("--consumer-group", help="The group of who reads them; kafka.group with -consumer where not given.")
+@click.option("--for", "role", type=click.Choice(["worker", "topics", "consumer"]), help="Print those of one alone.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "kafka-acls", "json"]),
+    default="table",
+    show_default=True,
+    help="A table, commands to run, or JSON.",
+)
+@click.option("--command-config", metavar="FILE", help="Kafka's file with your credentials, for --format kafka-acls.")
+@_with_settings
+def show_acls(
+    principal: str,
+    topics_principal: str | None,
+    consumer_principal: str | None,
+    consumer_group: str | None,
+    role: Role | None,
+    form: str,
+    command_config: str | None,
+    config: Path | None,
+    given: tuple[str, ...],
+) -> None:
+    """Print the fewest Kafka ACLs that do: of a worker, of `shoal topics create`, and of who reads the releases.
+
+    Asks no cluster. The worker needs nothing else, and with any of them missing something does not work.
+    """
+    settings = _settings(config, given)
+    principals: dict[Role, str] = {
+        "worker": principal,
+        "topics": topics_principal or f"{principal}-topics",
+        "consumer": consumer_principal or f"{principal}-consumer",
+    }
+    if wrong := [name for name in principals.values() if not re.fullmatch(r"[^:\s]+:\S.*", name)]:
+        raise click.UsageError(f"{wrong[0]!r} is no principal: Kafka writes them as User:NAME")
+    chosen = principals if role is None else {role: principals[role]}
+    found = acls(settings, chosen, consumer_group=consumer_group or f"{settings.kafka.group}-consumer")
+    if form == "json":
+        click.echo(json.dumps([asdict(acl) for acl in found], indent=2))
+    elif form == "kafka-acls":
+        for acl in found:
+            click.echo(kafka_acls_line(acl, settings.kafka.bootstrap_servers, command_config=command_config))
+    else:
+        heads = ("FOR", "PRINCIPAL", "OPERATION", "RESOURCE", "NAME", "WHY")
+        rows = [(acl.role, acl.principal, acl.operation, acl.resource, acl.name, acl.why) for acl in found]
+        for line in aligned([heads, *rows]):
+            click.echo(line)
 
 
 @main.command(name="check-config")

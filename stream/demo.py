@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import secrets
@@ -68,13 +69,14 @@ def run_demo(*, seconds: float | None, people: int, say: Callable[[str], None]) 
         BrokerError: The broker does not start.
     """
     say("starting an embedded Kafka-compatible broker ...")
-    with EmbeddedBroker() as broker:
+    with EmbeddedBroker() as broker, _ports(6066, 6067) as (web_port, metrics_port):
         settings = load_settings(
             given=_SETTINGS
             | {
                 "kafka.bootstrap_servers": broker.bootstrap_servers,
                 "privacy.secret": secrets.token_hex(16),
-                "web.port": _port(6066),
+                "web.port": web_port,
+                "metrics.port": metrics_port,
             }
         )
         say("creating the topics ...")
@@ -104,7 +106,8 @@ async def _show(
     say: Callable[[str], None],
 ) -> None:
     await asyncio.to_thread(_wait_until_ready, settings, worker, say)
-    say(f"live page: http://{settings.web.host}:{settings.web.port}/     (Ctrl-C ends the demo)")
+    say(f"live page: {settings.web.url}/     (Ctrl-C ends the demo)")
+    say(f"metrics:   {settings.metrics.url}/metrics")
     say("")
     say(_line(("window (UTC)", "shard", "model", "people", "released", "suppressed", "smallest", "loss", "close to")))
     say(_line(("", "", "", "", "points", "points", "support", "", "release")))
@@ -129,9 +132,11 @@ def _worker(settings: Settings, say: Callable[[str], None]) -> Iterator[subproce
     say("starting the worker ...")
     log = Path(tempfile.mkdtemp(prefix="shoal-demo-")) / "worker.log"
     say(f"its log: {log}")
-    environment = {**os.environ, "SHOAL_PRIVACY__SECRET": _secret(settings)}
+    environment = {name: value for name, value in os.environ.items() if name != "SHOAL_CONFIG"}
+    environment["SHOAL_PRIVACY__SECRET"] = _secret(settings)
     arguments = [f"{name}={value}" for name, value in _SETTINGS.items()]
-    arguments += [f"kafka.bootstrap_servers={settings.kafka.bootstrap_servers}", f"web.port={settings.web.port}"]
+    arguments += [f"kafka.bootstrap_servers={settings.kafka.bootstrap_servers}"]
+    arguments += [f"web.port={settings.web.port}", f"metrics.port={settings.metrics.port}"]
     command = [sys.executable, "-m", "stream.cli", "worker", *(part for a in arguments for part in ("--set", a))]
     with log.open("wb") as out:
         # A session of its own, so that Ctrl-C reaches us first and the order of the ending is ours.
@@ -170,12 +175,12 @@ def _wait_until_ready(settings: Settings, worker: subprocess.Popen[bytes], say: 
 def _readiness(settings: Settings) -> str | None:
     """Return what the worker waits for, or None when it is ready."""
     try:
-        with urllib.request.urlopen(f"http://{settings.web.host}:{settings.web.port}/readyz", timeout=2):
+        with urllib.request.urlopen(f"{settings.metrics.url}/readyz", timeout=2):  # noqa: S310 - our worker
             return None
     except urllib.error.HTTPError as answer:
         return answer.read().decode().strip()
     except (urllib.error.URLError, OSError):
-        return "waiting for the worker's web server"
+        return "waiting for the worker to answer"
 
 
 async def _feed(settings: Settings, people: int, counts: Counter[str]) -> None:
@@ -257,6 +262,33 @@ def _secret(settings: Settings) -> str:
     return secret.get_secret_value() if secret is not None else ""
 
 
-def _port(wanted: int) -> int:
-    with socket.socket() as probe:
-        return wanted if probe.connect_ex(("127.0.0.1", wanted)) else free_port()
+@contextlib.contextmanager
+def _ports(*wanted: int) -> Iterator[tuple[int, ...]]:
+    """Choose ports that nobody listens at, the wanted ones if possible, for as long as a ``with`` block.
+
+    Our worker listens only seconds later. Until then a lock keeps another demo from choosing the same.
+    """
+    with contextlib.ExitStack() as locks:
+        yield tuple(_port(port, locks) for port in wanted)
+
+
+def _port(wanted: int, locks: contextlib.ExitStack) -> int:
+    port = wanted
+    while not _is_ours(port, locks):
+        port = free_port()
+    return port
+
+
+def _is_ours(port: int, locks: contextlib.ExitStack) -> bool:
+    path = Path(tempfile.gettempdir()) / f"shoal-demo-{os.getuid()}-{port}.lock"
+    with contextlib.ExitStack() as held:
+        try:
+            lock = held.enter_context(os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)))
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # another demo's
+            return False
+        with socket.socket() as probe:
+            if not probe.connect_ex(("127.0.0.1", port)):
+                return False
+        locks.push(held.pop_all())
+        return True

@@ -84,7 +84,7 @@ class Ingest:
         kafka = settings.kafka
         self._consumer = AIOKafkaConsumer(
             **client_options(kafka),
-            group_id=f"{kafka.group}-ingest",
+            group_id=kafka.ingest_group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             session_timeout_ms=kafka.session_timeout,

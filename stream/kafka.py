@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeVar
 
@@ -21,8 +20,11 @@ from aiokafka.errors import (
     TopicAuthorizationFailedError,
 )
 from aiokafka.partitioner import DefaultPartitioner
+from faust.auth import OAuthCredentials
 
-from stream.settings import KafkaSettings, Settings, SettingsError
+from stream.oauth import token_provider
+from stream.settings import KafkaSettings, Settings
+from stream.settings.credentials import check_credentials, tls_context
 from stream.settings.values import LARGEST_MESSAGE_BYTES
 
 __all__ = [
@@ -64,8 +66,8 @@ which the topics take. A longer message goes alone."""
 _AROUND_A_MESSAGE = 64 * 1024
 """Room for a key, headers and the request's own fields."""
 
-_CREDENTIALS = "check kafka.sasl_username, kafka.sasl_password and kafka.sasl_mechanism"
-_RIGHTS = "let the worker's user read and write its topics and use its groups"
+_CREDENTIALS = "check kafka.sasl_mechanism and the credentials that go with it"
+_RIGHTS = "allow the worker's user what `shoal topics acls` prints"
 _SIZES = "raise max.message.bytes of the topic above limits.message_bytes and ingest.chunk_bytes"
 _HOPELESS: dict[type[KafkaError], str] = {
     MessageSizeTooLargeError: _SIZES,
@@ -79,60 +81,41 @@ _HOPELESS: dict[type[KafkaError], str] = {
 """What repeating does not cure, and what does."""
 
 
-def _ssl_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
-    if kafka.security_protocol not in ("SSL", "SASL_SSL"):
-        return None
-    try:
-        context = ssl.create_default_context(cafile=str(kafka.ssl_cafile) if kafka.ssl_cafile else None)
-        if kafka.ssl_certfile is not None:
-            password = kafka.ssl_key_password.get_secret_value() if kafka.ssl_key_password else None
-            context.load_cert_chain(kafka.ssl_certfile, kafka.ssl_keyfile, password)
-    except (OSError, ssl.SSLError) as fault:
-        raise SettingsError(
-            f"kafka.ssl_cafile, ssl_certfile or ssl_keyfile cannot be used ({fault.strerror or fault}): "
-            "they must be readable PEM files"
-        ) from None
-    return context
-
-
-def _sasl(kafka: KafkaSettings) -> tuple[str, str] | None:
-    if not kafka.security_protocol.startswith("SASL"):
-        return None
-    if kafka.sasl_username is None or kafka.sasl_password is None:
-        raise SettingsError(
-            f"kafka.security_protocol is {kafka.security_protocol}: kafka.sasl_username and sasl_password must be set"
-        )
-    return kafka.sasl_username, kafka.sasl_password.get_secret_value()
-
-
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Return the connection options of an aiokafka client.
 
     Raises:
         SettingsError: Credentials are missing or certificates cannot be read.
     """
+    check_credentials(kafka)
     options: dict[str, Any] = {
         "bootstrap_servers": kafka.bootstrap_servers,
         "security_protocol": kafka.security_protocol,
-        "ssl_context": _ssl_context(kafka),
+        "ssl_context": tls_context(kafka),
         "client_id": "shoal",
     }
-    if (sasl := _sasl(kafka)) is not None:
-        options |= {
-            "sasl_mechanism": kafka.sasl_mechanism,
-            "sasl_plain_username": sasl[0],
-            "sasl_plain_password": sasl[1],
-        }
-    return options
+    if not kafka.security_protocol.startswith("SASL"):
+        return options
+    options["sasl_mechanism"] = kafka.sasl_mechanism
+    if kafka.sasl_mechanism == "OAUTHBEARER":
+        return options | {"sasl_oauth_token_provider": token_provider(kafka)}
+    return options | {"sasl_plain_username": kafka.sasl_username, "sasl_plain_password": _password(kafka)}
+
+
+def _password(kafka: KafkaSettings) -> str:
+    return kafka.sasl_password.get_secret_value() if kafka.sasl_password is not None else ""
 
 
 def faust_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Return the same as arguments of a Faust app."""
-    context, sasl = _ssl_context(kafka), _sasl(kafka)
+    check_credentials(kafka)
+    context, is_sasl = tls_context(kafka), kafka.security_protocol.startswith("SASL")
     credentials: Any = None
-    if sasl is not None:
+    if is_sasl and kafka.sasl_mechanism == "OAUTHBEARER":
+        credentials = OAuthCredentials(oauth_cb=token_provider(kafka), ssl_context=context)
+    elif is_sasl:
         credentials = faust.SASLCredentials(
-            username=sasl[0], password=sasl[1], mechanism=kafka.sasl_mechanism, ssl_context=context
+            username=kafka.sasl_username, password=_password(kafka), mechanism=kafka.sasl_mechanism, ssl_context=context
         )
     elif context is not None:
         credentials = faust.SSLCredentials(context=context)

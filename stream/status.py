@@ -1,4 +1,4 @@
-"""Status: what a worker's page shows, fetched from any worker and written for a terminal."""
+"""Status: what a worker tells of itself and its windows, fetched from any worker and written for a terminal."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from rich.text import Text
 
 from stream.told import FeedStatus, WindowFigures, WithheldStatus, WorkerStatus
 
-__all__ = ["StatusError", "fetch", "show", "watch"]
+__all__ = ["StatusError", "ask_health", "fetch", "show", "watch"]
 
 WATCH_EVERY_S = 2.0
 _TIMEOUT_S = 5.0
+_LONGEST_READINESS = 4096
 _LONGEST_ANSWER = 16 * 1024**2
 
 
@@ -43,11 +44,45 @@ def fetch(url: str) -> tuple[WorkerStatus, list[WindowFigures]]:
     Raises:
         StatusError: Nobody answers there, or no worker of this version.
     """
-    if not url.startswith(("http://", "https://")):
-        raise StatusError(f"--url is {url!r}: it must begin with http:// or https://, as http://127.0.0.1:6066 does")
-    base = url.rstrip("/")
+    base = _base(url, "http://127.0.0.1:6066")
     status = _get(f"{base}/api/status", WorkerStatus)
     return status, _get(f"{base}/api/windows", _Windows).windows
+
+
+def ask_health(url: str) -> tuple[bool, str]:
+    """Ask a worker whether it is ready.
+
+    Args:
+        url: Address of its health and metrics.
+
+    Returns:
+        Whether it is, and what it says.
+
+    Raises:
+        StatusError: Nobody answers there, or no worker.
+    """
+    asked = f"{_base(url, 'http://127.0.0.1:6067')}/readyz"
+    try:
+        with urllib.request.urlopen(asked, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - http only, checked above
+            code, body = answer.status, answer.read(_LONGEST_READINESS)
+    except urllib.error.HTTPError as fault:
+        with fault:
+            code, body = fault.code, fault.read(_LONGEST_READINESS)
+    except (OSError, ValueError) as fault:
+        why = getattr(fault, "reason", fault)
+        raise StatusError(
+            f"nobody answers at {asked} ({why}): is the worker running, and are metrics.host and metrics.port as here?"
+        ) from None
+    told = _plain(body.decode(errors="replace").strip())
+    if (code, told) != (200, "ready") and not (code == 503 and told.startswith("waiting for: ")):
+        raise StatusError(f"what answers at {asked} ({code}) is not a Shoal worker: is it metrics.port that was asked?")
+    return code == 200, told
+
+
+def _base(url: str, example: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise StatusError(f"--url is {url!r}: it must begin with http:// or https://, as {example} does")
+    return url.rstrip("/")
 
 
 def _get(url: str, kind: type[_Answer]) -> _Answer:

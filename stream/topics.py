@@ -9,16 +9,18 @@ from dataclasses import dataclass
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAlreadyExistsError, for_code
 
 from core.records import Kind
 from stream.kafka import client_options
+from stream.reach import refusal
 from stream.settings import Settings
 
 __all__ = [
     "ClusterError",
     "FoundTopic",
     "TopicSpec",
+    "check_groups",
     "check_topics",
     "create_topics",
     "describe_topics",
@@ -45,6 +47,11 @@ class TopicSpec:
 
     least: dict[str, int]
     """Numbers of its configuration that must not be lower; -1 is no limit."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether its configuration matters; if not, a worker need not be allowed to see it."""
+        return bool(self.config or self.least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +101,10 @@ async def _connected(settings: Settings, progress: Callable[[str], None]) -> AIO
     """Connect, waiting for up to ``kafka.startup_timeout``."""
     deadline = time.monotonic() + settings.kafka.startup_timeout / 1000
     while True:
-        admin = AIOKafkaAdminClient(**client_options(settings.kafka), request_timeout_ms=10_000)
+        options = client_options(settings.kafka)
+        if (reason := await refusal(settings.kafka, options)) is not None:
+            raise ClusterError(reason)
+        admin = AIOKafkaAdminClient(**options, request_timeout_ms=10_000)
         try:
             await admin.start()
         except (KafkaError, OSError) as fault:
@@ -154,10 +164,12 @@ async def describe_topics(
     """
     admin = await _connected(settings, progress)
     try:
-        names = [spec.name for spec in topic_specs(settings)]
+        specs = topic_specs(settings)
+        names = [spec.name for spec in specs]
         existing = set(await admin.list_topics())
         described = await admin.describe_topics([name for name in names if name in existing])
-        configs = await _configs(admin, [topic["topic"] for topic in described], progress)
+        checked = [spec.name for spec in specs if spec.is_checked and spec.name in existing]
+        configs = await _configs(admin, checked, progress)
     except KafkaError as fault:
         raise ClusterError(f"describing topics failed ({type(fault).__name__})") from None
     finally:
@@ -176,6 +188,10 @@ async def _configs(
         progress(f"the cluster does not tell how its topics are configured ({type(fault).__name__}): not checked")
         return {}
     resources = [resource for answer in answers for resource in answer.resources]
+    for error, _, _, name, _ in resources:
+        if error:
+            why = for_code(error).__name__
+            progress(f"the cluster does not tell how topic {name} is configured ({why}): not checked")
     return {name: {entry[0]: entry[1] for entry in entries} for error, _, _, name, entries in resources if not error}
 
 
@@ -200,6 +216,31 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
     if wrong := [problem for spec in topic_specs(settings) for problem in _problems(spec, found[spec.name].config)]:
         raise ClusterError("; ".join(wrong))
     return found[shards].partitions
+
+
+async def check_groups(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> None:
+    """Check that the groups may be used: who may not use his group would wait for his partitions for ever.
+
+    Raises:
+        ClusterError: One may not, or the cluster cannot be reached.
+    """
+    admin = await _connected(settings, progress)
+    refused = []
+    try:
+        for group in (settings.kafka.ingest_group, settings.kafka.windows_group):
+            try:
+                await admin.find_coordinator(group)
+            except GroupAuthorizationFailedError:
+                refused.append(group)
+            except KafkaError:  # a new cluster may have none yet; joining waits for it
+                pass
+    finally:
+        await admin.close()
+    if refused:
+        raise ClusterError(
+            f"group {', '.join(refused)} may not be used by the worker's user: allow it to read the group, as "
+            "`shoal topics acls` prints, or name another prefix in kafka.group"
+        )
 
 
 def _problems(spec: TopicSpec, config: dict[str, str]) -> Iterator[str]:

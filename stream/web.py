@@ -1,20 +1,19 @@
-"""Web: liveness, readiness, metrics, a JSON interface and the live page. Released data only: no user, no raw place."""
+"""Web: a JSON interface and the live page. Released data only: no user, no raw place."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp.web import Application, Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
+from stream.health import Health
 from stream.live import Live
 
-__all__ = ["PAGE_IS_OFF", "Health", "add_pages"]
+__all__ = ["PAGE_IS_OFF", "add_pages"]
 
 PAGE_IS_OFF = "the live page is off: start the worker with web.page=true (SHOAL_WEB__PAGE=true) to turn it on"
 
@@ -22,39 +21,13 @@ _PAGE = Path(__file__).parent / "page"
 _TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-@dataclass(slots=True)
-class Health:
-    """What makes a worker ready: everything is assigned, seals are read, the cluster answers."""
-
-    checks: dict[str, Callable[[], bool]] = field(default_factory=dict)
-
-    def failing(self) -> list[str]:
-        """Return the names of the checks that fail."""
-        return [name for name, check in self.checks.items() if not check()]
-
-
-def add_pages(app: Application, registry: CollectorRegistry, health: Health, live: Live) -> None:
-    """Add ``/healthz``, ``/readyz``, ``/metrics``, ``/api/status``, ``/api/windows`` and, where it is on, the page."""
+def add_pages(app: Application, health: Health, live: Live) -> None:
+    """Add ``/api/status``, ``/api/windows`` and, where it is on, the page."""
     headers = _headers(live.tile_url)
 
     def answer(told: Any, *, status: int = 200) -> Response:
         body = msgspec.json.encode(told)
         return Response(body=body, status=status, content_type="application/json", headers=headers)
-
-    async def healthz(_: Request) -> Response:
-        # That this is answered shows that the event loop lives.
-        return Response(text="ok\n")
-
-    async def readyz(_: Request) -> Response:
-        failing = health.failing()
-        return (
-            Response(text="ready\n")
-            if not failing
-            else Response(status=503, text=f"waiting for: {', '.join(failing)}\n")
-        )
-
-    async def metrics(_: Request) -> Response:
-        return Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def status(_: Request) -> Response:
         return answer(live.status(health.failing()))
@@ -73,9 +46,6 @@ def add_pages(app: Application, registry: CollectorRegistry, health: Health, liv
     async def off(_: Request) -> Response:
         return Response(text=f"{PAGE_IS_OFF}\n", headers=headers)
 
-    app.router.add_get("/healthz", healthz)
-    app.router.add_get("/readyz", readyz)
-    app.router.add_get("/metrics", metrics)
     app.router.add_get("/api/status", status)
     app.router.add_get("/api/windows", windows)
     if not live.page:

@@ -148,10 +148,18 @@ class ApacheKafka:
         timeout_s: How long :meth:`start` waits until it answers.
         properties: Further lines of ``server.properties``, by key; they win over ours. ``{host}``, ``{port}`` and
             ``{controller_port}`` stand for what is chosen at the start.
+        scram_users: Passwords by user, for SCRAM-SHA-512.
     """
 
-    def __init__(self, *, timeout_s: float = 90.0, properties: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        timeout_s: float = 90.0,
+        properties: dict[str, str] | None = None,
+        scram_users: dict[str, str] | None = None,
+    ) -> None:
         self._timeout_s = timeout_s
+        self._scram_users = dict(scram_users or {})
         self._properties = dict(properties or {})
         self._folder: Path | None = None
         self._process: BrokerProcess | None = None
@@ -221,10 +229,12 @@ class ApacheKafka:
             text = PROPERTIES + "".join(f"{key}={value}\n" for key, value in self._properties.items())
             text = text.format(host=LOOPBACK, port=self.port, controller_port=controller_port, data=folder / "data")
             (folder / "server.properties").write_text(text)
+            scram = [f"SCRAM-SHA-512=[name={user},password={word}]" for user, word in self._scram_users.items()]
             done = subprocess.run(
                 self._command(
                     *("kafka.tools.StorageTool", "format", "-t", self._cluster_id),
                     *("-c", str(folder / "server.properties")),
+                    *(part for one in scram for part in ("--add-scram", one)),
                 ),
                 capture_output=True,
                 text=True,

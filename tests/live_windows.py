@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any, Self
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry
 
 from core.records import Kind
 from core.release import Outcome, Release, ReleaseRefused, Withheld, WithholdReason
 from core.window import WindowKey
 from stream.broker import free_port
 from stream.codec import OutMessage, outcome_messages
+from stream.health import Health
 from stream.live import Live
 from stream.settings import Settings, load_settings
 from stream.settings.values import instant_ms
 from stream.telling import ReleasedWindow
-from stream.web import Health, add_pages
+from stream.web import add_pages
 from stream.wiring import wire
 from tests.builders import START_MS, WINDOW_MS, point_plan, points, released, seal_of, sequence_plan, visits
 
@@ -162,7 +162,7 @@ class PageServer:
 
         async def start() -> None:
             app = web.Application()
-            add_pages(app, CollectorRegistry(), self.health, self.live)
+            add_pages(app, self.health, self.live)
             self._runner = web.AppRunner(app, shutdown_timeout=0.5)
             await self._runner.setup()
             await web.TCPSite(self._runner, "127.0.0.1", self.port).start()

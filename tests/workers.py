@@ -50,6 +50,9 @@ __all__ = [
 ROOT = Path(__file__).parents[1]
 SECRET = "a secret of the tests, long enough"  # noqa: S105 - of no worth anywhere
 SHOAL_WORKER = ("stream.cli", "worker")
+METRICS_PATHS = ("/healthz", "/readyz", "/metrics")
+"""What is served at ``metrics.port``; everything else is at ``web.port``."""
+
 READY_WITHIN_S = 90.0
 """A member that joins after another has died waits for nearly two session time-outs on the embedded broker."""
 
@@ -199,9 +202,10 @@ class Worker:
 
     def __init__(self, values: dict[str, Any], *, program: Sequence[str] = SHOAL_WORKER) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="shoal-worker-")
-        self.port = int(values.get("web.port") or free_port())
+        ports = {name: int(values.get(name) or free_port()) for name in ("web.port", "metrics.port")}
+        self.web_url, self.metrics_url = (f"http://127.0.0.1:{port}" for port in ports.values())
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")}
-        for name, value in (values | {"web.port": self.port}).items():
+        for name, value in (values | ports).items():
             section, _, setting = name.partition(".")
             environment[f"SHOAL_{section}__{setting}".upper().replace(".", "__")] = str(value)
         environment["PYTHONPATH"] = str(ROOT)
@@ -230,9 +234,10 @@ class Worker:
         return self._process.poll()
 
     def get(self, path: str) -> tuple[int, str]:
-        """Ask its web server; status 0 where it does not answer."""
+        """Ask it, at the port where this is served; status 0 where it does not answer."""
+        url = self.metrics_url if path in METRICS_PATHS else self.web_url
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"{url}{path}", timeout=5) as answer:  # noqa: S310 - our worker
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as answer:
             return answer.code, answer.read().decode()

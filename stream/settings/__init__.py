@@ -12,6 +12,7 @@ from stream.settings.sections import (
     KindSettings,
     LocationSettings,
     LogSettings,
+    MetricsSettings,
     PrivacySettings,
     ShardSettings,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "KindSettings",
     "LocationSettings",
     "LogSettings",
+    "MetricsSettings",
     "PrivacySettings",
     "Settings",
     "SettingsError",

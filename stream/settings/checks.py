@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.records import POINT, Kind
-from stream.settings.sections import KindSettings, LimitSettings, PrivacySettings, TopicSettings
+from stream.settings.sections import (
+    KindSettings,
+    LimitSettings,
+    MetricsSettings,
+    PrivacySettings,
+    TopicSettings,
+    WebSettings,
+)
 from stream.settings.values import show_duration, show_instant, show_size
 
 if TYPE_CHECKING:
@@ -16,6 +23,7 @@ __all__ = [
     "SettingsError",
     "check_always",
     "check_kind",
+    "check_ports",
     "check_resampling",
     "check_sizes",
     "check_topics",
@@ -140,6 +148,16 @@ def check_sizes(settings: Settings) -> None:
         raise SettingsError(
             f"ingest.chunk_bytes is {show_size(chunk_bytes)}: it must be at most limits.message_bytes, "
             f"{show_size(limits.message_bytes)}, the longest message that the brokers take"
+        )
+
+
+def check_ports(metrics: MetricsSettings, web: WebSettings) -> None:
+    """Check that metrics and page have a port each."""
+    hosts = {host.lower().replace("localhost", "127.0.0.1") for host in (metrics.host, web.host)}
+    if metrics.port == web.port and (len(hosts) == 1 or hosts & {"0.0.0.0", "::"}):  # noqa: S104 - read, not bound
+        raise SettingsError(
+            f"metrics.port and web.port are both {web.port} (at {metrics.host} and {web.host}): each needs one of its "
+            "own, for they are for different people"
         )
 
 

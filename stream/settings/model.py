@@ -12,10 +12,12 @@ from stream.settings.checks import (
     NO_KEY_IS_SET,
     SettingsError,
     check_kind,
+    check_ports,
     check_resampling,
     check_sizes,
     check_topics,
 )
+from stream.settings.credentials import check_credentials, tls_context
 from stream.settings.sections import (
     FieldSettings,
     FileSettings,
@@ -25,6 +27,7 @@ from stream.settings.sections import (
     LimitSettings,
     LocationSettings,
     LogSettings,
+    MetricsSettings,
     OverrideSettings,
     PrivacySettings,
     Section,
@@ -56,6 +59,7 @@ class Settings(BaseSettings):
     time: TimeSettings = TimeSettings()
     limits: LimitSettings = LimitSettings()
     ingest: IngestSettings = IngestSettings()
+    metrics: MetricsSettings = MetricsSettings()
     web: WebSettings = WebSettings()
     logs: LogSettings = LogSettings()
     worker: WorkerSettings = WorkerSettings()
@@ -96,6 +100,9 @@ class Settings(BaseSettings):
             raise SettingsError("topics.checkins and topics.fragments are both empty: at least one must be named")
         check_topics(self.topics)
         check_sizes(self)
+        check_ports(self.metrics, self.web)
+        check_credentials(self.kafka)
+        tls_context(self.kafka)
         for kind in self.kinds:
             privacy = self.for_kind(kind).privacy
             if privacy.secret is None:

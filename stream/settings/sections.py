@@ -25,6 +25,7 @@ from stream.settings.values import (
     rows_and_columns,
     servers,
     tile_address,
+    token_address,
 )
 
 __all__ = [
@@ -34,8 +35,10 @@ __all__ = [
     "KafkaSettings",
     "KindSettings",
     "LimitSettings",
+    "ListenSettings",
     "LocationSettings",
     "LogSettings",
+    "MetricsSettings",
     "OverrideSettings",
     "PrivacySettings",
     "Section",
@@ -68,11 +71,25 @@ class KafkaSettings(Section):
     """Certificates to trust; the system's where it is not set."""
 
     ssl_certfile: Path | None = None
+    """Our own certificate, for clusters that tell clients by it (mTLS); a PEM file, its chain below it."""
+
     ssl_keyfile: Path | None = None
     ssl_key_password: SecretStr | None = None
-    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = "SCRAM-SHA-512"
     sasl_username: str | None = None
     sasl_password: SecretStr | None = None
+    oauth_token_url: Annotated[str, AfterValidator(token_address)] | None = None
+    """Token endpoint of an identity provider, for ``OAUTHBEARER`` by the client credentials grant (RFC 6749, 4.4)."""
+
+    oauth_client_id: str | None = None
+    oauth_client_secret: SecretStr | None = None
+    oauth_scope: str | None = None
+    oauth_cafile: Path | None = None
+    """Certificates to trust at the token endpoint; the system's where it is not set."""
+
+    oauth_token_file: Path | None = None
+    """A file with a token, for ``OAUTHBEARER`` without a token endpoint; read anew for every connection."""
+
     group: str = "shoal"
     """Prefix of the consumer groups."""
 
@@ -87,6 +104,16 @@ class KafkaSettings(Section):
 
     replication_factor: Annotated[int, Field(ge=1, le=10)] = 1
     """Copies of the topics that ``shoal topics create`` makes."""
+
+    @property
+    def ingest_group(self) -> str:
+        """The group that shares the input topics."""
+        return f"{self.group}-ingest"
+
+    @property
+    def windows_group(self) -> str:
+        """The group that shares the shards topic."""
+        return f"{self.group}-windows"
 
 
 class TopicSettings(Section):
@@ -386,10 +413,29 @@ class IngestSettings(Section):
     """Most bytes of rows in one message of the shards topic."""
 
 
-class WebSettings(Section):
-    """Where health, metrics, the figures of the last windows and the live page are served."""
+class ListenSettings(Section):
+    """Where a worker listens."""
 
-    host: str = "127.0.0.1"
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=1, le=65535)]
+
+    @property
+    def url(self) -> str:
+        """Its address for whoever asks on the same machine; no slash at the end."""
+        # Every address is one to listen at, but none to ask at.
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - read, not bound
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+class MetricsSettings(ListenSettings):
+    """Where health and metrics are served, for Prometheus and whoever keeps the worker running."""
+
+    port: Annotated[int, Field(ge=1, le=65535)] = 6067
+
+
+class WebSettings(ListenSettings):
+    """Where the figures of the last windows and the live page are served, for those who use the releases."""
+
     port: Annotated[int, Field(ge=1, le=65535)] = 6066
     page: bool = False
     """Whether the live page at ``/`` is served, and with it released trajectories to whoever reaches the port."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
@@ -30,6 +31,7 @@ __all__ = [
     "show_instant",
     "show_size",
     "tile_address",
+    "token_address",
 ]
 
 _DURATION_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -123,6 +125,19 @@ def tile_address(value: str) -> str:
     address = re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?/[^\s\"'<>;,\\]*", value)
     if address is None or not all(part in value for part in ("{z}", "{x}", "{y}")):
         raise ValueError("it must be an address such as https://tiles.example/{z}/{x}/{y}.png")
+    return value
+
+
+def token_address(value: str) -> str:
+    """Refuse what a client's secret should not be sent to: plain HTTP to another machine, or what is no address."""
+    parts = urlsplit(value)
+    is_loopback = parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if (
+        not parts.hostname
+        or "@" in parts.netloc
+        or not (parts.scheme == "https" or (parts.scheme, is_loopback) == ("http", True))
+    ):
+        raise ValueError("it must be an address such as https://login.example/oauth2/token, without a user or password")
     return value
 
 

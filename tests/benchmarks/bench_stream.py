@@ -177,7 +177,7 @@ def measure(name: str, broker: RunningBroker, n: int, n_faust: int) -> None:
     n_windows = 10
     produce(broker, place.topic("checkins"), checkins(n, n_windows=n_windows))
     topic, servers = place.topic("checkins"), broker.bootstrap_servers
-    values = json.dumps({key: value for key, value in place.values().items() if key != "web.port"})
+    values = json.dumps({key: value for key, value in place.values().items() if not key.endswith(".port")})
     say(f"\n{name}: {n:,} check-ins, one JSON record a message, {PARTITIONS} partitions")
     say(f"{'':<34}{'CPU us/record':>14}{'records/s a core':>18}{'of bare':>9}{'of Faust':>10}")
     bare = _of_child("bare", servers, topic, str(n)) / n

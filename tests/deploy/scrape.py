@@ -28,7 +28,9 @@ def main(seconds: float, folder: Path | None) -> int:
     command = [sys.executable, "-m", "stream.cli", "demo", "--seconds", str(round(seconds))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
-        address = next((found[1] for line in demo.stdout if (found := re.search(r"(http://\S+?)/\s", line))), None)
+        address = next(
+            (found[1] for line in demo.stdout if (found := re.search(r"(http://\S+?)/metrics\s", line))), None
+        )
         if address is None:
             print("the demo did not start")  # noqa: T201
             return 1

@@ -8,6 +8,8 @@ import gzip
 import itertools
 import json
 import re
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -279,10 +281,17 @@ class TestOneWorker:
 
     def test_health_and_readiness(self, fed: Fed) -> None:
         """
-        A worker that has its partitions and its cluster is alive and ready.
+        A worker that has its partitions and its cluster is alive and ready, and says so at the port for it alone.
         """
         assert fed.worker.get("/healthz") == (200, "ok\n")
         assert fed.worker.get("/readyz") == (200, "ready\n")
+        for url, path in [
+            (fed.worker.web_url, "/readyz"),
+            (fed.worker.web_url, "/metrics"),
+            (fed.worker.metrics_url, "/"),
+        ]:
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"{url}{path}", timeout=5)  # noqa: S310 - our worker
 
     def test_metrics_parse_and_their_labels_are_closed_sets(self, fed: Fed) -> None:
         """

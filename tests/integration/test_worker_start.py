@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -290,6 +293,50 @@ class TestACluster:
             assert worker.stop() == 0
 
 
+class TestPorts:
+    def test_health_is_told_while_the_cluster_is_waited_for(self) -> None:
+        """
+        Health and metrics answer from the beginning, at a port of their own, where nothing of the page is; the page's
+        comes later.
+        """
+        with Place(f"127.0.0.1:{free_port()}").worker(ready=False) as worker:
+            wait_until(lambda: worker.get("/healthz") == (200, "ok\n"), within_s=WITHIN_S, what=lambda: worker.log)
+            assert worker.get("/readyz") == (503, "waiting for: the start, the Kafka cluster\n")
+            assert "shoal_build_info" in worker.get("/metrics")[1]
+            for path, code in (("/", 404), ("/api/status", 404), ("/api/windows", 404)):
+                with pytest.raises(urllib.error.HTTPError) as refused:
+                    urllib.request.urlopen(f"{worker.metrics_url}{path}", timeout=5)  # noqa: S310 - our worker
+                assert refused.value.code == code
+            assert worker.get("/api/status")[0] == 0
+            assert worker.returncode is None
+
+    @pytest.mark.parametrize("section", ["web", "metrics"])
+    def test_a_port_that_is_taken(self, section: str) -> None:
+        """
+        The worker ends with code 1 and a sentence that names the setting, before it asks the cluster for anything.
+        """
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            place = Place(f"127.0.0.1:{free_port()}", {f"{section}.port": port})
+            with place.worker(ready=False) as worker:
+                code, said = end_of(worker)
+                log = worker.log
+        assert code == 1
+        assert f"{section}.host is 127.0.0.1 and {section}.port {port}: another program listens there already" in said
+        assert said == log.strip()
+
+    def test_an_address_of_another_machine(self) -> None:
+        """
+        The sentence names the host.
+        """
+        place = Place(f"127.0.0.1:{free_port()}", {"metrics.host": "192.0.2.1"})
+        with place.worker(ready=False) as worker:
+            code, said = end_of(worker)
+        assert (code, "this machine has no such address; set metrics.host" in said) == (1, True)
+
+
 # ---------------------------------------------------------------------- certificates and passwords
 
 
@@ -473,4 +520,4 @@ class TestAClusterThatWantsAPassword:
             code, said = end_of(worker)
             assert "mistaken-word" not in worker.log
         assert code == 1
-        assert "credentials" in said
+        assert "does not take our credentials: check kafka.sasl_username, kafka.sasl_password" in said

@@ -242,6 +242,35 @@ def test_every_command_that_needs_a_broker_says_so(command: tuple[str, ...], nob
 # check-config
 
 
+def test_a_variable_names_the_settings_file(tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    ``SHOAL_CONFIG`` is ``--config`` of every command, which wins over it; an empty one is none.
+    """
+    for name, k in (("one", 7), ("other", 8)):
+        (tmp_path / name).write_text(f"privacy: {{k: {k}}}")
+    given: dict[str, str] = {"SHOAL_PRIVACY__SECRET": SECRET, "SHOAL_CONFIG": str(tmp_path / "one")}
+    assert yaml.safe_load(shoal("check-config", **given).stdout)["privacy"]["k"] == 7
+    other = shoal("check-config", "--config", tmp_path / "other", **given)
+    assert yaml.safe_load(other.stdout)["privacy"]["k"] == 8
+    assert yaml.safe_load(shoal("check-config", **given | {"SHOAL_CONFIG": ""}).stdout)["privacy"]["k"] == 5
+    with_config = [command for _, command in commands(main) if any(p.name == "config" for p in command.params)]
+    assert len(with_config) >= 7
+    for command in with_config:
+        (option,) = (p for p in command.params if p.name == "config")
+        assert option.envvar == "SHOAL_CONFIG"
+    assert "/nowhere.yaml: cannot be read" in sentence(shoal("health", SHOAL_CONFIG="/nowhere.yaml"), 2)
+
+
+def test_check_config_refuses_credentials_that_do_not_fit(shoal: SHOAL) -> None:
+    """
+    As a worker does, before anything is asked of a cluster.
+    """
+    given = ("--set", "kafka.security_protocol=SASL_SSL", "--set", "kafka.sasl_mechanism=OAUTHBEARER")
+    for command in (("check-config",), ("topics", "create"), ("worker",)):
+        result = shoal(*command, *given, SHOAL_PRIVACY__SECRET=SECRET)
+        assert "set kafka.oauth_token_url, oauth_client_id and oauth_client_secret" in sentence(result, 2)
+
+
 def test_check_config_prints_settings_that_can_be_read_back(tmp_path: Path, shoal: SHOAL) -> None:
     """
     What it prints is a settings file that means the same; secrets are masked and come from elsewhere.

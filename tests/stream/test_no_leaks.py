@@ -33,13 +33,14 @@ from stream.city import City, CityOptions
 from stream.cli import main
 from stream.codec import decoder, refusal
 from stream.files import FileFormatError, RecordFile
+from stream.health import Health, add_health
 from stream.ingest import Ingest
 from stream.live import Live
 from stream.logs import set_up_logs
 from stream.metrics import LABELS, Metrics
 from stream.replay import Replay
 from stream.settings import FieldSettings, LogSettings, load_settings
-from stream.web import Health, add_pages
+from stream.web import add_pages
 from stream.wiring import Feed, wire
 from tests.live_windows import of_folder
 
@@ -397,7 +398,8 @@ async def test_no_answer_of_the_web_server_tells_who_was_where(city: dict[Kind, 
             live.add(window)
         left += "".join((tmp_path / kind / name).read_text() for name in ("anonymized.ndjson", "windows.ndjson"))
     app = Application()
-    add_pages(app, CollectorRegistry(), Health(), live)
+    add_pages(app, Health(), live)
+    add_health(app, CollectorRegistry(), Health())
     async with TestClient(TestServer(app)) as client:
 
         async def get(path: str) -> str:

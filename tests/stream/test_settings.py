@@ -270,6 +270,8 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
         ("kafka.bootstrap_servers", "kafka:port", "kafka-1:9092"),
         ("kafka.bootstrap_servers", "", "kafka-1:9092"),
         ("web.port", 70_000, "less than or equal to 65535"),
+        ("metrics.port", 0, "greater than or equal to 1"),
+        ("metrics.host", "", "at least 1 character"),
         ("web.page", "perhaps", "boolean"),
         ("web.tile_url", "tiles", "https://tiles.example/{z}/{x}/{y}.png"),
         ("web.tile_url", "https://tiles.example/{z}/{x}.png", "https://tiles.example/{z}/{x}/{y}.png"),
@@ -336,6 +338,7 @@ def test_every_wrong_value_is_named_at_once() -> None:
         ({"privacy.secret": ["hunter2-hunter2"]}, "privacy.secret"),
         ({"kafka.sasl_password": {"x": "hunter2-hunter2"}}, "kafka.sasl_password"),
         ({"kafka.ssl_key_password": ["hunter2-hunter2"]}, "kafka.ssl_key_password"),
+        ({"kafka.oauth_client_secret": ["hunter2-hunter2"]}, "kafka.oauth_client_secret"),
         ({"privacy": "hunter2-hunter2"}, "privacy"),
         ({"checkins.privacy": "hunter2-hunter2"}, "checkins.privacy"),
         ({"checkins.privacy.secret": ["hunter2-hunter2"]}, "checkins.privacy.secret"),
@@ -560,6 +563,158 @@ def test_a_secret_for_one_kind_is_not_one_for_the_other() -> None:
     assert only.checked() is only
 
 
+# Ports
+
+
+@pytest.mark.parametrize(
+    ("metrics", "web"),
+    [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("10.0.0.1", "::"), ("localhost", "127.0.0.1")],  # noqa: S104
+)
+def test_metrics_and_page_have_a_port_each(metrics: str, web: str) -> None:
+    """
+    One port at one host, or at every host, cannot be both.
+    """
+    told = complaint({"metrics.host": metrics, "web.host": web, "metrics.port": 7000, "web.port": 7000})
+    assert told.startswith(f"metrics.port and web.port are both 7000 (at {metrics} and {web})")
+
+
+def test_one_port_at_two_hosts_is_two_ports() -> None:
+    """
+    Two addresses of a machine may share a number.
+    """
+    given = {"metrics.host": "10.0.0.1", "web.host": "127.0.0.1", "metrics.port": 7000, "web.port": 7000}
+    load_settings(given=given | {"privacy.secret": SECRET}).checked()
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:6067"),
+        ("0.0.0.0", "http://127.0.0.1:6067"),  # noqa: S104
+        ("::", "http://[::1]:6067"),
+        ("fd00::7", "http://[fd00::7]:6067"),
+        ("worker.example", "http://worker.example:6067"),
+    ],
+)
+def test_where_a_worker_is_asked_from_its_own_machine(host: str, url: str) -> None:
+    """
+    Who listens everywhere is asked at loopback.
+    """
+    assert load_settings(given={"metrics.host": host}).metrics.url == url
+
+
+# Credentials
+
+PEM = "/nowhere.pem"
+TLS, SASL = {"kafka.security_protocol": "SSL"}, {"kafka.security_protocol": "SASL_PLAINTEXT"}
+OAUTH = SASL | {"kafka.sasl_mechanism": "OAUTHBEARER"}
+NAMED = {"kafka.sasl_username": "shoal", "kafka.sasl_password": SECRET}
+BY_URL = {
+    "kafka.oauth_token_url": "https://login.example/token",
+    "kafka.oauth_client_id": "shoal",
+    "kafka.oauth_client_secret": SECRET,
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (
+            NAMED,
+            "kafka.sasl_username is set and kafka.security_protocol is PLAINTEXT: only SASL_SSL and SASL_PLAINTEXT",
+        ),
+        (TLS | NAMED, "kafka.sasl_username is set and kafka.security_protocol is SSL"),
+        (TLS | {"kafka.oauth_token_file": PEM}, "kafka.oauth_token_file is set and kafka.security_protocol is SSL"),
+        (BY_URL, "kafka.oauth_token_url is set and kafka.security_protocol is PLAINTEXT"),
+        (SASL, "kafka.sasl_username and kafka.sasl_password must be set as well"),
+        (SASL | {"kafka.sasl_username": "shoal"}, "SCRAM-SHA-512: kafka.sasl_password must be set as well"),
+        (SASL | NAMED | {"kafka.sasl_password": ""}, "kafka.sasl_password must be set as well"),
+        (
+            SASL | NAMED | BY_URL,
+            "kafka.oauth_token_url is set and kafka.security_protocol is SASL_PLAINTEXT and kafka.",
+        ),
+        (SASL | NAMED | {"kafka.oauth_scope": "x"}, "kafka.oauth_scope is set and"),
+        (
+            {"kafka.ssl_cafile": PEM},
+            "kafka.ssl_cafile is set and kafka.security_protocol is PLAINTEXT: only SSL and SASL_",
+        ),
+        (
+            SASL | NAMED | {"kafka.ssl_certfile": PEM},
+            "kafka.ssl_certfile is set and kafka.security_protocol is SASL_PLA",
+        ),
+        (TLS | {"kafka.ssl_certfile": PEM}, "kafka.ssl_keyfile must be set as well"),
+        (TLS | {"kafka.ssl_keyfile": PEM}, "kafka.ssl_certfile must be set as well"),
+        (TLS | {"kafka.ssl_key_password": SECRET}, "kafka.ssl_certfile and kafka.ssl_keyfile must be set as well"),
+        (
+            TLS | {"kafka.ssl_cafile": PEM},
+            "kafka.ssl_cafile is /nowhere.pem: it cannot be used (no such file or directory)",
+        ),
+        (
+            TLS | {"kafka.ssl_certfile": PEM, "kafka.ssl_keyfile": PEM},
+            "kafka.ssl_certfile and ssl_keyfile cannot be used",
+        ),
+        (OAUTH, "set kafka.oauth_token_url, oauth_client_id and oauth_client_secret, or kafka.oauth_token_file"),
+        (OAUTH | {"kafka.oauth_scope": "x"}, "set kafka.oauth_token_url, oauth_client_id and oauth_client_secret, or"),
+        (OAUTH | NAMED, "kafka.sasl_username is set and kafka.sasl_mechanism is OAUTHBEARER: it needs kafka.oauth_"),
+        (OAUTH | BY_URL | {"kafka.oauth_client_id": ""}, "kafka.oauth_client_id must be set as well"),
+        (
+            OAUTH | {"kafka.oauth_client_secret": SECRET},
+            "kafka.oauth_token_url and kafka.oauth_client_id must be set as",
+        ),
+        (
+            OAUTH | BY_URL | {"kafka.oauth_token_file": PEM},
+            "kafka.oauth_token_url is set and kafka.oauth_token_file is set",
+        ),
+        (OAUTH | {"kafka.oauth_token_file": PEM}, "kafka.oauth_token_file is /nowhere.pem: it cannot be read"),
+        (OAUTH | BY_URL | {"kafka.oauth_cafile": PEM}, "kafka.oauth_cafile is /nowhere.pem: it cannot be used"),
+    ],
+)
+def test_credentials_that_are_missing_left_over_or_unreadable_stop_the_start(given: dict[str, Any], says: str) -> None:
+    """
+    What a protocol or mechanism needs must be there, and what it would not use must not: somebody believes in it.
+    """
+    told = complaint(given)
+    assert says in told
+    assert SECRET not in told
+
+
+@pytest.mark.parametrize("given", [{}, TLS, SASL | NAMED, OAUTH | BY_URL, OAUTH | BY_URL | {"kafka.oauth_scope": "x"}])
+def test_credentials_that_fit(given: dict[str, Any]) -> None:
+    """
+    Every protocol with what it needs.
+    """
+    load_settings(given={"privacy.secret": SECRET} | given).checked()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://login.example/token",
+        "https://shoal:hunter2@login.example/token",
+        "login.example",
+        "https://",
+        "file:///t",
+    ],
+)
+def test_a_secret_is_sent_to_nobody_in_the_clear(url: str) -> None:
+    """
+    Tokens are asked for over HTTPS; an address that is refused may hold a password and is not repeated.
+    """
+    told = fault({"kafka.oauth_token_url": url})
+    assert told.startswith("kafka.oauth_token_url is hidden: it must be an address such as https://login.example/")
+    assert "hunter2" not in told
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8080/t", "http://[::1]/t", "http://localhost/t", "https://x.example"]
+)
+def test_plain_http_is_for_this_machine(url: str) -> None:
+    """
+    A provider beside us needs no certificate.
+    """
+    assert load_settings(given={"kafka.oauth_token_url": url}).kafka.oauth_token_url == url
+
+
 # Printing
 
 
@@ -573,6 +728,7 @@ def test_masked_settings_hold_no_secret() -> None:
             "checkins.privacy.secret": "hunter2-hunter2-2",
             "kafka.sasl_password": "hunter2-hunter2-3",
             "kafka.ssl_key_password": "hunter2-hunter2-4",
+            "kafka.oauth_client_secret": "hunter2-hunter2-5",
         }
     )
     assert "hunter2" not in json.dumps(settings.masked())

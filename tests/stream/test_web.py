@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
-from prometheus_client import CollectorRegistry
 
 import stream.web
 from core.release import WithholdReason
 from stream.codec import outcome_messages
+from stream.health import Health
 from stream.live import KEPT_WINDOWS, MAPPED_BYTES, MAPPED_TRAJECTORIES, MAPPED_WINDOWS, MEANINGS, Live
-from stream.web import PAGE_IS_OFF, Health, add_pages
+from stream.web import PAGE_IS_OFF, add_pages
 from tests.live_windows import live, many, of_messages, sequences, settings_of, told, tracks, withheld
 
 PAGE = Path(stream.web.__file__).parent / "page"
@@ -30,7 +30,7 @@ Client = TestClient[Any, Any]
 async def client_of(shown: Live, health: Health | None = None) -> AsyncIterator[Client]:
     """A client of the pages."""
     app = web.Application()
-    add_pages(app, CollectorRegistry(), health or Health(), shown)
+    add_pages(app, health or Health(), shown)
     async with TestClient(TestServer(app)) as client:
         yield client
 

@@ -1,0 +1,121 @@
+"""Credentials: what tells the cluster who we are, checked before anything starts, and the TLS contexts made of it."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from pathlib import Path
+
+from stream.settings.checks import SettingsError
+from stream.settings.sections import KafkaSettings
+
+__all__ = ["check_credentials", "oauth_context", "tls_context"]
+
+_TLS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_key_password")
+_PASSWORD = ("sasl_username", "sasl_password")
+_BY_URL = ("oauth_token_url", "oauth_client_id", "oauth_client_secret")
+_WITH_URL = ("oauth_scope", "oauth_cafile")
+_BY_FILE = "oauth_token_file"
+
+
+def check_credentials(kafka: KafkaSettings) -> None:
+    """Check that there is what the protocol and the mechanism need, and nothing that they would not use.
+
+    What is set and not used is a mistake as well: somebody believes that it protects something.
+
+    Raises:
+        SettingsError: Something is missing, left over, or cannot be read.
+    """
+    protocol, mechanism = kafka.security_protocol, kafka.sasl_mechanism
+    if not protocol.endswith("SSL"):
+        _refuse(kafka, _TLS, f"kafka.security_protocol is {protocol}", "only SSL and SASL_SSL use it")
+    elif kafka.ssl_certfile is not None or kafka.ssl_keyfile is not None:
+        _demand(kafka, ("ssl_certfile", "ssl_keyfile"), "kafka.ssl_certfile and ssl_keyfile are our own certificate")
+    elif kafka.ssl_key_password is not None:
+        _demand(kafka, ("ssl_certfile", "ssl_keyfile"), "kafka.ssl_key_password is set")
+
+    if not protocol.startswith("SASL"):
+        why = f"kafka.security_protocol is {protocol}"
+        _refuse(kafka, (*_PASSWORD, *_BY_URL, *_WITH_URL, _BY_FILE), why, "only SASL_SSL and SASL_PLAINTEXT use it")
+    elif mechanism == "OAUTHBEARER":
+        _check_oauth(kafka)
+    else:
+        why = f"kafka.security_protocol is {protocol} and kafka.sasl_mechanism {mechanism}"
+        _refuse(kafka, (*_BY_URL, *_WITH_URL, _BY_FILE), why, "only OAUTHBEARER uses it")
+        _demand(kafka, _PASSWORD, why)
+
+
+def _check_oauth(kafka: KafkaSettings) -> None:
+    why = "kafka.sasl_mechanism is OAUTHBEARER"
+    _refuse(kafka, _PASSWORD, why, "it needs kafka.oauth_... instead")
+    by_url = [name for name in _BY_URL if getattr(kafka, name)]
+    if kafka.oauth_token_file is not None:
+        _refuse(kafka, (*_BY_URL, *_WITH_URL), "kafka.oauth_token_file is set", "tokens come from there or from a URL")
+        if not os.access(kafka.oauth_token_file, os.R_OK):
+            raise SettingsError(
+                f"kafka.oauth_token_file is {kafka.oauth_token_file}: it cannot be read; it must hold a token"
+            )
+    elif not by_url:
+        raise SettingsError(
+            f"{why}: set kafka.oauth_token_url, oauth_client_id and oauth_client_secret, or kafka.oauth_token_file"
+        )
+    else:
+        _demand(kafka, _BY_URL, f"{why} and kafka.{by_url[0]} is set")
+        oauth_context(kafka)
+
+
+def _refuse(kafka: KafkaSettings, names: tuple[str, ...], why: str, who_uses_it: str) -> None:
+    for name in names:
+        if getattr(kafka, name):
+            raise SettingsError(f"kafka.{name} is set and {why}: {who_uses_it}; leave one of the two out")
+
+
+def _demand(kafka: KafkaSettings, names: tuple[str, ...], why: str) -> None:
+    # An empty name or password is one that a missing variable left behind.
+    if missing := [name for name in names if not getattr(kafka, name)]:
+        raise SettingsError(f"{why}: {' and '.join(f'kafka.{name}' for name in missing)} must be set as well")
+
+
+def tls_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
+    """Return how the cluster is reached over TLS, or None where it is reached without.
+
+    Raises:
+        SettingsError: A file cannot be used.
+    """
+    if not kafka.security_protocol.endswith("SSL"):
+        return None
+    context = _trusting("kafka.ssl_cafile", kafka.ssl_cafile)
+    if kafka.ssl_certfile is not None:
+        password = kafka.ssl_key_password.get_secret_value() if kafka.ssl_key_password else ""
+        try:
+            # Always with a password, if an empty one: OpenSSL would ask the terminal for it.
+            context.load_cert_chain(kafka.ssl_certfile, kafka.ssl_keyfile, password)
+        except (OSError, ssl.SSLError) as fault:
+            raise SettingsError(
+                f"kafka.ssl_certfile and ssl_keyfile cannot be used ({_reason(fault)}): they must be readable PEM "
+                "files of one certificate and its key, and kafka.ssl_key_password that of the key, where it has one"
+            ) from None
+    return context
+
+
+def oauth_context(kafka: KafkaSettings) -> ssl.SSLContext:
+    """Return how the token endpoint is reached over TLS.
+
+    Raises:
+        SettingsError: ``kafka.oauth_cafile`` cannot be used.
+    """
+    return _trusting("kafka.oauth_cafile", kafka.oauth_cafile)
+
+
+def _trusting(setting: str, cafile: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=cafile)
+    except (OSError, ssl.SSLError) as fault:
+        raise SettingsError(
+            f"{setting} is {cafile}: it cannot be used ({_reason(fault)}); it must be a readable PEM file of "
+            "certificates"
+        ) from None
+
+
+def _reason(fault: OSError) -> str:
+    return str(getattr(fault, "reason", None) or fault.strerror or type(fault).__name__).replace("_", " ").lower()

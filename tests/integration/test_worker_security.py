@@ -1,0 +1,387 @@
+"""A real Kafka that lets in only whom it knows, and lets them do only what they may."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import signal
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+from aiokafka.protocol.admin import CreateAclsRequest
+
+from stream.acls import Acl, Role, acls
+from stream.broker import free_port
+from stream.emit import Emitter
+from stream.kafka import client_options, new_producer
+from stream.seals import agree_on_partitions
+from stream.settings import Settings, load_settings
+from stream.topics import ClusterError, check_groups, check_topics, create_topics
+from tests.brokers import ApacheKafka, KafkaUnavailableError, unique
+from tests.certificates import Authority
+from tests.identity import IdentityProvider, unsecured_token
+from tests.workers import Place, Worker, wait_until
+
+pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+
+WITHIN_S = 60.0
+PASSWORD = "a word of the tests"  # noqa: S105 - of no worth anywhere
+CLIENT_SECRET = "another word of the tests"  # noqa: S105 - the same
+START_S = 1_700_000_100
+
+# Numbers of the protocol.
+OPERATIONS = {"Read": 3, "Write": 4, "Create": 5, "DescribeConfigs": 10}
+RESOURCES = {"topic": 2, "group": 3}
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A Kafka with a guard, and what opens its doors."""
+
+    kafka: ApacheKafka
+    """Reached by nobody in particular it obeys: who prepares a test is its super user."""
+
+    provider: IdentityProvider
+    folder: Path
+    trusted: Authority
+    stranger: Authority
+    ports: dict[str, int]
+
+    def settings(self, way: str, **more: Any) -> dict[str, Any]:
+        """Return how a worker gets in by one way, and who it is then."""
+        port = self.ports["SSL" if way == "mtls" else "SASL_SSL"]
+        given = {"kafka.bootstrap_servers": f"127.0.0.1:{port}", "kafka.ssl_cafile": self.trusted.certificate}
+        if way == "mtls":
+            certificate, key = self.trusted.issue("by-certificate")
+            given |= {"kafka.security_protocol": "SSL", "kafka.ssl_certfile": certificate, "kafka.ssl_keyfile": key}
+            return given | more
+        given["kafka.security_protocol"] = "SASL_SSL"
+        if way in ("PLAIN", "SCRAM-SHA-512"):
+            given |= {"kafka.sasl_mechanism": way, "kafka.sasl_username": f"by-{way.lower()}"}
+            return given | {"kafka.sasl_password": PASSWORD} | more
+        given["kafka.sasl_mechanism"] = "OAUTHBEARER"
+        if way == "token-url":
+            given |= {"kafka.oauth_token_url": self.provider.url, "kafka.oauth_client_id": "by-token-url"}
+            return (
+                given
+                | {
+                    "kafka.oauth_client_secret": CLIENT_SECRET,
+                    "kafka.oauth_cafile": self.trusted.certificate,
+                }
+                | more
+            )
+        return given | {"kafka.oauth_token_file": self.token_file("by-token-file")} | more
+
+    def token_file(self, subject: str, *, lives_s: float = 3600.0) -> Path:
+        """Write a token to a file."""
+        file = self.folder / f"{subject}.jwt"
+        file.write_text(unsecured_token(subject, lives_s=lives_s))
+        return file
+
+    def allow(self, found: Iterable[Acl]) -> None:
+        """Add ACLs."""
+        asyncio.run(_allow(self.kafka.bootstrap_servers, found))
+
+
+async def _allow(servers: str, found: Iterable[Acl]) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await admin.start()
+    try:
+        for acl in found:
+            what = (RESOURCES[acl.resource], acl.name, 3, acl.principal, "*", OPERATIONS[acl.operation], 3)
+            answer = await admin._send_request(CreateAclsRequest(*what))
+            assert [one[0] for one in answer.creation_responses] == [0]
+    finally:
+        await admin.close()
+
+
+PRINCIPALS = {
+    "mtls": "User:CN=by-certificate",
+    "PLAIN": "User:by-plain",
+    "SCRAM-SHA-512": "User:by-scram-sha-512",
+    "token-url": "User:by-token-url",
+    "token-file": "User:by-token-file",
+}
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A Kafka that wants a certificate at one door and a password or a token at another, and allows nothing unasked."""
+    folder = tmp_path_factory.mktemp("guarded")
+    trusted, stranger = Authority(folder, "trusted"), Authority(folder, "stranger")
+    certificate, key = trusted.issue("broker")
+    both = folder / "keystore.pem"
+    both.write_text(key.read_text() + certificate.read_text())
+    ports = {"SSL": free_port(), "SASL_SSL": free_port()}
+    doors = ",".join(f"{name}://{{host}}:{port}" for name, port in ports.items())
+    modules = "org.apache.kafka.common.security"
+    jaas = "listener.name.sasl_ssl.{}.sasl.jaas.config"
+    properties = {
+        "listeners": f"PLAINTEXT://{{host}}:{{port}},{doors},CONTROLLER://{{host}}:{{controller_port}}",
+        "advertised.listeners": f"PLAINTEXT://{{host}}:{{port}},{doors}",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(both),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(trusted.certificate),
+        "listener.name.ssl.ssl.client.auth": "required",
+        "listener.name.sasl_ssl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
+        jaas.format("plain"): f'{modules}.plain.PlainLoginModule required user_by-plain="{PASSWORD}";',
+        jaas.format("scram-sha-512"): f"{modules}.scram.ScramLoginModule required;",
+        jaas.format("oauthbearer"): f"{modules}.oauthbearer.OAuthBearerLoginModule required;",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "false",
+        "super.users": "User:ANONYMOUS",
+    }
+    provider = IdentityProvider({"by-token-url": CLIENT_SECRET}, certificate=trusted.issue("provider"))
+    scram = {"by-scram-sha-512": PASSWORD}
+    try:
+        with ApacheKafka(properties=properties, scram_users=scram) as kafka, provider:
+            yield Guarded(kafka, provider, folder, trusted, stranger, ports)
+    except KafkaUnavailableError as missing:
+        pytest.skip(str(missing))
+
+
+def place_of(guarded: Guarded, given: dict[str, Any] | None = None) -> Place:
+    """Topics that exist."""
+    place = Place(guarded.kafka, {"window.idle_timeout": "1s", "topics.fragments": ""} | (given or {}))
+    place.create_topics()
+    return place
+
+
+def rights(place: Place, principals: dict[Role, str]) -> list[Acl]:
+    return acls(place.settings, principals, consumer_group=f"{place.settings.kafka.group}-consumer")
+
+
+def check_ins(window: int) -> list[tuple[None, bytes]]:
+    """Twenty people in one window, and a record that is spoiled."""
+    start_s = START_S + window * 900
+    told = [{"user": f"u{i}", "ts": start_s + i, "lat": 48.2, "lon": 16.3} for i in range(20)]
+    return [(None, json.dumps(one).encode()) for one in told] + [(None, b"spoiled")]
+
+
+def has_left(place: Place, worker: Worker, n: int) -> None:
+    wait_until(lambda: len(place.windows()) == n, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=0.5)
+
+
+def test_workers_that_may_do_what_they_need_and_nothing_else(guarded: Guarded) -> None:
+    """
+    By whatever way they get in, with the ACLs of `shoal topics acls`, they release a window, turn a record away, and
+    say no secret.
+    """
+    places, n_asked = {way: place_of(guarded) for way in PRINCIPALS}, len(guarded.provider.asked)
+    with contextlib.ExitStack() as stack:
+        workers = {}
+        for way, place in places.items():
+            guarded.allow(rights(place, {"worker": PRINCIPALS[way]}))
+            place.produce("checkins", check_ins(0))
+            workers[way] = stack.enter_context(place.worker(guarded.settings(way), ready=False))
+        for way, place in places.items():
+            has_left(place, workers[way], 1)
+            workers[way].send(signal.SIGTERM)
+        assert {way: worker.wait(WITHIN_S) for way, worker in workers.items()} == dict.fromkeys(PRINCIPALS, 0)
+        logs = "".join(worker.log for worker in workers.values())
+    # One token is for all connections of a worker; two loops may ask for it at once.
+    assert len(guarded.provider.asked) - n_asked in (1, 2)
+    for secret in ("not checked", PASSWORD, CLIENT_SECRET, unsecured_token("x")[:20]):
+        assert secret not in logs
+    for way, place in places.items():
+        (window,) = place.windows()
+        assert (window["outcome"], window["people"]) == ("released", 20), way
+        assert len(place.read("dead_letters")) == 1, way
+
+
+def said_at_its_end(worker: Worker) -> str:
+    """Wait for the end of a worker that is not let in, and return what it said to people."""
+    assert worker.wait(WITHIN_S) == 1, worker.log[-3000:]
+    return "\n".join(line for line in worker.log.splitlines() if line.startswith("shoal: "))
+
+
+def test_who_is_not_let_in_is_told_why_at_once(guarded: Guarded) -> None:
+    """
+    A wrong password, a certificate that nobody vouches for, on either side, a token that is refused, by whom it comes
+    from or by the broker, a mechanism that the broker does not have: a sentence, code 1, and no waiting.
+    """
+    stranger = guarded.stranger.certificate
+    certificate, key = guarded.stranger.issue("by-certificate")
+    wrong = "a mistaken word"
+    cases = {
+        "wrong password": (guarded.settings("PLAIN", **{"kafka.sasl_password": wrong}), "sasl_password"),
+        "wrong SCRAM": (guarded.settings("SCRAM-SHA-512", **{"kafka.sasl_password": wrong}), "sasl_password"),
+        "untrusted broker": (guarded.settings("PLAIN", **{"kafka.ssl_cafile": stranger}), "kafka.ssl_cafile"),
+        "untrusted client": (
+            guarded.settings("mtls", **{"kafka.ssl_certfile": certificate, "kafka.ssl_keyfile": key}),
+            "kafka.ssl_certfile",
+        ),
+        "wrong secret": (guarded.settings("token-url", **{"kafka.oauth_client_secret": wrong}), "invalid_client"),
+        "untrusted provider": (guarded.settings("token-url", **{"kafka.oauth_cafile": stranger}), "oauth_cafile"),
+        "old token": (
+            guarded.settings("token-file", **{"kafka.oauth_token_file": guarded.token_file("old", lives_s=-60)}),
+            "kafka.oauth_token_file",
+        ),
+        "no such mechanism": (guarded.settings("PLAIN", **{"kafka.sasl_mechanism": "SCRAM-SHA-256"}), "SCRAM-SHA-256"),
+    }
+    with contextlib.ExitStack() as stack:
+        place = Place(guarded.kafka)
+        workers = {name: stack.enter_context(place.worker(given, ready=False)) for name, (given, _) in cases.items()}
+        told = {name: said_at_its_end(worker) for name, worker in workers.items()}
+        logs = "".join(worker.log for worker in workers.values())
+    for name, (_, words) in cases.items():
+        assert words in told[name], (name, told[name])
+        assert re.fullmatch(r"shoal: (the|kafka\.)[^\n]+: [^\n]+", told[name]), (name, told[name])
+    assert "waiting for" not in logs
+    assert "Traceback" not in logs
+    for secret in (wrong, PASSWORD, CLIENT_SECRET, unsecured_token("x")[:20]):
+        assert secret not in logs
+
+
+def test_with_exactly_its_acls_everything_of_a_worker_works(guarded: Guarded) -> None:
+    """
+    From the start to a released window, after a restart, and when a second worker comes; the topics were made, and what
+    left is read, by others with theirs.
+    """
+    names: dict[Role, str] = {role: unique(role) for role in ("worker", "topics", "consumer")}
+    given = guarded.settings("token-file")
+    place = Place(guarded.kafka, {"window.idle_timeout": "1s", "topics.fragments": ""})
+    guarded.allow(rights(place, {role: f"User:{name}" for role, name in names.items()}))
+    tokens = {role: {"kafka.oauth_token_file": guarded.token_file(name)} for role, name in names.items()}
+
+    asyncio.run(create_topics(load_settings(given=place.values() | given | tokens["topics"])))
+    with place.worker(given | tokens["worker"]) as first:
+        place.produce("checkins", check_ins(0))
+        has_left(place, first, 1)
+        assert first.stop() == 0
+    with place.worker(given | tokens["worker"]) as again, place.worker(given | tokens["worker"]) as second:
+        wait_until(lambda: again.metric("shoal_rebalances_total") > 1, within_s=WITHIN_S, what="a rebalance")
+        again.wait_until_ready()
+        for partition in range(2):
+            place.produce("checkins", check_ins(1), partition=partition)
+        has_left(place, again, 2)
+        assert [again.returncode, second.returncode] == [None, None]
+        assert "not checked" not in again.log + second.log
+    settings = load_settings(given=place.values() | given | tokens["consumer"])
+    windows, trajectories = asyncio.run(consume(settings, [settings.topics.windows, settings.topics.anonymized]))
+    assert len(windows) == 2
+    assert trajectories
+
+
+async def consume(settings: Settings, topics: list[str]) -> list[list[Any]]:
+    """Read topics as somebody who uses the releases does, in a group."""
+    found = []
+    for topic in topics:
+        consumer = AIOKafkaConsumer(
+            topic,
+            **client_options(settings.kafka),
+            group_id=f"{settings.kafka.group}-consumer",
+            auto_offset_reset="earliest",
+        )
+        await consumer.start()
+        try:
+            messages = (await consumer.getmany(timeout_ms=20_000)).values()
+            await consumer.commit()
+        finally:
+            await consumer.stop()
+        found.append([message for some in messages for message in some])
+    return found
+
+
+# Each ACL is needed
+
+
+async def said_at_the_start(settings: Settings) -> list[str]:
+    """Check what a worker checks when it starts, and return what it says of it."""
+    said: list[str] = []
+    try:
+        found = await check_topics(settings, said.append)
+        await check_groups(settings, said.append)
+        await agree_on_partitions(settings, found, said.append)
+    except ClusterError as fault:
+        said.append(str(fault))
+    return said
+
+
+def test_without_any_one_of_its_acls_something_of_a_worker_does_not_work(guarded: Guarded) -> None:
+    """
+    It does not start, or starts without having checked a topic, and names the topic or the group; or it ends once there
+    is something to do. One right is for the rare case alone: that settings change while a window is sealed.
+    """
+    at_work: list[tuple[Acl, Place, dict[str, Any]]] = []
+    for n, _ in enumerate(rights(Place(guarded.kafka, {"topics.fragments": ""}), {"worker": "User:anybody"})):
+        place, name = place_of(guarded), unique("limited")
+        found = rights(place, {"worker": f"User:{name}"})
+        missing = found.pop(n)
+        guarded.allow(found)
+        given = guarded.settings("token-file", **{"kafka.oauth_token_file": guarded.token_file(name)})
+        said = asyncio.run(said_at_the_start(load_settings(given=place.values() | given)))
+        if said:
+            assert missing.name in said[0], missing
+        else:
+            at_work.append((missing, place, given))
+    assert sorted((acl.operation, acl.why) for acl, _, _ in at_work) == [
+        ("Read", "whether a release was out before a restart with other settings"),
+        ("Read", "windows are made of them"),
+        ("Write", "located records wait here"),
+        ("Write", "output: one message a window"),
+    ]
+    with contextlib.ExitStack() as stack:
+        workers = []
+        for acl, place, given in at_work:
+            place.produce("checkins", check_ins(0))
+            if acl.name == place.topic("windows") and acl.operation == "Read":
+                assert asyncio.run(is_out(place, given)) is False
+                assert asyncio.run(is_out(place, {})) is True
+            else:
+                workers.append(stack.enter_context(place.worker(given, ready=False)))
+        for worker in workers:
+            assert worker.wait(WITHIN_S) != 0
+            assert "TopicAuthorizationFailedError" in worker.log
+
+
+async def is_out(place: Place, given: dict[str, Any]) -> bool:
+    """Write a windows message as nobody in particular, and ask as somebody else whether it is there."""
+    writer, settings = new_producer(place.settings), load_settings(given=place.values() | given)
+    asker = new_producer(settings)
+    await asyncio.gather(writer.start(), asker.start())
+    try:
+        await writer.send_and_wait(place.topic("windows"), b"{}", key=b"release")
+        emitter = Emitter(settings.kafka, asker, {"windows": place.topic("windows")}, on_trouble=lambda _: None)
+        return await emitter.is_out("release")
+    finally:
+        await asyncio.gather(writer.stop(), asker.stop())
+
+
+@pytest.mark.parametrize("role", ["topics", "consumer"])
+def test_without_any_one_of_their_acls_others_do_not_get_on(guarded: Guarded, role: Role) -> None:
+    """
+    `shoal topics create` stops at the topic that it may not make; who reads the releases is turned away.
+    """
+    there = place_of(guarded)
+    there.produce("anonymized", [(None, b"{}")])
+    there.produce("windows", [(None, b"{}")])
+    for n in range(len(rights(there, {role: "User:anybody"}))):
+        place = Place(guarded.kafka, there.given) if role == "topics" else there
+        name = unique("limited")
+        found = rights(place, {role: f"User:{name}"})
+        missing = found.pop(n)
+        guarded.allow(found)
+        given = guarded.settings("token-file", **{"kafka.oauth_token_file": guarded.token_file(name)})
+        settings = load_settings(given=place.values() | given)
+        with pytest.raises((ClusterError, KafkaError), match=re.escape(missing.name)):
+            asyncio.run(use(settings, role))
+
+
+async def use(settings: Settings, role: Role) -> None:
+    """Do what a role is for."""
+    if role == "topics":
+        await create_topics(settings)
+    else:
+        await consume(settings, [settings.topics.windows, settings.topics.anonymized])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import threading
 import time
 import uuid
@@ -57,6 +58,8 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
         ListenError: A port is taken.
         SettingsError: A setting does not fit.
     """
+    # Process 1 of a container is not ended by a signal that it has no handler for, and Faust's comes later.
+    signal.signal(signal.SIGTERM, _end_at_once)
     worker = _Worker(settings)
     # One event loop from here to the end: health is asked for while the cluster is waited for, and after Faust's end.
     runner = asyncio.Runner()
@@ -80,6 +83,11 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
     )
     faust_worker.spinner = None
     faust_worker.execute_from_commandline()
+
+
+def _end_at_once(*_: object) -> None:
+    """End a start on SIGTERM: nothing has begun that would have to be finished."""
+    raise SystemExit(0)
 
 
 class _FaustWorker(faust.Worker):  # type: ignore[misc]

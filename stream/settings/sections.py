@@ -74,16 +74,32 @@ class KafkaSettings(Section):
     """Our own certificate, for clusters that tell clients by it (mTLS); a PEM file, its chain below it."""
 
     ssl_keyfile: Path | None = None
+    """Its private key."""
+
     ssl_key_password: SecretStr | None = None
+    """The password of the private key, where it has one."""
+
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = "SCRAM-SHA-512"
+    """How we show who we are."""
+
     sasl_username: str | None = None
+    """Our name, for ``PLAIN`` and ``SCRAM``."""
+
     sasl_password: SecretStr | None = None
+    """Our password, for ``PLAIN`` and ``SCRAM``."""
+
     oauth_token_url: Annotated[str, AfterValidator(token_address)] | None = None
     """Token endpoint of an identity provider, for ``OAUTHBEARER`` by the client credentials grant (RFC 6749, 4.4)."""
 
     oauth_client_id: str | None = None
+    """Our id at the identity provider."""
+
     oauth_client_secret: SecretStr | None = None
+    """Our secret at the identity provider."""
+
     oauth_scope: str | None = None
+    """Scope to ask for, where the provider wants one."""
+
     oauth_cafile: Path | None = None
     """Certificates to trust at the token endpoint; the system's where it is not set."""
 
@@ -417,7 +433,10 @@ class ListenSettings(Section):
     """Where a worker listens."""
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    """The address to listen at; ``0.0.0.0`` is every one."""
+
     port: Annotated[int, Field(ge=1, le=65535)]
+    """The port to listen at."""
 
     @property
     def url(self) -> str:
@@ -431,12 +450,15 @@ class MetricsSettings(ListenSettings):
     """Where health and metrics are served, for Prometheus and whoever keeps the worker running."""
 
     port: Annotated[int, Field(ge=1, le=65535)] = 6067
+    """The port to listen at: ``/metrics``, ``/healthz`` and ``/readyz``."""
 
 
 class WebSettings(ListenSettings):
     """Where the figures of the last windows and the live page are served, for those who use the releases."""
 
     port: Annotated[int, Field(ge=1, le=65535)] = 6066
+    """The port to listen at: ``/api/status`` and ``/api/windows``, and the page where it is on."""
+
     page: bool = False
     """Whether the live page at ``/`` is served, and with it released trajectories to whoever reaches the port."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stream.settings import Settings, load_settings
+from stream.settings import load_settings
 from tests.brokers import POM
 from tests.deploy.promql import DASHBOARDS, DEPLOY
 
@@ -116,7 +116,6 @@ def test_a_worker_has_time_to_end() -> None:
     assert int(SERVICES["shoal"]["stop_grace_period"].removesuffix("s")) * 1000 > load_settings().worker.grace_period
 
 
-@pytest.mark.skipif("metrics" not in Settings.model_fields, reason="metrics has no address of its own yet")
 def test_the_settings_are_valid() -> None:
     """
     What the services share is a settings file that the worker takes, and it reaches Kafka by its name.

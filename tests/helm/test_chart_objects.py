@@ -366,7 +366,7 @@ class TestMonitoring:
         """One ConfigMap each, in the namespace and with the labels of the sidecar, byte for byte; the data source is a
         variable, so that none is missing."""
         objects = rendered(helm4, FEATURES["monitoring"])
-        found = {}
+        found: dict[str, str] = {}
         for one in objects:
             if one["metadata"]["labels"].get("grafana_dashboard") == "1":
                 assert one["metadata"]["namespace"] == "monitoring"

@@ -34,6 +34,10 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
     "credentials nobody asks for": ({"kafka": {"credentials": {"existingSecret": "x"}}}, "go with SASL_SSL"),
     "certificates nobody asks for": ({"kafka": {"certificateAuthority": {"existingSecret": "x"}}}, "go with SSL"),
     "a token nobody asks for": ({"kafka": {"serviceAccountToken": {"enabled": True}}}, "OAUTHBEARER"),
+    "two ways to a token": (
+        merged(FEATURES["oauth"], {"kafka": {"serviceAccountToken": {"enabled": True}}}),
+        "choose one way to get a token",
+    ),
     "a certificate twice": (
         merged(FEATURES["mtls"], {"config": {"kafka": {"ssl_certfile": "/x.pem"}}}),
         "config.kafka.ssl_certfile are both set",

@@ -273,6 +273,16 @@ class TestACluster:
         assert f"no Kafka broker answers at {address}" in said
         assert "kafka.bootstrap_servers" in said
 
+    def test_told_to_end_while_it_waits(self) -> None:
+        """
+        SIGTERM ends a worker that still waits for its cluster, with code 0: without a handler of its own, process 1 of
+        a container would not notice.
+        """
+        with Place(f"127.0.0.1:{free_port()}").worker(ready=False) as worker:
+            wait_until(lambda: "waiting for a Kafka broker" in worker.log, within_s=WITHIN_S, what=lambda: worker.log)
+            assert worker.stop(within_s=10) == 0
+            assert "Traceback" not in worker.log
+
     @pytest.mark.broker
     @pytest.mark.kafka
     def test_that_comes_while_the_worker_waits(self, disposable_kafka: ApacheKafka) -> None:

@@ -8,6 +8,7 @@ Of generalized sequences:
     queries.py      how wrong COUNT queries become
     divergence.py   how far the distribution of supports moves
     patterns.py     which frequent sequential patterns are kept, and which invented
+    pattern_similarity.py   how alike the frequent patterns and their supports are
 
 Of GPS trajectories:
 
@@ -28,7 +29,8 @@ from core.utility.distance import (
 from core.utility.divergence import Divergence, draw_subtrajectories, support_divergence
 from core.utility.generalized import generalized
 from core.utility.locations import LocationStatistics, location_statistics
-from core.utility.patterns import PatternShares, frequent_patterns, pattern_shares, project
+from core.utility.pattern_similarity import PatternSimilarity, pattern_similarity
+from core.utility.patterns import PatternShares, frequent_patterns, pattern_shares, pattern_supports, project
 from core.utility.queries import average_relative_error, draw_queries, expected_count
 from core.utility.ranges import (
     RangeDistortion,
@@ -44,6 +46,7 @@ __all__ = [
     "Divergence",
     "LocationStatistics",
     "PatternShares",
+    "PatternSimilarity",
     "RangeDistortion",
     "RangeQueries",
     "RangeQueryOptions",
@@ -62,6 +65,8 @@ __all__ = [
     "location_statistics",
     "normalized_distance",
     "pattern_shares",
+    "pattern_similarity",
+    "pattern_supports",
     "project",
     "range_query_distortion",
     "semantic_penalty",

@@ -17,7 +17,7 @@ from core.support import Subtrajectory
 from core.trajectory import IntArray, Sequences
 from core.utility.generalized import generalized
 
-__all__ = ["PatternShares", "frequent_patterns", "pattern_shares", "project"]
+__all__ = ["PatternShares", "frequent_patterns", "pattern_shares", "pattern_supports", "project"]
 
 
 class PatternShares(NamedTuple):
@@ -62,6 +62,11 @@ def frequent_patterns(sequences: Sequences, *, min_support: int, longest: int) -
         longest: Most locations. The paper has no such bound; without one, people who repeat a long trajectory would
             make exponentially many patterns.
     """
+    return set(pattern_supports(sequences, min_support=min_support, longest=longest))
+
+
+def pattern_supports(sequences: Sequences, *, min_support: int, longest: int) -> dict[Subtrajectory, int]:
+    """Mine frequent patterns as :func:`frequent_patterns` does, and count the people who support each."""
     starts = sequences.starts.tolist()
     locations = sequences.locations.tolist()
     miner = PrefixSpan([locations[start:end] for start, end in pairwise(starts)])
@@ -71,12 +76,12 @@ def frequent_patterns(sequences: Sequences, *, min_support: int, longest: int) -
     else:
         owner = sequences.users.tolist()
 
-        def people(_: list[int], matches: list[tuple[int, int]]) -> int:
+        def count(_: list[int], matches: list[tuple[int, int]]) -> int:
             # Too few trajectories are too few people; counting those takes longest.
             return len(matches) if len(matches) < min_support else len({owner[i] for i, _ in matches})
 
-        found = miner.frequent(min_support, key=people, bound=people)
-    return {tuple(pattern) for _, pattern in found}
+        found = miner.frequent(min_support, key=count, bound=count)
+    return {tuple(pattern): people for people, pattern in found}
 
 
 def pattern_shares(

@@ -27,6 +27,11 @@ class KmAnonymity:
         _at_least("k", self.k, 2)
         _at_least("m", self.m, 1)
 
+    @property
+    def promise(self) -> str:
+        """The guarantee in a sentence."""
+        return f"whoever knows up to {self.m} places of a person, in order, finds at least {self.k} people who match"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KDelta:
@@ -55,6 +60,15 @@ class KDelta:
         if not 1 < self.delta_m < float("inf"):
             raise ValueError(f"delta_m is {self.delta_m}: it must be a finite number of metres above 1")
 
+    @property
+    def promise(self) -> str:
+        """The guarantee in a sentence."""
+        who = " (or as many and as near as its members demand)" if self.personal else ""
+        return (
+            f"each trajectory is one of at least {self.k} people's that stay within {self.delta_m:g} m of one another"
+            f"{who}"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternPreservingK:
@@ -77,6 +91,12 @@ class PatternPreservingK:
 
     def __post_init__(self) -> None:
         _at_least("k", self.k, 2)
+
+    @property
+    def promise(self) -> str:
+        """The guarantee in a sentence."""
+        alike = f", and is released of at least {self.k} people" if self.alike else ""
+        return f"every released sequence is one that at least {self.k} people of the window have in common{alike}"
 
 
 Guarantee = KmAnonymity | KDelta | PatternPreservingK

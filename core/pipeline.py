@@ -4,6 +4,7 @@
     partition.py          window -> seal                  chunks in, the rows of one sealed window out
     release_window        assemble -> anonymize -> verify a sealed window in, what may leave out
         release_sequences.py      check-ins:  sequences of locations, generalize.py (SeqAnon), k^m-anonymity
+        release_patterns.py       check-ins:  sequences as they are, p2ka.py (BF-P2kA), pattern-preserving k-anonymity
         release_points.py         fragments:  GPS trajectories, colocate.py (Wait for Me), (k,delta)-anonymity
 
 ``stream/ingest.py`` and ``stream/windows.py`` run these stages between Kafka topics; ``stream/replay.py`` runs the
@@ -12,9 +13,10 @@ same ones on files.
 
 from __future__ import annotations
 
-from core.plan import Plan, SequencePlan
+from core.plan import PatternPlan, Plan, SequencePlan
 from core.records import Rows
 from core.release import Outcome, WithholdReason
+from core.release_patterns import release_patterns
 from core.release_points import release_points
 from core.release_sequences import release_sequences
 from core.seal import Seal
@@ -34,4 +36,6 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
         return plan.withhold(seal, WithholdReason.RECORDS_MISSING, withheld=len(rows))
     if isinstance(plan, SequencePlan):
         return release_sequences(seal, rows, plan)
+    if isinstance(plan, PatternPlan):
+        return release_patterns(seal, rows, plan)
     return release_points(seal, rows, plan)

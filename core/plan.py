@@ -11,14 +11,14 @@ import pyproj
 from core.assemble import Limits
 from core.colocate import Colocator
 from core.generalize import Generalizer
-from core.guarantees import KDelta, KmAnonymity
+from core.guarantees import KDelta, KmAnonymity, PatternPreservingK
 from core.joining import Joining
 from core.locate import Locator
 from core.release import Account, ReleaseRefused, Withheld, WithholdReason, keyed_id
 from core.seal import Seal
 from core.window import WindowKey
 
-__all__ = ["ALGORITHMS", "Plan", "PointPlan", "SequencePlan"]
+__all__ = ["ALGORITHMS", "PatternPlan", "Plan", "PointPlan", "SequencePlan"]
 
 ALGORITHMS = {
     "algorithms": "4",
@@ -115,6 +115,28 @@ class SequencePlan(_PlanBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PatternPlan(_PlanBase):
+    """Check-ins, released as sequences of locations as they are, where enough people have them in common."""
+
+    guarantee: PatternPreservingK
+    locator: Locator = field(repr=False)
+    """The vocabulary that numbered the locations."""
+
+    known_places: int
+    """How many places of a person a simulated attack knows; the promise does not depend on it."""
+
+    @property
+    def model(self) -> str:
+        """Name of the anonymizer, as in the settings."""
+        return "p2ka"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+        return {"k": self.guarantee.k, "alike": self.guarantee.alike}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PointPlan(_PlanBase):
     """Fragments, released as GPS trajectories."""
 
@@ -141,4 +163,4 @@ class PointPlan(_PlanBase):
         return {"k": self.guarantee.k, "delta_m": self.guarantee.delta_m, **self.colocator.parameters}
 
 
-Plan = SequencePlan | PointPlan
+Plan = SequencePlan | PatternPlan | PointPlan

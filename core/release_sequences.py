@@ -9,13 +9,12 @@ import numpy as np
 from core.anonymize.seqanon import Generalization
 from core.assemble import SequenceWindow, assemble_sequences
 from core.generalize import SDSeqAnon, USeqAnon
-from core.geo import mean_position
 from core.loss import published_loss
+from core.places import generalized_locations
 from core.plan import SequencePlan
 from core.records import Rows
 from core.release import (
     Account,
-    GeneralizedLocation,
     Headcount,
     Outcome,
     Release,
@@ -27,7 +26,6 @@ from core.release import (
 )
 from core.risk import attack_sequences
 from core.seal import Seal
-from core.trajectory import Vocabulary
 from core.verify.constraints import verify_constraints
 from core.verify.km import verify_km
 
@@ -79,7 +77,7 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
             SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
         ),
-        locations=tuple(_describe(vocabulary, members[group]) for group in shown),
+        locations=generalized_locations(vocabulary, (members[group] for group in shown)),
         points_released=n_released,
         points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, result)),
         smallest_support=count.smallest_support,
@@ -143,8 +141,3 @@ def _people_suppressed(window: SequenceWindow, result: Generalization) -> int:
     affected = window.curbed.copy()
     affected[owner[~result.kept]] = True
     return int(affected.sum())
-
-
-def _describe(vocabulary: Vocabulary, ids: list[int]) -> GeneralizedLocation:
-    lat, lon = mean_position(vocabulary.lat_deg[ids], vocabulary.lon_deg[ids], digits=6)
-    return GeneralizedLocation(members=tuple(vocabulary.names[i] for i in ids), lat_deg=lat, lon_deg=lon)

@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 import structlog
 
-from core.plan import Plan, PointPlan, SequencePlan
+from core.plan import Plan, PointPlan
 from core.records import Kind
 from core.release import WithholdReason
 from stream.codec import rfc3339
@@ -87,7 +87,7 @@ class Live:
         self._started = rfc3339(started_ms)
         self._feeds = [_feed(settings, kind, feed.plan) for kind, feed in feeds.items()]
         self._locators = {
-            kind.value: feed.plan.locator for kind, feed in feeds.items() if isinstance(feed.plan, SequencePlan)
+            kind.value: feed.plan.locator for kind, feed in feeds.items() if not isinstance(feed.plan, PointPlan)
         }
         self._windows: OrderedDict[str, WindowFigures] = OrderedDict()
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
@@ -170,20 +170,7 @@ def _feed(settings: Settings, kind: Kind, plan: Plan) -> FeedStatus:
         kind=kind.value,
         model=plan.model,
         parameters=plan.parameters,
-        promise=_promise(plan),
+        promise=plan.guarantee.promise,
         shard=own.shard.kind,
         window=show_duration(own.window.size),
-    )
-
-
-def _promise(plan: Plan) -> str:
-    if isinstance(plan, PointPlan):
-        who = " (or as many and as near as its members demand)" if plan.guarantee.personal else ""
-        return (
-            f"each trajectory is one of at least {plan.guarantee.k} people's that stay within "
-            f"{plan.guarantee.delta_m:g} m of one another{who}"
-        )
-    return (
-        f"whoever knows up to {plan.guarantee.m} places of a person, in order, finds at least "
-        f"{plan.guarantee.k} people who match"
     )

@@ -9,23 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
-from core.assemble import Limits, affordable_length
 from core.generalize import Taxonomy
-from core.guarantees import KDelta, KmAnonymity
 from core.intake import CheckInIntake, FragmentIntake, Intake
-from core.joining import Joining
 from core.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid, Venues
-from core.plan import Plan, PointPlan, SequencePlan
+from core.plan import Plan
 from core.records import Kind
 from core.release import keyed_id
 from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from core.validate import Rules
 from core.window import WindowPolicy
-from stream.colocation import colocator
 from stream.demands import default_demands
 from stream.plane import Plane
-from stream.semantics import generalizer, semantic_files, taxonomy
-from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings
+from stream.plans import build_plan
+from stream.semantics import taxonomy
+from stream.settings import LocationSettings, Settings, SettingsError, ShardSettings
 from stream.settings.checks import NO_KEY_IS_SET
 
 __all__ = ["Feed", "plane_of", "wire"]
@@ -78,7 +75,15 @@ class Feed:
             max_open=own.window.max_open,
             max_lead_ms=own.window.max_lead,
         )
-        self.plan: Plan = _plan(settings, own, locator, secret, vocabulary)
+        self.plan: Plan = build_plan(
+            settings,
+            own,
+            locator,
+            secret=_derived_key(secret, "releases"),
+            vocabulary=vocabulary,
+            digest=_digest,
+            file_digest=_file_digest,
+        )
         self._own, self._locator = own, locator
 
     def taxonomy(self) -> Taxonomy:
@@ -173,48 +178,3 @@ def _sharder(shard: ShardSettings) -> Sharder:
     if shard.kind == "region":
         return RegionShards(shard.h3_resolution)
     return UserShards(shard.cohorts) if shard.kind == "user" else SingleShard()
-
-
-def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, vocabulary: str) -> Plan:
-    privacy, limits = own.privacy, settings.limits
-    curbs = Limits(
-        points_per_user=limits.points_per_user,
-        trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
-    )
-    algorithm = generalizer(own, locator) if own.kind is Kind.CHECKINS else None
-    files = semantic_files(own)
-    named = (privacy.taxonomy, privacy.constraints)
-    fingerprint = _digest(
-        vocabulary,
-        own.window.size,
-        # Not what users demand by default: rows in their window carry what they were given.
-        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file"}),
-        ["file" if name is not None and Path(name) in files else name for name in named],
-        [_file_digest(file) for file in files],
-        limits.points_per_user,
-        curbs.trajectory_length,
-        *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
-    )
-    key = _derived_key(secret, "releases")
-    if algorithm is not None:
-        return SequencePlan(
-            guarantee=KmAnonymity(k=privacy.k, m=privacy.m),
-            locator=locator,
-            generalizer=algorithm,
-            limits=curbs,
-            secret=key,
-            settings=fingerprint,
-        )
-    model = colocator(privacy)
-    return PointPlan(
-        guarantee=KDelta(k=privacy.k, delta_m=privacy.delta_m, personal=model.personal),
-        colocator=model,
-        joining=Joining(
-            max_speed_m_s=settings.trajectories.max_speed_m_s,
-            max_gap_ms=settings.trajectories.max_gap,
-            step_ms=settings.trajectories.resample,
-        ),
-        limits=curbs,
-        secret=key,
-        settings=fingerprint,
-    )

@@ -15,10 +15,10 @@ from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits, SequenceWindow
 from core.colocate import Colocator, WaitForMe
 from core.generalize import SeqAnon
-from core.guarantees import KDelta, KmAnonymity
+from core.guarantees import KDelta, KmAnonymity, PatternPreservingK
 from core.locate import Locator, Venues
 from core.pipeline import release_window
-from core.plan import Plan, PointPlan, SequencePlan
+from core.plan import PatternPlan, Plan, PointPlan, SequencePlan
 from core.records import POINT, VISIT, CheckIn, Fragment, Kind, Rows, Source, Timestamp
 from core.release import Outcome, Release
 from core.seal import Seal
@@ -122,6 +122,12 @@ def sequence_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **change
         "generalizer": SeqAnon(),
     }
     return SequencePlan(guarantee=KmAnonymity(k=k, m=m), locator=locator, **(values | changes))
+
+
+def pattern_plan(*, k: int = 3, alike: bool = True, locator: Locator = VENUES, **changes: Any) -> PatternPlan:
+    """A plan for check-ins by BF-P2kA."""
+    values: dict[str, Any] = {"limits": limits(), "secret": SECRET, "settings": "settings", "known_places": 2}
+    return PatternPlan(guarantee=PatternPreservingK(k=k, alike=alike), locator=locator, **(values | changes))
 
 
 def point_plan(

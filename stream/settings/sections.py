@@ -281,10 +281,12 @@ class TrajectorySettings(Section):
 class PrivacySettings(Section):
     """What a release promises."""
 
-    model: Literal["seqanon", "sd-seqanon", "u-seqanon", "w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"] | None = None
-    """``seqanon``, ``sd-seqanon`` or ``u-seqanon`` for check-ins, the others for fragments; ``seqanon`` and ``w4m``
-    where not set. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the others give it
-    to their sets, ``bounded-pw4m`` as far as the distortion allows."""
+    model: (
+        Literal["seqanon", "sd-seqanon", "u-seqanon", "p2ka", "w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"] | None
+    ) = None
+    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon`` or ``p2ka`` for check-ins; the others for fragments, of
+    which ``w4m`` is the default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the
+    others give it to their sets, ``bounded-pw4m`` as far as the distortion allows."""
 
     k: Annotated[int, Field(ge=2)] = 5
     """The least number of people that anything released has in common."""
@@ -312,6 +314,10 @@ class PrivacySettings(Section):
 
     default_constraint: str | None = None
     """Constraint of locations that the CSV does not list; without it every venue must be listed."""
+
+    alike: bool = True
+    """Whether under ``p2ka`` each released sequence is released of at least ``k`` people; without it single people can
+    be found, as in the published model."""
 
     suppression_percent: Annotated[float, Field(ge=0, le=100)] = 5.0
     """Most locations of a window that ``u-seqanon`` may suppress, percent."""

@@ -49,6 +49,7 @@ from tests.builders import (
     integers_in,
     limits,
     messages,
+    pattern_plan,
     point_plan,
     points,
     release,
@@ -77,7 +78,7 @@ WALKERS = points(
 )
 """Eight people who walk north side by side, 13 m apart; one row is a duplicate."""
 
-CASES: list[tuple[Rows, Plan]] = [(CROWD, sequence_plan()), (WALKERS, point_plan())]
+CASES: list[tuple[Rows, Plan]] = [(CROWD, sequence_plan()), (CROWD, pattern_plan()), (WALKERS, point_plan())]
 
 
 def wire(outcome: Outcome) -> bytes:
@@ -746,6 +747,6 @@ def test_each_kind_of_plan_has_its_path() -> None:
     """
     Check-ins become sequences, fragments become points.
     """
-    for (rows, plan), expected in zip(CASES, (SequenceTrajectory, PointTrajectory), strict=True):
-        assert isinstance(plan, SequencePlan | PointPlan)
+    for rows, plan in CASES:
+        expected = PointTrajectory if isinstance(plan, PointPlan) else SequenceTrajectory
         assert {type(one) for one in released(rows, plan).trajectories} == {expected}

@@ -1,0 +1,115 @@
+"""Release the check-ins of one window by their patterns: assemble, anonymize by BF-P2kA, verify."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from core.anonymize.p2ka import PatternRelease, p2ka
+from core.assemble import SequenceWindow, assemble_sequences
+from core.places import generalized_locations
+from core.plan import PatternPlan
+from core.records import Rows
+from core.release import (
+    Account,
+    Headcount,
+    Outcome,
+    Release,
+    SequenceTrajectory,
+    WithholdReason,
+    keyed_generator,
+    pseudonyms,
+    publishable,
+)
+from core.risk import attack_sequences
+from core.seal import Seal
+from core.trajectory import Sequences
+from core.verify.patterns import verify_patterns
+
+__all__ = ["release_patterns"]
+
+Named = tuple[tuple[str, ...], ...]
+"""One sequence by the names of its locations, each a generalized location of one member."""
+
+
+def release_patterns(seal: Seal, rows: Rows, plan: PatternPlan) -> Outcome:
+    """Anonymize and verify the visits of a sealed window. The same arguments give the same bytes."""
+    k = plan.guarantee.k
+    window = assemble_sequences(rows, plan.locator, plan.limits)
+    duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
+    if window.n_users < k:
+        return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
+    result = p2ka(window.sequences, plan.guarantee)
+    names = window.vocabulary.names
+    users, candidate = _named(result.sequences, names)
+    if not candidate:
+        return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
+    report = verify_patterns(*_named(window.sequences, names), users, candidate, plan.guarantee)
+    if not report.holds:
+        finding = (
+            f"{report.violations} released sequences are supported by fewer than k={k} people of the window, "
+            f"{report.lone} are released of fewer, {report.surplus} are more than a person has trajectories"
+        )
+        return plan.refuse(seal, finding, withheld=n_rows, duplicates=duplicates)
+
+    n_kept = int(result.kept.sum())
+    # The support in the raw window is no figure of the release; how many are alike in the release is.
+    crowd = report.smallest_crowd if plan.guarantee.alike and report.smallest_crowd is not None else k
+    count = Headcount.of(users, window.n_users, crowd, k)
+    shown = np.unique(result.sequences.locations).tolist()
+    return Release(
+        release_id=seal.release_id,
+        key=seal.key,
+        model=plan.model,
+        parameters=plan.parameters,
+        population=count.population,
+        people=count.people,
+        trajectories=tuple(
+            SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
+            for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
+        ),
+        locations=generalized_locations(window.vocabulary, ([location] for location in shown)),
+        points_released=len(result.sequences.locations),
+        points_suppressed=publishable(n_rows - n_kept, k, people=_people_without_a_visit(window, result)),
+        smallest_support=count.smallest_support,
+        information_loss={
+            "released_locations": len(shown),
+            "points_added": publishable(
+                int(result.added.sum()), k, people=_people_where(window.sequences, result.added > 0)
+            ),
+        },
+        account=Account(duplicates=duplicates, released=n_kept, suppressed=n_rows - n_kept),
+        risks=attack_sequences(
+            window.sequences,
+            names,
+            candidate,
+            users,
+            m=plan.known_places,
+            generator=keyed_generator(plan.secret, seal.release_id, "attack"),
+        ),
+    )
+
+
+def _named(sequences: Sequences, names: tuple[str, ...]) -> tuple[list[int], list[Named]]:
+    """Return the user and the locations of every sequence that is not empty."""
+    locations = [(names[location],) for location in sequences.locations.tolist()]
+    users: list[int] = []
+    named: list[Named] = []
+    for user, (start, end) in zip(sequences.users.tolist(), pairwise(sequences.starts.tolist()), strict=True):
+        if end > start:
+            users.append(user)
+            named.append(tuple(locations[start:end]))
+    return users, named
+
+
+def _people_where(sequences: Sequences, of_trajectory: npt.NDArray[np.bool_]) -> int:
+    return len(np.unique(sequences.users[of_trajectory]))
+
+
+def _people_without_a_visit(window: SequenceWindow, result: PatternRelease) -> int:
+    """Count the people of whom a visit is not released."""
+    affected = window.curbed.copy()
+    affected[window.sequences.users[result.suppressed > 0]] = True
+    return int(affected.sum())

@@ -1,0 +1,89 @@
+"""Plans: from the settings of one kind of feed to all that decides what is released of its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from core.assemble import Limits, affordable_length
+from core.guarantees import KDelta, KmAnonymity, PatternPreservingK
+from core.joining import Joining
+from core.locate import Locator
+from core.plan import PatternPlan, Plan, PointPlan, SequencePlan
+from core.records import Kind
+from stream.colocation import colocator
+from stream.semantics import generalizer, semantic_files
+from stream.settings import KindSettings, Settings
+
+__all__ = ["build_plan"]
+
+
+def build_plan(
+    settings: Settings,
+    own: KindSettings,
+    locator: Locator,
+    *,
+    secret: bytes,
+    vocabulary: str,
+    digest: Callable[..., str],
+    file_digest: Callable[[Path | None], str],
+) -> Plan:
+    """Build the plan of one kind of feed by its model.
+
+    Args:
+        settings: All settings.
+        own: Those of this kind, overrides applied.
+        locator: Its vocabulary of locations.
+        secret: Key of releases.
+        vocabulary: Digest of what located the records.
+        digest: Makes a short digest of plain data.
+        file_digest: Makes one of a file.
+
+    Raises:
+        SettingsError: A file does not fit.
+    """
+    privacy, limits = own.privacy, settings.limits
+    curbs = Limits(
+        points_per_user=limits.points_per_user,
+        trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
+    )
+    files = semantic_files(own)
+    named = (privacy.taxonomy, privacy.constraints)
+    fingerprint = digest(
+        vocabulary,
+        own.window.size,
+        # Not what users demand by default: rows in their window carry what they were given.
+        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file"}),
+        ["file" if name is not None and Path(name) in files else name for name in named],
+        [file_digest(file) for file in files],
+        limits.points_per_user,
+        curbs.trajectory_length,
+        *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
+    )
+    common: dict[str, Any] = {"limits": curbs, "secret": secret, "settings": fingerprint}
+    if own.kind is Kind.FRAGMENTS:
+        return _point_plan(settings, own, common)
+    if privacy.model == "p2ka":
+        guarantee = PatternPreservingK(k=privacy.k, alike=privacy.alike)
+        return PatternPlan(guarantee=guarantee, locator=locator, known_places=privacy.m, **common)
+    return SequencePlan(
+        guarantee=KmAnonymity(k=privacy.k, m=privacy.m),
+        locator=locator,
+        generalizer=generalizer(own, locator),
+        **common,
+    )
+
+
+def _point_plan(settings: Settings, own: KindSettings, common: dict[str, Any]) -> PointPlan:
+    model, trajectories = colocator(own.privacy), settings.trajectories
+    return PointPlan(
+        guarantee=KDelta(k=own.privacy.k, delta_m=own.privacy.delta_m, personal=model.personal),
+        colocator=model,
+        joining=Joining(
+            max_speed_m_s=trajectories.max_speed_m_s,
+            max_gap_ms=trajectories.max_gap,
+            step_ms=trajectories.resample,
+        ),
+        **common,
+    )

@@ -24,7 +24,7 @@ from core.anonymize.wait4me import Wait4MeOptions, wait4me
 from core.assemble import Limits, SequenceWindow
 from core.guarantees import KDelta, KmAnonymity
 from core.pipeline import release_window
-from core.plan import Plan, PointPlan, SequencePlan
+from core.plan import Plan, PointPlan
 from core.records import POINT, VISIT, Rows
 from core.release import (
     Account,

@@ -9,6 +9,10 @@ Of generalized sequences:
     divergence.py   how far the distribution of supports moves
     patterns.py     which frequent sequential patterns are kept, and which invented
 
+Of location-time pairs:
+
+    pairs.py        how much of them is kept, and of their frequent sequences
+
 Of GPS trajectories:
 
     ranges.py       how wrong range queries become
@@ -28,6 +32,7 @@ from core.utility.distance import (
 from core.utility.divergence import Divergence, draw_subtrajectories, support_divergence
 from core.utility.generalized import generalized
 from core.utility.locations import LocationStatistics, location_statistics
+from core.utility.pairs import PairShares, pair_shares
 from core.utility.patterns import PatternShares, frequent_patterns, pattern_shares, project
 from core.utility.queries import average_relative_error, draw_queries, expected_count
 from core.utility.ranges import (
@@ -43,6 +48,7 @@ from core.utility.semantics import semantic_penalty
 __all__ = [
     "Divergence",
     "LocationStatistics",
+    "PairShares",
     "PatternShares",
     "RangeDistortion",
     "RangeQueries",
@@ -61,6 +67,7 @@ __all__ = [
     "location_distance",
     "location_statistics",
     "normalized_distance",
+    "pair_shares",
     "pattern_shares",
     "project",
     "range_query_distortion",

@@ -10,6 +10,10 @@ Of generalized sequences:
     patterns.py     which frequent sequential patterns are kept, and which invented
     pattern_similarity.py   how alike the frequent patterns and their supports are
 
+Of location-time pairs:
+
+    pairs.py        how much of them is kept, and of their frequent sequences
+
 Of GPS trajectories:
 
     ranges.py       how wrong range queries become
@@ -29,6 +33,7 @@ from core.utility.distance import (
 from core.utility.divergence import Divergence, draw_subtrajectories, support_divergence
 from core.utility.generalized import generalized
 from core.utility.locations import LocationStatistics, location_statistics
+from core.utility.pairs import PairShares, pair_shares
 from core.utility.pattern_similarity import PatternSimilarity, pattern_similarity
 from core.utility.patterns import PatternShares, frequent_patterns, pattern_shares, pattern_supports, project
 from core.utility.queries import average_relative_error, draw_queries, expected_count
@@ -45,6 +50,7 @@ from core.utility.semantics import semantic_penalty
 __all__ = [
     "Divergence",
     "LocationStatistics",
+    "PairShares",
     "PatternShares",
     "PatternSimilarity",
     "RangeDistortion",
@@ -64,6 +70,7 @@ __all__ = [
     "location_distance",
     "location_statistics",
     "normalized_distance",
+    "pair_shares",
     "pattern_shares",
     "pattern_similarity",
     "pattern_supports",

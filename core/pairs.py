@@ -73,6 +73,15 @@ class Slots:
         slots: IntArray = since // self.granularity_ms
         return slots
 
+    def begins_ms(self, slots: IntArray, *, start_ms: int) -> IntArray:
+        """Return when each slot begins: Unix milliseconds, or milliseconds after midnight with ``Cycle.DAY``.
+
+        >>> Slots(granularity_ms=3_600_000).begins_ms(np.array([1]), start_ms=3_600_000).tolist()
+        [7200000]
+        """
+        begins: IntArray = slots * self.granularity_ms + (0 if self.cycle is Cycle.DAY else start_ms)
+        return begins
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pairs:

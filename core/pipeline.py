@@ -4,7 +4,9 @@
     partition.py          window -> seal                  chunks in, the rows of one sealed window out
     release_window        assemble -> anonymize -> verify a sealed window in, what may leave out
         release_sequences.py      check-ins:  sequences of locations, generalize.py (SeqAnon), k^m-anonymity
+        release_clusters.py       check-ins:  the same in clusters of people, organize.py (ZGA, SGA), (k,l)^m-anonymity
         release_patterns.py       check-ins:  sequences as they are, p2ka.py (BF-P2kA), pattern-preserving k-anonymity
+        release_pairs.py          check-ins:  visits with slots of time, suppress.py, LKC-privacy
         release_points.py         fragments:  GPS trajectories, colocate.py (Wait for Me), (k,delta)-anonymity
 
 ``stream/ingest.py`` and ``stream/windows.py`` run these stages between Kafka topics; ``stream/replay.py`` runs the
@@ -13,9 +15,11 @@ same ones on files.
 
 from __future__ import annotations
 
-from core.plan import PatternPlan, Plan, SequencePlan
+from core.plan import ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan
 from core.records import Rows
 from core.release import Outcome, WithholdReason
+from core.release_clusters import release_clusters
+from core.release_pairs import release_pairs
 from core.release_patterns import release_patterns
 from core.release_points import release_points
 from core.release_sequences import release_sequences
@@ -34,8 +38,14 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
         return plan.withhold(seal, WithholdReason.SETTINGS_CHANGED, withheld=len(rows))
     if len(rows) != seal.n_rows:
         return plan.withhold(seal, WithholdReason.RECORDS_MISSING, withheld=len(rows))
-    if isinstance(plan, SequencePlan):
-        return release_sequences(seal, rows, plan)
-    if isinstance(plan, PatternPlan):
-        return release_patterns(seal, rows, plan)
-    return release_points(seal, rows, plan)
+    match plan:
+        case SequencePlan():
+            return release_sequences(seal, rows, plan)
+        case ClusterPlan():
+            return release_clusters(seal, rows, plan)
+        case PatternPlan():
+            return release_patterns(seal, rows, plan)
+        case PairPlan():
+            return release_pairs(seal, rows, plan)
+        case PointPlan():
+            return release_points(seal, rows, plan)

@@ -8,17 +8,21 @@ import h3
 import numpy as np
 import pyproj
 
+from core.anonymize.lkc.suppress import LKCOptions
 from core.assemble import Limits
 from core.colocate import Colocator
 from core.generalize import Generalizer
-from core.guarantees import KDelta, KmAnonymity, PatternPreservingK
+from core.guarantees import KDelta, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
 from core.joining import Joining
 from core.locate import Locator
+from core.organize import Organizer
+from core.pairs import Slots
+from core.profile import Categorical, Profile
 from core.release import Account, ReleaseRefused, Withheld, WithholdReason, keyed_id
 from core.seal import Seal
 from core.window import WindowKey
 
-__all__ = ["ALGORITHMS", "PatternPlan", "Plan", "PointPlan", "SequencePlan"]
+__all__ = ["ALGORITHMS", "ClusterPlan", "PairPlan", "PatternPlan", "Plan", "PointPlan", "SequencePlan"]
 
 ALGORITHMS = {
     "algorithms": "4",
@@ -137,6 +141,65 @@ class PatternPlan(_PlanBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPlan(_PlanBase):
+    """Check-ins, released as sequences of locations that are generalized in clusters of similar people."""
+
+    guarantee: KLmDiversity
+    locator: Locator = field(repr=False)
+    """The vocabulary that numbered the locations."""
+
+    organizer: Organizer
+    sensitive: frozenset[str] = field(repr=False)
+    """Names of the sensitive locations."""
+
+    @property
+    def model(self) -> str:
+        """Name of the anonymizer, as in the settings."""
+        return self.organizer.model
+
+    @property
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+        promised = {"k": self.guarantee.k, "l": self.guarantee.l, "m": self.guarantee.m}
+        return {**promised, "sensitive_locations": len(self.sensitive), **self.organizer.parameters}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairPlan(_PlanBase):
+    """Check-ins, released as visits with their slots of time, suppressed wherever too few people made them."""
+
+    guarantee: LKCPrivacy
+    locator: Locator = field(repr=False)
+    """The vocabulary that numbered the locations."""
+
+    slots: Slots
+    options: LKCOptions
+    profile: Profile | None = None
+    """What rows tell of their person."""
+
+    sensitive_field: str | None = None
+    """The attribute of it that is sensitive; None where nothing is."""
+
+    @property
+    def sensitive_values(self) -> tuple[str, ...]:
+        """The values that are sensitive, in the order of their codes."""
+        attributes = () if self.profile is None else self.profile.attributes
+        named = [one for one in attributes if one.name == self.sensitive_field and isinstance(one, Categorical)]
+        return named[0].values if named else ()
+
+    @property
+    def model(self) -> str:
+        """Name of the anonymizer, as in the settings."""
+        return "lkc"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+        promised = {"l": self.guarantee.l, "k": self.guarantee.k, "c": self.guarantee.c}
+        return promised | {"slot_ms": self.slots.granularity_ms, "slots_of": self.slots.cycle.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PointPlan(_PlanBase):
     """Fragments, released as GPS trajectories."""
 
@@ -163,4 +226,4 @@ class PointPlan(_PlanBase):
         return {"k": self.guarantee.k, "delta_m": self.guarantee.delta_m, **self.colocator.parameters}
 
 
-Plan = SequencePlan | PatternPlan | PointPlan
+Plan = SequencePlan | ClusterPlan | PatternPlan | PairPlan | PointPlan

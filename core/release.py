@@ -23,6 +23,7 @@ __all__ = [
     "GeneralizedLocation",
     "Headcount",
     "Outcome",
+    "PairTrajectory",
     "PointTrajectory",
     "Release",
     "ReleaseRefused",
@@ -83,6 +84,18 @@ class PointTrajectory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairTrajectory:
+    """One released sequence of visits with their slots of time, and what is sensitive of its person."""
+
+    pseudonym: str
+    visits: tuple[tuple[int, str], ...]
+    """When the slot begins and the name of the location, in that order: Unix milliseconds, or milliseconds after
+    midnight where slots are times of day."""
+
+    sensitive: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GeneralizedLocation:
     """Members of a released location and their centroid, degrees."""
 
@@ -107,7 +120,7 @@ class Release:
     """Distinct people in the release; None where it would tell how many of them, fewer than k, have several
     trajectories."""
 
-    trajectories: tuple[SequenceTrajectory, ...] | tuple[PointTrajectory, ...]
+    trajectories: tuple[SequenceTrajectory, ...] | tuple[PointTrajectory, ...] | tuple[PairTrajectory, ...]
     """In the order of their pseudonyms."""
 
     locations: tuple[GeneralizedLocation, ...] | None

@@ -9,9 +9,10 @@ from typing import NamedTuple, cast
 import msgspec
 import numpy as np
 
+from core.pairs import DAY_MS
 from core.plan import ALGORITHMS
 from core.records import ROW_TYPES, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
-from core.release import SCHEMA, Outcome, PointTrajectory, Release, SequenceTrajectory
+from core.release import SCHEMA, Outcome, PairTrajectory, PointTrajectory, Release, SequenceTrajectory
 from core.seal import PartitionCount, Seal, SealedUntil, SealRecord
 from core.window import WindowKey
 
@@ -306,7 +307,7 @@ def outcome_messages(outcome: Outcome) -> Iterator[OutMessage]:
         "shard": key.shard,
     }
     if isinstance(outcome, Release):
-        trajectories: tuple[SequenceTrajectory | PointTrajectory, ...] = outcome.trajectories
+        trajectories: tuple[SequenceTrajectory | PointTrajectory | PairTrajectory, ...] = outcome.trajectories
         for i, trajectory in enumerate(trajectories):
             value = msgspec.json.encode(head | {"pseudonym": trajectory.pseudonym} | _content(trajectory))
             yield OutMessage("anonymized", f"{outcome.release_id}:{i}".encode(), value, key.end_ms)
@@ -314,12 +315,20 @@ def outcome_messages(outcome: Outcome) -> Iterator[OutMessage]:
     yield OutMessage("windows", outcome.release_id.encode(), value, key.end_ms)
 
 
-def _content(trajectory: SequenceTrajectory | PointTrajectory) -> dict[str, object]:
+def _content(trajectory: SequenceTrajectory | PointTrajectory | PairTrajectory) -> dict[str, object]:
     if isinstance(trajectory, SequenceTrajectory):
         return {"locations": trajectory.locations}
+    if isinstance(trajectory, PairTrajectory):
+        visits = [(_slot(begin_ms), name) for begin_ms, name in trajectory.visits]
+        return {"visits": visits, "sensitive": trajectory.sensitive}
     times = map(rfc3339, trajectory.t_ms.tolist())
     points = zip(times, trajectory.lat_deg.tolist(), trajectory.lon_deg.tolist(), strict=True)
     return {"points": list(points)}
+
+
+def _slot(begin_ms: int) -> str:
+    """Write when a slot begins: an instant, or a time of day, of which there are fewer milliseconds than of a day."""
+    return rfc3339(begin_ms) if begin_ms >= DAY_MS else rfc3339(begin_ms)[11:-1]
 
 
 def _window_content(outcome: Outcome) -> dict[str, object]:

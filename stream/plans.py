@@ -7,14 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from core.assemble import Limits, affordable_length
-from core.guarantees import KDelta, KmAnonymity, PatternPreservingK
+from core.anonymize.klm.organize import Clusters
+from core.anonymize.lkc.suppress import LKCOptions, Utility
+from core.guarantees import KDelta, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
 from core.joining import Joining
 from core.locate import Locator
-from core.plan import PatternPlan, Plan, PointPlan, SequencePlan
+from core.organize import SGA, ZGA, LmAnon, Organizer
+from core.pairs import Cycle, Slots
+from core.plan import ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan
+from core.profile import Profile
 from core.records import Kind
 from stream.colocation import colocator
-from stream.semantics import generalizer, semantic_files
-from stream.settings import KindSettings, Settings
+from stream.semantics import generalizer, semantic_files, sensitive_locations
+from stream.settings import KindSettings, PrivacySettings, Settings, SettingsError
+from stream.settings.values import show_duration
 
 __all__ = ["build_plan"]
 
@@ -26,6 +32,7 @@ def build_plan(
     *,
     secret: bytes,
     vocabulary: str,
+    profile: Profile | None,
     digest: Callable[..., str],
     file_digest: Callable[[Path | None], str],
 ) -> Plan:
@@ -37,6 +44,7 @@ def build_plan(
         locator: Its vocabulary of locations.
         secret: Key of releases.
         vocabulary: Digest of what located the records.
+        profile: What records tell of their person.
         digest: Makes a short digest of plain data.
         file_digest: Makes one of a file.
 
@@ -64,13 +72,48 @@ def build_plan(
     common: dict[str, Any] = {"limits": curbs, "secret": secret, "settings": fingerprint}
     if own.kind is Kind.FRAGMENTS:
         return _point_plan(settings, own, common)
+    common |= {"locator": locator}
+    if privacy.model in ("lm-anon", "zga", "sga"):
+        return ClusterPlan(
+            guarantee=KLmDiversity(k=privacy.k, l=privacy.l, m=privacy.m),
+            organizer=_organizer(privacy),
+            sensitive=sensitive_locations(own, locator),
+            **common,
+        )
+    if privacy.model == "lkc":
+        return _pair_plan(own, profile, common)
     if privacy.model == "p2ka":
         guarantee = PatternPreservingK(k=privacy.k, alike=privacy.alike)
-        return PatternPlan(guarantee=guarantee, locator=locator, known_places=privacy.m, **common)
+        return PatternPlan(guarantee=guarantee, known_places=privacy.m, **common)
     return SequencePlan(
         guarantee=KmAnonymity(k=privacy.k, m=privacy.m),
-        locator=locator,
         generalizer=generalizer(own, locator),
+        **common,
+    )
+
+
+def _organizer(privacy: PrivacySettings) -> Organizer:
+    clusters = Clusters(number=privacy.clusters)
+    if privacy.model == "sga":
+        return SGA(clusters, privacy.key_patterns)
+    return ZGA(clusters) if privacy.model == "zga" else LmAnon()
+
+
+def _pair_plan(own: KindSettings, profile: Profile | None, common: dict[str, Any]) -> PairPlan:
+    privacy = own.privacy
+    try:
+        slots = Slots(granularity_ms=privacy.time_slot, cycle=Cycle(privacy.slots_of))
+    except ValueError:
+        raise SettingsError(
+            f"privacy.time_slot is {show_duration(privacy.time_slot)}: it must be at least 1s, and divide a day where "
+            "privacy.slots_of is day"
+        ) from None
+    return PairPlan(
+        guarantee=LKCPrivacy(l=privacy.m, k=privacy.k, c=privacy.max_confidence),
+        slots=slots,
+        options=LKCOptions(utility=Utility(privacy.spare)),
+        profile=profile,
+        sensitive_field=privacy.sensitive_field,
         **common,
     )
 

@@ -20,11 +20,13 @@ from pathlib import Path
 
 from core.figures import Figures
 from core.generalize import Taxonomy
+from core.measure_clusters import measure_clusters
+from core.measure_pairs import measure_pairs
 from core.measure_patterns import measure_patterns
 from core.measure_points import measure_points
 from core.measure_sequences import MeasureOptions, measure_sequences
 from core.partition import Partition, ReleaseWindow, WriteSeal
-from core.plan import PointPlan, SequencePlan
+from core.plan import ClusterPlan, PairPlan, PatternPlan, PointPlan, SequencePlan
 from core.records import CheckIn, Fragment, Rows, Source
 from core.risk import worst
 from core.seal import Seal
@@ -236,12 +238,17 @@ class Replay:
     def _take_measures(self, seal: Seal, rows: Rows, result: WindowResult, options: MeasureOptions) -> None:
         plan = self._feed.plan
         measures: Figures | None
-        if isinstance(plan, SequencePlan):
-            measures = measure_sequences(seal, rows, plan, self._taxonomy or self._feed.taxonomy(), options)
-        elif isinstance(plan, PointPlan):
-            measures = measure_points(seal, rows, plan, RangeQueryOptions(n=options.queries))
-        else:
-            measures = measure_patterns(rows, plan)
+        match plan:
+            case SequencePlan():
+                measures = measure_sequences(seal, rows, plan, self._taxonomy or self._feed.taxonomy(), options)
+            case ClusterPlan():
+                measures = measure_clusters(rows, plan)
+            case PatternPlan():
+                measures = measure_patterns(rows, plan)
+            case PairPlan():
+                measures = measure_pairs(seal, rows, plan)
+            case PointPlan():
+                measures = measure_points(seal, rows, plan, RangeQueryOptions(n=options.queries))
         figures = {} if measures is None else measures.as_dict()
         if self.summary.measures is not None:
             self.summary.measures.add(figures, len(result.messages) - 1)

@@ -24,7 +24,7 @@ from core.locate import Locator, Venues
 from core.taxonomy import Categories, TaxonomyError
 from stream.settings import KindSettings, SettingsError
 
-__all__ = ["generalizer", "semantic_files", "taxonomy"]
+__all__ = ["generalizer", "semantic_files", "sensitive_locations", "taxonomy"]
 
 
 def generalizer(settings: KindSettings, locator: Locator) -> Generalizer:
@@ -38,6 +38,32 @@ def generalizer(settings: KindSettings, locator: Locator) -> Generalizer:
     if settings.privacy.model == "u-seqanon":
         return USeqAnon(_constraints(settings, locator), settings.privacy.suppression_percent)
     return SeqAnon()
+
+
+def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[str]:
+    """Return the names of the locations that ``privacy.sensitive_locations`` names.
+
+    Raises:
+        SettingsError: A category is none of the taxonomy, or a venue none of the vocabulary.
+    """
+    setting, named = "privacy.sensitive_locations", settings.privacy.sensitive_locations
+    wanted = [name.removeprefix("category:").strip() for name in named if name.startswith("category:")]
+    found = {name for name in named if not name.startswith("category:")}
+    if isinstance(locator, Venues) and (unknown := sorted(found.difference(locator.names))):
+        raise SettingsError(f"{setting} names {unknown[0]!r}: it must be a venue of location.venues_file")
+    if not wanted:
+        return frozenset(found)
+    tree = taxonomy(settings, locator)
+    if not isinstance(tree, VenueTaxonomy):
+        raise SettingsError(
+            f"{setting} names a category: it needs location.kind venues and a file in privacy.taxonomy"
+        )
+    for category in wanted:
+        if category not in tree.categories.parent_of:
+            raise SettingsError(f"{setting} names the category {category!r}: it must be one of privacy.taxonomy")
+    return frozenset(
+        found | {venue for venue, own in tree.category_of.items() if set(tree.categories.path(own)) & set(wanted)}
+    )
 
 
 def semantic_files(settings: KindSettings) -> list[Path]:

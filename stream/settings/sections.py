@@ -282,10 +282,14 @@ class PrivacySettings(Section):
     """What a release promises."""
 
     model: (
-        Literal["seqanon", "sd-seqanon", "u-seqanon", "p2ka", "w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"] | None
+        Literal[
+            *("seqanon", "sd-seqanon", "u-seqanon", "lm-anon", "zga", "sga", "lkc", "p2ka"),
+            *("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"),
+        ]
+        | None
     ) = None
-    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon`` or ``p2ka`` for check-ins; the others for fragments, of
-    which ``w4m`` is the default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the
+    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``lm-anon``, ``zga``, ``sga``, ``lkc`` or ``p2ka`` for
+    check-ins; the others for fragments, of which ``w4m`` is the default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the
     others give it to their sets, ``bounded-pw4m`` as far as the distortion allows."""
 
     k: Annotated[int, Field(ge=2)] = 5
@@ -314,6 +318,31 @@ class PrivacySettings(Section):
 
     default_constraint: str | None = None
     """Constraint of locations that the CSV does not list; without it every venue must be listed."""
+
+    l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 - the name the guarantee is known by
+    """Of the people who match, at most one in ``l`` was at one sensitive location, for ``lm-anon``, ``zga``, ``sga``."""
+
+    sensitive_locations: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
+    """Locations that are sensitive for ``lm-anon``, ``zga`` and ``sga``, by name, a list or separated by commas;
+    ``category:NAME`` is every venue of a category of ``taxonomy``. They are released as they are, or not at all."""
+
+    clusters: Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(none_by_name)] = None
+    """In how many clusters of similar people ``zga`` and ``sga`` generalize, or ``none``: as many as lose least."""
+
+    key_patterns: Annotated[int, Field(ge=1, le=1_000)] = 10
+    """How many of the most frequent subtrajectories make people similar for ``sga``."""
+
+    time_slot: PositiveDuration = 3_600_000
+    """Length of the slots of time that ``lkc`` releases, and that its adversary knows."""
+
+    slots_of: Literal["window", "day"] = "window"
+    """Whether slots count from the window's start, or are times of day, UTC, that all days of a window share."""
+
+    max_confidence: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Largest share of one of ``sensitive_values`` among the people who match, for ``lkc``."""
+
+    spare: Literal["sequences", "instances"] = "sequences"
+    """What ``lkc`` suppresses least of: frequent sequences, for mining, or visits, for counting."""
 
     alike: bool = True
     """Whether under ``p2ka`` each released sequence is released of at least ``k`` people; without it single people can

@@ -1,0 +1,114 @@
+"""Release the check-ins of one window in clusters of similar people: assemble, organize, verify (k,l)^m-anonymity."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from core.anonymize.klm.window import Clustered
+from core.anonymize.recoding import SUPPRESSED, Recoding
+from core.assemble import SequenceWindow, assemble_sequences
+from core.loss import published_recoding_loss
+from core.places import generalized_locations
+from core.plan import ClusterPlan
+from core.records import Rows
+from core.release import (
+    Account,
+    Headcount,
+    Outcome,
+    Release,
+    SequenceTrajectory,
+    WithholdReason,
+    keyed_generator,
+    pseudonyms,
+    publishable,
+)
+from core.risk import attack_sequences
+from core.seal import Seal
+from core.verify.klm import verify_klm
+
+__all__ = ["organize", "release_clusters"]
+
+Published = tuple[tuple[str, ...], ...]
+"""One sequence as it would leave: the members of each generalized location."""
+
+
+def organize(window: SequenceWindow, plan: ClusterPlan) -> Clustered:
+    """Anonymize an assembled window by the plan's model."""
+    hidden = np.array([name in plan.sensitive for name in window.vocabulary.names], dtype=np.bool_)
+    return plan.organizer.organize(window.sequences, window.vocabulary.xy_m, hidden, plan.guarantee)
+
+
+def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
+    """Anonymize and verify the visits of a sealed window. The same arguments give the same bytes."""
+    k = plan.guarantee.k
+    window = assemble_sequences(rows, plan.locator, plan.limits)
+    duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
+    if window.n_users < k:
+        return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
+    recoding = organize(window, plan).recoding
+    n_released = int(recoding.kept.sum())
+    if not n_released:
+        return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
+    users, candidate = _candidate(window, recoding)
+    hidden = plan.sensitive.intersection(window.vocabulary.names)
+    report = verify_klm(users, candidate, hidden, plan.guarantee)
+    if not report.holds or report.smallest_support is None:
+        finding = (
+            f"{report.rare} subtrajectories of length <= {plan.guarantee.m} have support below k={k}, {report.revealing} "
+            f"tell a sensitive location with more than 1/{plan.guarantee.l}, {report.blurred} labels hold one beside "
+            f"others, {report.overlapping} people have labels that overlap"
+        )
+        return plan.refuse(seal, finding, withheld=n_rows, duplicates=duplicates)
+
+    count = Headcount.of(users, window.n_users, report.smallest_support, k)
+    return Release(
+        release_id=seal.release_id,
+        key=seal.key,
+        model=plan.model,
+        parameters=plan.parameters,
+        population=count.population,
+        people=count.people,
+        trajectories=tuple(
+            SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
+            for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
+        ),
+        locations=generalized_locations(window.vocabulary, recoding.labels),
+        points_released=n_released,
+        points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, recoding)),
+        smallest_support=count.smallest_support,
+        information_loss=published_recoding_loss(window.sequences, window.vocabulary, recoding),
+        account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
+        risks=attack_sequences(
+            window.sequences,
+            window.vocabulary.names,
+            candidate,
+            users,
+            m=plan.guarantee.m,
+            generator=keyed_generator(plan.secret, seal.release_id, "attack"),
+        ),
+    )
+
+
+def _candidate(window: SequenceWindow, recoding: Recoding) -> tuple[list[int], list[Published]]:
+    """Return the user and the sequence of every trajectory that is left, as it would be published."""
+    names = recoding.named(window.vocabulary.names)
+    bounds = window.sequences.starts.tolist()
+    labels = recoding.label_of.tolist()
+    users: list[int] = []
+    candidate: list[Published] = []
+    for user, (start, end) in zip(window.sequences.users.tolist(), pairwise(bounds), strict=True):
+        left = [names[label] for label in labels[start:end] if label != SUPPRESSED]
+        if left:
+            users.append(user)
+            candidate.append(tuple(left))
+    return users, candidate
+
+
+def _people_suppressed(window: SequenceWindow, recoding: Recoding) -> int:
+    """Count the people of whom a visit is not released."""
+    owner = np.repeat(window.sequences.users, np.diff(window.sequences.starts))
+    affected = window.curbed.copy()
+    affected[owner[~recoding.kept]] = True
+    return int(affected.sum())

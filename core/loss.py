@@ -15,13 +15,23 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from core.anonymize.recoding import Recoding
 from core.generalize import Taxonomy
 from core.geo import LocalProjection
 from core.taxonomy import LocationTree
 from core.trajectory import FloatArray, IntArray, Sequences, Vocabulary
-from core.utility import diameter, expected_distance, generalized, location_statistics, semantic_penalty
+from core.utility import (
+    LocationStatistics,
+    diameter,
+    expected_distance,
+    expected_recoded_distance,
+    generalized,
+    label_statistics,
+    location_statistics,
+    semantic_penalty,
+)
 
-__all__ = ["published_loss"]
+__all__ = ["published_loss", "published_recoding_loss"]
 
 
 def published_loss(
@@ -58,9 +68,42 @@ def published_loss(
     everything = np.ones(len(released.locations), np.bool_)
 
     distance_m = expected_distance(released, xy_m, groups, everything)
-    widest_m = diameter(xy_m)
-    statistics = location_statistics(xy_m, groups)
-    loss: dict[str, float | int | None] = {
+    loss = _figures(distance_m, diameter(xy_m), location_statistics(xy_m, groups))
+    if taxonomy is not None:
+        paths = taxonomy.paths(vocabulary)
+        dissimilarity = LocationTree([paths[i] for i in held.tolist()]).dissimilarity(groups)
+        loss["semantic_penalty"] = round(semantic_penalty(released, dissimilarity, everything), 6)
+    return loss
+
+
+def published_recoding_loss(
+    trajectories: Sequences, vocabulary: Vocabulary, recoding: Recoding
+) -> dict[str, float | int | None]:
+    """Measure a release of local recoding by what it tells itself.
+
+    Args:
+        trajectories: The originals, ``n`` trajectories with ``p`` visits.
+        vocabulary: Their ``L`` locations.
+        recoding: What is released of them; at least one visit is.
+
+    Returns:
+        The figures of :func:`published_loss` but for the semantic one. Locations are counted as labels: one that is
+        released under two counts twice.
+    """
+    held = sorted({location for label in recoding.labels for location in label})
+    number = {location: row for row, location in enumerate(held)}
+    # Only what the release holds from here on: not the order, the number or the place of any other location.
+    labels = tuple(tuple(number[location] for location in label) for label in recoding.labels)
+    released = Recoding(labels=labels, label_of=recoding.label_of)
+    lat, lon = vocabulary.lat_deg[held], vocabulary.lon_deg[held]
+    xy_m: FloatArray = LocalProjection.around(lat, lon).to_metres(lat, lon)
+
+    distance_m = expected_recoded_distance(trajectories, xy_m, released)
+    return _figures(distance_m, diameter(xy_m), label_statistics(xy_m, released))
+
+
+def _figures(distance_m: float, widest_m: float, statistics: LocationStatistics) -> dict[str, float | int | None]:
+    return {
         "distance_m": round(distance_m, 1),
         "distance_share": round(distance_m / widest_m, 6) if widest_m > 0 else 0.0,
         "generalized_locations": statistics.generalized,
@@ -68,11 +111,6 @@ def published_loss(
         "generalized_size": _rounded(statistics.mean_size, 3),
         "generalized_distance_share": _rounded(statistics.mean_distance_share, 6),
     }
-    if taxonomy is not None:
-        paths = taxonomy.paths(vocabulary)
-        dissimilarity = LocationTree([paths[i] for i in held.tolist()]).dissimilarity(groups)
-        loss["semantic_penalty"] = round(semantic_penalty(released, dissimilarity, everything), 6)
-    return loss
 
 
 def _rounded(value: float, digits: int) -> float | None:

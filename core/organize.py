@@ -13,7 +13,7 @@ from core.anonymize.klm.window import Clustered
 from core.guarantees import KLmDiversity
 from core.trajectory import FloatArray, Sequences
 
-__all__ = ["LmAnon", "Organizer", "SGA", "ZGA"]
+__all__ = ["SGA", "ZGA", "LmAnon", "Organizer"]
 
 BoolArray = npt.NDArray[np.bool_]
 Parameters = dict[str, float | int | str]

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from core.geo import mean_position
 from core.release import GeneralizedLocation
 from core.trajectory import Vocabulary
 
-__all__ = ["generalized_location", "generalized_locations"]
+__all__ = ["generalized_locations"]
 
 
-def generalized_location(vocabulary: Vocabulary, ids: Iterable[int]) -> GeneralizedLocation:
-    """Describe one generalized location by the ids of its members."""
-    members = list(ids)
-    lat, lon = mean_position(vocabulary.lat_deg[members], vocabulary.lon_deg[members], digits=6)
-    return GeneralizedLocation(members=tuple(vocabulary.names[i] for i in members), lat_deg=lat, lon_deg=lon)
+def generalized_locations(
+    vocabulary: Vocabulary, labels: Iterable[Iterable[int]], sensitive: Collection[str] = ()
+) -> tuple[GeneralizedLocation, ...]:
+    """Describe generalized locations, in the order in which they are given.
+
+    Args:
+        vocabulary: The window's locations.
+        labels: The ids of the members of each.
+        sensitive: Names of sensitive locations; one that is released is a generalized location of its own.
+    """
+    return tuple(_described(vocabulary, list(ids), sensitive) for ids in labels)
 
 
-def generalized_locations(vocabulary: Vocabulary, labels: Iterable[Iterable[int]]) -> tuple[GeneralizedLocation, ...]:
-    """Describe generalized locations, in the order in which they are given."""
-    return tuple(generalized_location(vocabulary, ids) for ids in labels)
+def _described(vocabulary: Vocabulary, ids: list[int], sensitive: Collection[str]) -> GeneralizedLocation:
+    lat, lon = mean_position(vocabulary.lat_deg[ids], vocabulary.lon_deg[ids], digits=6)
+    names = tuple(vocabulary.names[i] for i in ids)
+    return GeneralizedLocation(members=names, lat_deg=lat, lon_deg=lon, sensitive=names[0] in sensitive)

@@ -102,6 +102,8 @@ class GeneralizedLocation:
     members: tuple[str, ...]
     lat_deg: float
     lon_deg: float
+    sensitive: bool = False
+    """Whether the model was told that it is; such a one is released as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

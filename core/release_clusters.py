@@ -74,7 +74,7 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
             SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
         ),
-        locations=generalized_locations(window.vocabulary, recoding.labels),
+        locations=generalized_locations(window.vocabulary, recoding.labels, plan.sensitive),
         points_released=n_released,
         points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, recoding)),
         smallest_support=count.smallest_support,

@@ -44,9 +44,7 @@ def release_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> Outcome:
     if not kept.any():
         return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
     candidate = window.published(kept)
-    report = verify_lkc(
-        candidate.users, candidate.trajectories, candidate.values, plan.guarantee, sensitive=sensitive
-    )
+    report = verify_lkc(candidate.users, candidate.trajectories, candidate.values, plan.guarantee, sensitive=sensitive)
     if not report.holds or report.smallest_support is None:
         finding = (
             f"{report.too_few} sequences of at most {plan.guarantee.l} pairs have support below k={k}, of "
@@ -98,9 +96,7 @@ def release_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> Outcome:
 
 def pair_window(rows: Rows, plan: PairPlan, *, start_ms: int) -> PairWindow:
     """Assemble a window's visits with their slots and what is sensitive of its people."""
-    return assemble_visits(
-        rows, _carried(rows, plan), plan.locator, plan.limits, plan.slots, start_ms=start_ms
-    )
+    return assemble_visits(rows, _carried(rows, plan), plan.locator, plan.limits, plan.slots, start_ms=start_ms)
 
 
 def _carried(rows: Rows, plan: PairPlan) -> npt.NDArray[np.void]:

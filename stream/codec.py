@@ -348,7 +348,9 @@ def _window_content(outcome: Outcome) -> dict[str, object]:
     }
     if outcome.locations is not None:
         content["locations"] = [
-            {"members": place.members, "lat": place.lat_deg, "lon": place.lon_deg} for place in outcome.locations
+            {"members": place.members, "lat": place.lat_deg, "lon": place.lon_deg}
+            | ({"sensitive": True} if place.sensitive else {})
+            for place in outcome.locations
         ]
     return content
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.assemble import Limits, affordable_length
 from core.anonymize.klm.organize import Clusters
 from core.anonymize.lkc.suppress import LKCOptions, Utility
+from core.assemble import Limits, affordable_length
 from core.guarantees import KDelta, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
 from core.joining import Joining
 from core.locate import Locator

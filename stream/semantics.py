@@ -55,9 +55,7 @@ def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[s
         return frozenset(found)
     tree = taxonomy(settings, locator)
     if not isinstance(tree, VenueTaxonomy):
-        raise SettingsError(
-            f"{setting} names a category: it needs location.kind venues and a file in privacy.taxonomy"
-        )
+        raise SettingsError(f"{setting} names a category: it needs location.kind venues and a file in privacy.taxonomy")
     for category in wanted:
         if category not in tree.categories.parent_of:
             raise SettingsError(f"{setting} names the category {category!r}: it must be one of privacy.taxonomy")

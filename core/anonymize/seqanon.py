@@ -29,7 +29,15 @@ from core.support import Recounted, SupportIndex, Supports, subtrajectories
 from core.taxonomy import LocationTree
 from core.trajectory import FloatArray, IntArray, Sequences
 
-__all__ = ["Generalization", "sd_seqanon", "seqanon", "u_seqanon"]
+__all__ = [
+    "Generalization",
+    "GeneralizedLocations",
+    "affordable_visits",
+    "longest_of",
+    "sd_seqanon",
+    "seqanon",
+    "u_seqanon",
+]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -164,16 +172,16 @@ class _Run:
         if not np.isfinite(xy_m).all():
             raise ValueError("xy_m holds a position that is not finite: every location needs one")
         self._trajectories, self._budget = trajectories, budget
-        self._kept = _kept(trajectories, guarantee)
-        remaining = _select(trajectories, self._kept)
+        self._kept = affordable_visits(trajectories, guarantee)
+        remaining = trajectories.where(self._kept)
         if supports is not None and supports.n_visits != len(trajectories.locations):
             raise ValueError("the supports are of another window: they count more visits, or fewer")
         # A cut changes supports everywhere: what was counted before it is of no use.
         self._supports = supports if supports is not None and self._kept.all() else Recounted(remaining)
-        self._places = _GeneralizedLocations(self._supports.visitors(), xy_m, similarity)
+        self._places = GeneralizedLocations(self._supports.visitors(), xy_m, similarity)
         self._merges = 0
         self.exhausted = self._over_budget()
-        longest = _longest(remaining)
+        longest = longest_of(remaining)
         sizes = range(1 if apriori else guarantee.m, min(guarantee.m, longest) + 1)
         for size in sizes:
             if self.exhausted:
@@ -224,7 +232,7 @@ class _Run:
         return len(visited) - len(np.unique(left)) > self._budget
 
 
-class _GeneralizedLocations:
+class GeneralizedLocations:
     """The generalized locations in use, each named by its smallest member's id."""
 
     def __init__(self, visitors: dict[int, set[int]], xy_m: FloatArray, similarity: Similarity) -> None:
@@ -269,7 +277,7 @@ class _GeneralizedLocations:
         self._similarity.merge(into, absorbed)
 
 
-def _kept(trajectories: Sequences, guarantee: KmAnonymity) -> BoolArray:
+def affordable_visits(trajectories: Sequences, guarantee: KmAnonymity) -> BoolArray:
     """Tell which visits stay when trajectories too long for any generalization are cut down, shape ``(p,)``.
 
     The visits to the locations with the largest support stay, the earlier of two alike: a rare location that
@@ -289,10 +297,6 @@ def _kept(trajectories: Sequences, guarantee: KmAnonymity) -> BoolArray:
     return kept
 
 
-def _select(trajectories: Sequences, kept: BoolArray) -> Sequences:
-    starts = np.concatenate(([0], np.cumsum(kept)))[trajectories.starts]
-    return Sequences(users=trajectories.users, starts=starts, locations=trajectories.locations[kept])
-
-
-def _longest(trajectories: Sequences) -> int:
+def longest_of(trajectories: Sequences) -> int:
+    """Return the visits of the longest trajectory."""
     return int(np.diff(trajectories.starts).max(initial=0))

@@ -8,7 +8,8 @@ index that follows the locations as they merge, :mod:`core.support.index`.
 from core.support.incremental import WindowSupports
 from core.support.index import Subtrajectory, SupportIndex
 from core.support.start import ClosedSupports, Recounted, Supports
-from core.support.table import SubtrajectoryTable, subtrajectories, support
+from core.support.table import SubtrajectoryTable, subtrajectories, support, supporters
+from core.support.top import top_subtrajectories
 
 __all__ = [
     "ClosedSupports",
@@ -20,4 +21,6 @@ __all__ = [
     "WindowSupports",
     "subtrajectories",
     "support",
+    "supporters",
+    "top_subtrajectories",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.trajectory import IntArray, Sequences
 
-__all__ = ["SubtrajectoryTable", "subtrajectories", "support"]
+__all__ = ["SubtrajectoryTable", "subtrajectories", "support", "supporters"]
 
 # Bounds the memory of one step of the enumeration, not its result.
 _CANDIDATES_AT_ONCE = 4_000_000
@@ -51,6 +51,11 @@ def support(subtrajectory: Sequence[int], sequences: Sequences) -> int:
     >>> support((1, 3), Sequences(users=np.array([0, 1]), starts=np.array([0, 3, 5]), locations=ids))
     1
     """
+    return len(supporters(subtrajectory, sequences))
+
+
+def supporters(subtrajectory: Sequence[int], sequences: Sequences) -> IntArray:
+    """List the people whom :func:`support` counts, ascending; arguments and errors are the same."""
     if len(subtrajectory) == 0:
         raise ValueError("the subtrajectory is empty: it needs at least one location")
     owner = np.arange(len(sequences.users))  # (c,) trajectories that contain all locations so far
@@ -62,7 +67,7 @@ def support(subtrajectory: Sequence[int], sequences: Sequences) -> int:
         owner, found = owner[within], found[within]
         inside = visits[found] < sequences.starts[owner + 1]
         owner, after = owner[inside], visits[found[inside]] + 1
-    return len(np.unique(sequences.users[owner]))
+    return np.unique(sequences.users[owner])
 
 
 def subtrajectories(sequences: Sequences, size: int) -> SubtrajectoryTable:

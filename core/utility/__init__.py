@@ -3,6 +3,7 @@
 Of generalized sequences:
 
     distance.py     how far a released location is from the true one, metres
+    recoded.py      distance and locations, where a location may have several labels
     locations.py    how many locations are generalized together, and how far apart they are
     semantics.py    how different in meaning they are
     queries.py      how wrong COUNT queries become
@@ -45,6 +46,12 @@ from core.utility.ranges import (
     draw_range_queries,
     range_query_distortion,
 )
+from core.utility.recoded import (
+    expected_recoded_distance,
+    label_statistics,
+    recoded_distance,
+    recoded_visit_distance,
+)
 from core.utility.semantics import semantic_penalty
 
 __all__ = [
@@ -65,8 +72,10 @@ __all__ = [
     "draw_subtrajectories",
     "expected_count",
     "expected_distance",
+    "expected_recoded_distance",
     "frequent_patterns",
     "generalized",
+    "label_statistics",
     "location_distance",
     "location_statistics",
     "normalized_distance",
@@ -76,6 +85,8 @@ __all__ = [
     "pattern_supports",
     "project",
     "range_query_distortion",
+    "recoded_distance",
+    "recoded_visit_distance",
     "semantic_penalty",
     "support_divergence",
     "trajectory_distance",

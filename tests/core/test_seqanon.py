@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import core.anonymize.seqanon
-from core.anonymize.seqanon import Generalization, _GeneralizedLocations, seqanon, u_seqanon
+from core.anonymize.seqanon import Generalization, GeneralizedLocations, seqanon, u_seqanon
 from core.anonymize.similarity import Spatial
 from core.guarantees import KmAnonymity
 from core.trajectory import FloatArray
@@ -226,14 +226,16 @@ def test_a_location_alone_has_nothing_to_be_merged_with() -> None:
     """
     The nearest other location of a window with one location is none, not the location itself.
     """
-    assert _GeneralizedLocations({1: {0}}, positions(line(2)), Spatial()).nearest(1) is None
+    assert GeneralizedLocations({1: {0}}, positions(line(2)), Spatial()).nearest(1) is None
 
 
 def test_running_out_of_locations_is_an_error_not_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     The cut makes this impossible; if it did happen, the run would stop, not merge a location with itself.
     """
-    monkeypatch.setattr(core.anonymize.seqanon, "_kept", lambda window, _: np.ones(len(window.locations), np.bool_))
+    monkeypatch.setattr(
+        core.anonymize.seqanon, "affordable_visits", lambda window, _: np.ones(len(window.locations), np.bool_)
+    )
     with pytest.raises(RuntimeError, match="one generalized location is left"):
         anonymize([(0, (0,)), (1, (0, 0))], line(1), 2, 2)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.anonymize.lkc.levels import Levels, select
+from core.anonymize.lkc.levels import Levels
 from core.trajectory import IntArray, Sequences
 
 __all__ = ["Frequent", "maximal_frequent"]
@@ -41,7 +41,7 @@ def maximal_frequent(trajectories: Sequences, *, min_support: int, most_work: in
     """
     levels = Levels(trajectories)
     often = _often(levels, min_support)
-    levels = Levels(select(trajectories, np.isin(trajectories.locations, levels.table[often, 0])))
+    levels = Levels(trajectories.where(np.isin(trajectories.locations, levels.table[often, 0])))
     maximal: list[IntArray] = []
     while len(levels.table):
         work, previous = levels.work, levels.table

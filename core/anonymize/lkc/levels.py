@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from core.trajectory import IntArray, Sequences
 
-__all__ = ["Levels", "distinct", "select"]
+__all__ = ["Levels", "distinct"]
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -105,9 +105,3 @@ def distinct(codes: IntArray) -> IntArray:
     first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     found: IntArray = ordered[first]
     return found
-
-
-def select(trajectories: Sequences, kept: BoolArray) -> Sequences:
-    """Leave visits out, shape ``(p,)``; a trajectory may become empty."""
-    starts = np.concatenate(([0], np.cumsum(kept)))[trajectories.starts]
-    return Sequences(users=trajectories.users, starts=starts, locations=trajectories.locations[kept])

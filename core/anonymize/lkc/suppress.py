@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from core.anonymize.lkc.frequent import Frequent, maximal_frequent
 from core.anonymize.lkc.greedy import choose_pairs, needed
-from core.anonymize.lkc.levels import select
 from core.anonymize.lkc.violating import Requirement, alone, minimal_violating
 from core.guarantees import LKCPrivacy
 from core.pairs import Values
@@ -135,7 +134,7 @@ def suppress_pairs(
     requirement = Requirement(trajectories, values, guarantee, sensitive)
     kept, unavoidable, cut = _bounded(trajectories, requirement, guarantee.l, options.most_sequences)
 
-    left = select(trajectories, kept)
+    left = trajectories.where(kept)
     instances = np.bincount(left.locations, minlength=n_pairs)
     violating = minimal_violating(left, requirement, most=guarantee.l)
     frequent: Frequent | None = None
@@ -175,7 +174,7 @@ def _bounded(
     pairs = trajectories.locations
     unavoidable = alone(trajectories, requirement)
     kept = ~np.isin(pairs, unavoidable)
-    left = select(trajectories, kept)
+    left = trajectories.where(kept)
     lengths = np.diff(left.starts)
     longest = _affordable(lengths, most_known, most_sequences // requirement.most_values)
     if lengths.max(initial=0) <= longest:
@@ -185,7 +184,7 @@ def _bounded(
     stays = np.empty(len(order), np.bool_)
     stays[order] = np.arange(len(order)) - np.repeat(left.starts[:-1], lengths) < longest
     kept[kept] = stays
-    again = alone(select(trajectories, kept), requirement)
+    again = alone(trajectories.where(kept), requirement)
     kept &= ~np.isin(pairs, again)
     return kept, sorted([*unavoidable.tolist(), *again.tolist()]), int((~stays).sum())
 

@@ -1,0 +1,66 @@
+"""The most frequent subtrajectories, however long."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from core.support.index import Subtrajectory
+from core.trajectory import IntArray, Sequences
+
+__all__ = ["top_subtrajectories"]
+
+
+def top_subtrajectories(sequences: Sequences, n: int) -> list[tuple[Subtrajectory, int]]:
+    """Find the ``n`` subtrajectories with the largest supports.
+
+    Grown best first from the frequent to the rare: no longer subtrajectory has more support than what it begins with,
+    and it comes later by its ids, so whatever is taken from the heap next is next in the result. Each of the ``n``
+    costs one pass over the visits that follow it (the projected database of PrefixSpan, Pei et al. 2004).
+
+    Args:
+        sequences: Where to look. Support counts distinct people.
+        n: How many to find.
+
+    Returns:
+        At most ``n`` subtrajectories with their supports, the largest first, ties by ids.
+
+    >>> ids = np.array([1, 2, 1, 2])
+    >>> top_subtrajectories(Sequences(users=np.array([0, 1]), starts=np.array([0, 3, 4]), locations=ids), 2)
+    [((2,), 2), ((1,), 1)]
+    """
+    trajectory_of = np.repeat(np.arange(len(sequences.users)), np.diff(sequences.starts))  # (p,)
+    user_of = sequences.users[trajectory_of]  # (p,)
+    everything = sequences.starts[:-1]
+    heap: list[tuple[int, Subtrajectory, IntArray]] = []
+    for location, count in _visited(sequences, user_of, everything):
+        heappush(heap, (-count, (location,), everything))
+    found: list[tuple[Subtrajectory, int]] = []
+    while heap and len(found) < n:
+        negative, pattern, after = heappop(heap)
+        found.append((pattern, -negative))
+        after = _after(sequences, trajectory_of, after, pattern[-1])
+        for location, count in _visited(sequences, user_of, after):
+            # No two entries have the same pattern, so that the arrays behind it are never compared.
+            heappush(heap, (-count, (*pattern, location), after))
+    return found
+
+
+def _after(sequences: Sequences, trajectory_of: IntArray, after: IntArray, location: int) -> IntArray:
+    """Return the visit behind the first one to a location from ``after`` on, the trajectory's end if there is none."""
+    at = np.flatnonzero(sequences.locations == location)
+    at = at[at >= after[trajectory_of[at]]]
+    following = sequences.starts[1:].copy()  # (n,)
+    # The earliest of a trajectory is written last.
+    following[trajectory_of[at[::-1]]] = at[::-1] + 1
+    return following
+
+
+def _visited(sequences: Sequences, user_of: IntArray, after: IntArray) -> list[tuple[int, int]]:
+    """Count the people at each location from ``after``, shape ``(n,)``, to the ends of their trajectories."""
+    follows = np.arange(len(user_of)) >= np.repeat(after, np.diff(sequences.starts))
+    n_users = max(sequences.n_users, 1)
+    codes = np.unique(sequences.locations[follows] * n_users + user_of[follows])
+    locations, counts = np.unique(codes // n_users, return_counts=True)
+    return list(zip(locations.tolist(), counts.tolist(), strict=True))

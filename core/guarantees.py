@@ -130,8 +130,8 @@ class LKCPrivacy:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         return (
-            f"whoever knows up to {self.l} places of a person and the slots of time of the visits finds at least {self.k} "
-            f"people who match, and infers a sensitive value of theirs with a confidence of at most {self.c:g}"
+            f"whoever knows up to {self.l} places of a person and the slots of time of the visits finds at least "
+            f"{self.k} people who match, and infers a sensitive value of theirs with a confidence of at most {self.c:g}"
         )
 
 
@@ -165,8 +165,8 @@ class KLmDiversity:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         return (
-            f"whoever knows up to {self.m} places of a person that are not sensitive, in order, finds at least {self.k} "
-            f"people who match, at most one in {self.l} of whom was at any one sensitive place"
+            f"whoever knows up to {self.m} places of a person that are not sensitive, in order, finds at least "
+            f"{self.k} people who match, at most one in {self.l} of whom was at any one sensitive place"
         )
 
 

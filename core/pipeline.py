@@ -28,7 +28,7 @@ from core.seal import Seal
 __all__ = ["release_window"]
 
 
-def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
+def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:  # noqa: PLR0911 - one for each plan
     """Anonymize and verify the rows of a sealed window. The same arguments give the same bytes, anywhere.
 
     A window that was sealed under other settings, or whose records are no longer all there, is withheld: released now

@@ -56,8 +56,8 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
     report = verify_klm(users, candidate, hidden, plan.guarantee)
     if not report.holds or report.smallest_support is None:
         finding = (
-            f"{report.rare} subtrajectories of length <= {plan.guarantee.m} have support below k={k}, {report.revealing} "
-            f"tell a sensitive location with more than 1/{plan.guarantee.l}, {report.blurred} labels hold one beside "
+            f"{report.rare} subtrajectories of length <= {plan.guarantee.m} have support below k={k}, "
+            f"{report.revealing} tell a sensitive location with more than 1/{plan.guarantee.l}, {report.blurred} labels hold one beside "
             f"others, {report.overlapping} people have labels that overlap"
         )
         return plan.refuse(seal, finding, withheld=n_rows, duplicates=duplicates)

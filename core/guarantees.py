@@ -202,7 +202,8 @@ class KKmAnonymity:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         return (
-            f"whoever knows the attributes of a person and up to {self.m} places finds at least {self.k} people who match"
+            f"whoever knows the attributes of a person and up to {self.m} places finds at least {self.k} people who "
+            "match"
             + (f", at most one in {self.l} of whom was at any one sensitive place" if self.l is not None else "")
         )
 

@@ -7,6 +7,7 @@
         release_clusters.py       check-ins:  the same in clusters of people, organize.py (ZGA, SGA), (k,l)^m-anonymity
         release_patterns.py       check-ins:  sequences as they are, p2ka.py (BF-P2kA), pattern-preserving k-anonymity
         release_pairs.py          check-ins:  visits with slots of time, suppress.py, LKC-privacy
+        release_attributes.py     check-ins:  attributes and sets of locations, rt/ (Rum-bound, Tum-bound), (k,k^m)-anonymity
         release_points.py         fragments:  GPS trajectories, colocate.py (Wait for Me), (k,delta)-anonymity
 
 ``stream/ingest.py`` and ``stream/windows.py`` run these stages between Kafka topics; ``stream/replay.py`` runs the
@@ -15,9 +16,10 @@ same ones on files.
 
 from __future__ import annotations
 
-from core.plan import ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan
+from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan
 from core.records import Rows
 from core.release import Outcome, WithholdReason
+from core.release_attributes import release_attributes
 from core.release_clusters import release_clusters
 from core.release_pairs import release_pairs
 from core.release_patterns import release_patterns
@@ -47,5 +49,7 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:  # noqa: PLR0
             return release_patterns(seal, rows, plan)
         case PairPlan():
             return release_pairs(seal, rows, plan)
+        case AttributePlan():
+            return release_attributes(seal, rows, plan)
         case PointPlan():
             return release_points(seal, rows, plan)

@@ -9,10 +9,12 @@ import numpy as np
 import pyproj
 
 from core.anonymize.lkc.suppress import LKCOptions
+from core.anonymize.rt.result import RTOptions
 from core.assemble import Limits
+from core.attributes import Schema
 from core.colocate import Colocator
 from core.generalize import Generalizer
-from core.guarantees import KDelta, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
+from core.guarantees import KDelta, KKmAnonymity, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
 from core.joining import Joining
 from core.locate import Locator
 from core.organize import Organizer
@@ -22,7 +24,7 @@ from core.release import Account, ReleaseRefused, Withheld, WithholdReason, keye
 from core.seal import Seal
 from core.window import WindowKey
 
-__all__ = ["ALGORITHMS", "ClusterPlan", "PairPlan", "PatternPlan", "Plan", "PointPlan", "SequencePlan"]
+__all__ = ["ALGORITHMS", "AttributePlan", "ClusterPlan", "PairPlan", "PatternPlan", "Plan", "PointPlan", "SequencePlan"]
 
 ALGORITHMS = {
     "algorithms": "4",
@@ -200,6 +202,38 @@ class PairPlan(_PlanBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttributePlan(_PlanBase):
+    """Check-ins, released as a person's attributes and set of locations, both generalized."""
+
+    guarantee: KKmAnonymity
+    locator: Locator = field(repr=False)
+    """The vocabulary that numbered the locations."""
+
+    options: RTOptions
+    profile: Profile
+    """What rows tell of their person."""
+
+    schema: Schema = field(repr=False)
+    """The attributes that are released, with their ranges and hierarchies."""
+
+    sensitive: frozenset[str] = field(repr=False)
+    """Names of the sensitive locations; used where the guarantee has an l."""
+
+    @property
+    def model(self) -> str:
+        """Name of the anonymizer, as in the settings."""
+        return "rum-bound" if self.options.bound == "ncp" else "tum-bound"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+        promised: Parameters = {"k": self.guarantee.k, "m": self.guarantee.m}
+        if self.guarantee.l is not None:
+            promised |= {"l": self.guarantee.l, "sensitive_locations": len(self.sensitive)}
+        return promised | {"max_loss": self.options.delta, "merge": self.options.merge}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PointPlan(_PlanBase):
     """Fragments, released as GPS trajectories."""
 
@@ -226,4 +260,4 @@ class PointPlan(_PlanBase):
         return {"k": self.guarantee.k, "delta_m": self.guarantee.delta_m, **self.colocator.parameters}
 
 
-Plan = SequencePlan | ClusterPlan | PatternPlan | PairPlan | PointPlan
+Plan = SequencePlan | ClusterPlan | PatternPlan | PairPlan | AttributePlan | PointPlan

@@ -20,6 +20,7 @@ from core.window import WindowKey
 __all__ = [
     "SCHEMA",
     "Account",
+    "AttributeRecord",
     "GeneralizedLocation",
     "Headcount",
     "Outcome",
@@ -27,6 +28,7 @@ __all__ = [
     "PointTrajectory",
     "Release",
     "ReleaseRefused",
+    "Released",
     "SequenceTrajectory",
     "Withheld",
     "WithholdReason",
@@ -96,6 +98,21 @@ class PairTrajectory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeRecord:
+    """One released person: generalized attributes, and the set of generalized locations visited."""
+
+    pseudonym: str
+    attributes: Mapping[str, str | tuple[float, float]]
+    """A node of a hierarchy, or the smallest and largest value that a number may have."""
+
+    locations: tuple[tuple[str, ...], ...]
+    """Names of the members of each generalized location, in no order of visit."""
+
+    sensitive: tuple[str, ...]
+    """Names of the sensitive locations visited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GeneralizedLocation:
     """Members of a released location and their centroid, degrees."""
 
@@ -104,6 +121,10 @@ class GeneralizedLocation:
     lon_deg: float
     sensitive: bool = False
     """Whether the model was told that it is; such a one is released as it is."""
+
+
+Released = SequenceTrajectory | PointTrajectory | PairTrajectory | AttributeRecord
+"""What is released of one person, or of one of their trajectories; of one kind in a release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +143,7 @@ class Release:
     """Distinct people in the release; None where it would tell how many of them, fewer than k, have several
     trajectories."""
 
-    trajectories: tuple[SequenceTrajectory, ...] | tuple[PointTrajectory, ...] | tuple[PairTrajectory, ...]
+    trajectories: tuple[Released, ...]
     """In the order of their pseudonyms."""
 
     locations: tuple[GeneralizedLocation, ...] | None

@@ -12,7 +12,15 @@ import numpy as np
 from core.pairs import DAY_MS
 from core.plan import ALGORITHMS
 from core.records import ROW_TYPES, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
-from core.release import SCHEMA, Outcome, PairTrajectory, PointTrajectory, Release, SequenceTrajectory
+from core.release import (
+    SCHEMA,
+    AttributeRecord,
+    Outcome,
+    PairTrajectory,
+    Release,
+    Released,
+    SequenceTrajectory,
+)
 from core.seal import PartitionCount, Seal, SealedUntil, SealRecord
 from core.window import WindowKey
 
@@ -307,20 +315,22 @@ def outcome_messages(outcome: Outcome) -> Iterator[OutMessage]:
         "shard": key.shard,
     }
     if isinstance(outcome, Release):
-        trajectories: tuple[SequenceTrajectory | PointTrajectory | PairTrajectory, ...] = outcome.trajectories
-        for i, trajectory in enumerate(trajectories):
+        for i, trajectory in enumerate(outcome.trajectories):
             value = msgspec.json.encode(head | {"pseudonym": trajectory.pseudonym} | _content(trajectory))
             yield OutMessage("anonymized", f"{outcome.release_id}:{i}".encode(), value, key.end_ms)
     value = msgspec.json.encode(head | _window_content(outcome) | {"versions": ALGORITHMS})
     yield OutMessage("windows", outcome.release_id.encode(), value, key.end_ms)
 
 
-def _content(trajectory: SequenceTrajectory | PointTrajectory | PairTrajectory) -> dict[str, object]:
+def _content(trajectory: Released) -> dict[str, object]:
     if isinstance(trajectory, SequenceTrajectory):
         return {"locations": trajectory.locations}
     if isinstance(trajectory, PairTrajectory):
         visits = [(_slot(begin_ms), name) for begin_ms, name in trajectory.visits]
         return {"visits": visits, "sensitive": trajectory.sensitive}
+    if isinstance(trajectory, AttributeRecord):
+        shown = {"attributes": trajectory.attributes, "locations": trajectory.locations}
+        return shown | ({"sensitive": trajectory.sensitive} if trajectory.sensitive else {})
     times = map(rfc3339, trajectory.t_ms.tolist())
     points = zip(times, trajectory.lat_deg.tolist(), trajectory.lon_deg.tolist(), strict=True)
     return {"points": list(points)}

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from core.anonymize.klm.organize import Clusters
 from core.anonymize.lkc.suppress import LKCOptions, Utility
+from core.anonymize.rt.result import RTOptions
 from core.assemble import Limits, affordable_length
-from core.guarantees import KDelta, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
+from core.attributes import Attribute, CategoricalAttribute, Hierarchy, NumericAttribute
+from core.guarantees import KDelta, KKmAnonymity, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
 from core.joining import Joining
 from core.locate import Locator
 from core.organize import SGA, ZGA, LmAnon, Organizer
 from core.pairs import Cycle, Slots
-from core.plan import ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan
-from core.profile import Profile
+from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan
+from core.profile import Categorical, Numeric, Profile
 from core.records import Kind
+from core.taxonomy import Categories
 from stream.colocation import colocator
 from stream.semantics import generalizer, semantic_files, sensitive_locations
 from stream.settings import KindSettings, PrivacySettings, Settings, SettingsError
@@ -33,6 +36,7 @@ def build_plan(
     secret: bytes,
     vocabulary: str,
     profile: Profile | None,
+    trees: Mapping[str, Categories],
     digest: Callable[..., str],
     file_digest: Callable[[Path | None], str],
 ) -> Plan:
@@ -45,6 +49,7 @@ def build_plan(
         secret: Key of releases.
         vocabulary: Digest of what located the records.
         profile: What records tell of their person.
+        trees: Hierarchies of its attributes, by name.
         digest: Makes a short digest of plain data.
         file_digest: Makes one of a file.
 
@@ -82,6 +87,8 @@ def build_plan(
         )
     if privacy.model == "lkc":
         return _pair_plan(own, profile, common)
+    if privacy.model in ("rum-bound", "tum-bound"):
+        return _attribute_plan(own, locator, profile, trees, common)
     if privacy.model == "p2ka":
         guarantee = PatternPreservingK(k=privacy.k, alike=privacy.alike)
         return PatternPlan(guarantee=guarantee, known_places=privacy.m, **common)
@@ -116,6 +123,35 @@ def _pair_plan(own: KindSettings, profile: Profile | None, common: dict[str, Any
         sensitive_field=privacy.sensitive_field,
         **common,
     )
+
+
+def _attribute_plan(
+    own: KindSettings, locator: Locator, profile: Profile | None, trees: Mapping[str, Categories], common: dict[str, Any]
+) -> AttributePlan:
+    privacy = own.privacy
+    if profile is None or not privacy.attributes:
+        raise SettingsError(
+            f"privacy.attributes is not set: privacy.model {privacy.model} releases attributes of people; name them, "
+            "such as age: 0..120"
+        )
+    own_attributes = {one.name: one for one in profile.attributes if one.name in privacy.attributes}
+    sensitive = sensitive_locations(own, locator)
+    return AttributePlan(
+        guarantee=KKmAnonymity(k=privacy.k, m=privacy.m, l=privacy.l if sensitive else None),
+        options=RTOptions(
+            bound="ncp" if privacy.model == "rum-bound" else "ul", delta=privacy.max_loss, merge=privacy.merge
+        ),
+        profile=profile,
+        schema=tuple(_attribute(one, trees) for one in own_attributes.values()),
+        sensitive=sensitive,
+        **common,
+    )
+
+
+def _attribute(told: Numeric | Categorical, trees: Mapping[str, Categories]) -> Attribute:
+    if isinstance(told, Numeric):
+        return NumericAttribute(name=told.name, low=told.low, high=max(told.high, told.low + 1))
+    return CategoricalAttribute(name=told.name, hierarchy=Hierarchy(trees[told.name]))
 
 
 def _point_plan(settings: Settings, own: KindSettings, common: dict[str, Any]) -> PointPlan:

@@ -20,13 +20,14 @@ from pathlib import Path
 
 from core.figures import Figures
 from core.generalize import Taxonomy
+from core.measure_attributes import measure_attributes
 from core.measure_clusters import measure_clusters
 from core.measure_pairs import measure_pairs
 from core.measure_patterns import measure_patterns
 from core.measure_points import measure_points
 from core.measure_sequences import MeasureOptions, measure_sequences
 from core.partition import Partition, ReleaseWindow, WriteSeal
-from core.plan import ClusterPlan, PairPlan, PatternPlan, PointPlan, SequencePlan
+from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, PointPlan, SequencePlan
 from core.records import CheckIn, Fragment, Rows, Source
 from core.risk import worst
 from core.seal import Seal
@@ -247,6 +248,8 @@ class Replay:
                 measures = measure_patterns(rows, plan)
             case PairPlan():
                 measures = measure_pairs(seal, rows, plan)
+            case AttributePlan():
+                measures = measure_attributes(rows, plan)
             case PointPlan():
                 measures = measure_points(seal, rows, plan, RangeQueryOptions(n=options.queries))
         figures = {} if measures is None else measures.as_dict()

@@ -284,13 +284,15 @@ class PrivacySettings(Section):
     model: (
         Literal[
             *("seqanon", "sd-seqanon", "u-seqanon", "lm-anon", "zga", "sga", "lkc", "p2ka"),
+            *("rum-bound", "tum-bound", "disassociation"),
             *("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"),
         ]
         | None
     ) = None
-    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``lm-anon``, ``zga``, ``sga``, ``lkc`` or ``p2ka`` for
-    check-ins; the others for fragments, of which ``w4m`` is the default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the
-    others give it to their sets, ``bounded-pw4m`` as far as the distortion allows."""
+    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``lm-anon``, ``zga``, ``sga``, ``lkc``, ``p2ka``,
+    ``rum-bound``, ``tum-bound`` or ``disassociation`` for check-ins; the others for fragments, of which ``w4m`` is the
+    default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the others give it to
+    their sets, ``bounded-pw4m`` as far as the distortion allows."""
 
     k: Annotated[int, Field(ge=2)] = 5
     """The least number of people that anything released has in common."""
@@ -320,11 +322,12 @@ class PrivacySettings(Section):
     """Constraint of locations that the CSV does not list; without it every venue must be listed."""
 
     l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 - the name the guarantee is known by
-    """Of the people who match, at most one in ``l`` was at one sensitive location, for ``lm-anon``, ``zga``, ``sga``."""
+    """Of the people who match, at most one in ``l`` was at one of ``sensitive_locations``, for ``lm-anon``, ``zga``,
+    ``sga``, ``rum-bound`` and ``tum-bound``."""
 
     sensitive_locations: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
-    """Locations that are sensitive for ``lm-anon``, ``zga`` and ``sga``, by name, a list or separated by commas;
-    ``category:NAME`` is every venue of a category of ``taxonomy``. They are released as they are, or not at all."""
+    """Locations that are sensitive for these models, by name, a list or separated by commas; ``category:NAME`` is every
+    venue of a category of ``taxonomy``. They are released as they are, or not at all."""
 
     clusters: Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(none_by_name)] = None
     """In how many clusters of similar people ``zga`` and ``sga`` generalize, or ``none``: as many as lose least."""
@@ -343,6 +346,16 @@ class PrivacySettings(Section):
 
     spare: Literal["sequences", "instances"] = "sequences"
     """What ``lkc`` suppresses least of: frequent sequences, for mining, or visits, for counting."""
+
+    max_loss: Annotated[float, Field(ge=0, le=1)] = 0.65
+    """Largest loss of attributes (NCP) under ``rum-bound``, of locations (UL) under ``tum-bound``; a window that cannot
+    keep it is withheld."""
+
+    merge: Literal["r", "t", "rt"] = "rt"
+    """Which groups ``rum-bound`` and ``tum-bound`` unite: those alike in attributes, in locations, or in both."""
+
+    largest_cluster: Annotated[Annotated[int, Field(ge=3)] | None, BeforeValidator(none_by_name)] = None
+    """Most people of a cluster of ``disassociation``, at least ``2 k - 1``; ten times ``k`` where it is not set."""
 
     alike: bool = True
     """Whether under ``p2ka`` each released sequence is released of at least ``k`` people; without it single people can

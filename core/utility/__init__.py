@@ -9,6 +9,10 @@ Of generalized sequences:
     divergence.py   how far the distribution of supports moves
     patterns.py     which frequent sequential patterns are kept, and which invented
 
+Of sets of locations:
+
+    itemsets.py     which frequent sets are found in a disassociated release, and how wrong supports of pairs become
+
 Of GPS trajectories:
 
     ranges.py       how wrong range queries become
@@ -27,6 +31,7 @@ from core.utility.distance import (
 )
 from core.utility.divergence import Divergence, draw_subtrajectories, support_divergence
 from core.utility.generalized import generalized
+from core.utility.itemsets import lost_locations, pair_error, top_deviation, top_itemsets
 from core.utility.locations import LocationStatistics, location_statistics
 from core.utility.patterns import PatternShares, frequent_patterns, pattern_shares, project
 from core.utility.queries import average_relative_error, draw_queries, expected_count
@@ -60,11 +65,15 @@ __all__ = [
     "generalized",
     "location_distance",
     "location_statistics",
+    "lost_locations",
     "normalized_distance",
+    "pair_error",
     "pattern_shares",
     "project",
     "range_query_distortion",
     "semantic_penalty",
     "support_divergence",
+    "top_deviation",
+    "top_itemsets",
     "trajectory_distance",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Guarantee", "KDelta", "KKmAnonymity", "KLmDiversity", "KmAnonymity", "LKCPrivacy", "PatternPreservingK"]
+__all__ = ["DisassociatedKm", "Guarantee", "KDelta", "KKmAnonymity", "KLmDiversity", "KmAnonymity", "LKCPrivacy", "PatternPreservingK"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,36 @@ class KKmAnonymity:
         )
 
 
-Guarantee = KmAnonymity | KDelta | PatternPreservingK | LKCPrivacy | KLmDiversity | KKmAnonymity
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisassociatedKm:
+    """k^m-anonymity of a disassociated release (Terrovitis et al. 2012, Guarantee 1).
+
+    Of every set of up to ``m`` locations that somebody can have visited by the release, the release describes at least
+    one possible window in which at least ``k`` people visited all of them. Order does not matter.
+
+    Raises:
+        ValueError: A parameter is out of its range.
+    """
+
+    k: int
+    """Fewest people of that possible window, and of every cluster. At least 2."""
+
+    m: int
+    """Most locations the adversary is assumed to know of a person. At least 1."""
+
+    def __post_init__(self) -> None:
+        _at_least("k", self.k, 2)
+        _at_least("m", self.m, 1)
+
+    @property
+    def promise(self) -> str:
+        """The guarantee in a sentence."""
+        return (
+            f"whoever knows up to {self.m} places of a person finds at least {self.k} people who may have visited them all"
+        )
+
+
+Guarantee = KmAnonymity | KDelta | PatternPreservingK | LKCPrivacy | KLmDiversity | KKmAnonymity | DisassociatedKm
 
 
 def _at_least(name: str, value: int, least: int) -> None:

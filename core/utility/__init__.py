@@ -15,6 +15,10 @@ Of location-time pairs:
 
     pairs.py        how much of them is kept, and of their frequent sequences
 
+Of sets of locations:
+
+    itemsets.py     which frequent sets are found in a disassociated release, and how wrong supports of pairs become
+
 Of GPS trajectories:
 
     ranges.py       how wrong range queries become
@@ -33,6 +37,7 @@ from core.utility.distance import (
 )
 from core.utility.divergence import Divergence, draw_subtrajectories, support_divergence
 from core.utility.generalized import generalized
+from core.utility.itemsets import lost_locations, pair_error, top_deviation, top_itemsets
 from core.utility.locations import LocationStatistics, location_statistics
 from core.utility.pairs import PairShares, pair_shares
 from core.utility.pattern_similarity import PatternSimilarity, pattern_similarity
@@ -78,7 +83,9 @@ __all__ = [
     "label_statistics",
     "location_distance",
     "location_statistics",
+    "lost_locations",
     "normalized_distance",
+    "pair_error",
     "pair_shares",
     "pattern_shares",
     "pattern_similarity",
@@ -89,5 +96,7 @@ __all__ = [
     "recoded_visit_distance",
     "semantic_penalty",
     "support_divergence",
+    "top_deviation",
+    "top_itemsets",
     "trajectory_distance",
 ]

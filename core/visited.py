@@ -1,0 +1,32 @@
+"""What people visited, whatever the order and however often: sets of locations, one a person."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.trajectory import Sequences
+
+__all__ = ["visited_sets"]
+
+
+def visited_sets(trajectories: Sequences) -> Sequences:
+    """Return the distinct locations of each person, over all of the person's trajectories.
+
+    Returns:
+        One trajectory a person, in the order of their numbers, its locations ascending.
+
+    >>> window = Sequences(users=np.array([0, 0, 1]), starts=np.array([0, 2, 4, 4]), locations=np.array([7, 3, 3, 5]))
+    >>> visited_sets(window).locations.tolist(), visited_sets(window).starts.tolist()
+    ([3, 5, 7], [0, 3, 3])
+    """
+    owner = np.repeat(trajectories.users, np.diff(trajectories.starts))  # (p,)
+    order = np.lexsort((trajectories.locations, owner))
+    owner, locations = owner[order], trajectories.locations[order]
+    first = np.ones(len(owner), np.bool_)
+    first[1:] = (owner[1:] != owner[:-1]) | (locations[1:] != locations[:-1])
+    people = np.arange(trajectories.n_users)
+    return Sequences(
+        users=people,
+        starts=np.searchsorted(owner[first], np.append(people, len(people))).astype(np.int64),
+        locations=locations[first],
+    )

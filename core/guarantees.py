@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["DisassociatedKm", "Guarantee", "KDelta", "KKmAnonymity", "KLmDiversity", "KmAnonymity", "LKCPrivacy", "PatternPreservingK"]
+__all__ = [
+    "DisassociatedKm",
+    "Guarantee",
+    "KDelta",
+    "KKmAnonymity",
+    "KLmDiversity",
+    "KmAnonymity",
+    "LKCPrivacy",
+    "PatternPreservingK",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,9 +241,7 @@ class DisassociatedKm:
     @property
     def promise(self) -> str:
         """The guarantee in a sentence."""
-        return (
-            f"whoever knows up to {self.m} places of a person finds at least {self.k} people who may have visited them all"
-        )
+        return f"whoever knows up to {self.m} places of a person finds at least {self.k} people who may have visited them all"
 
 
 Guarantee = KmAnonymity | KDelta | PatternPreservingK | LKCPrivacy | KLmDiversity | KKmAnonymity | DisassociatedKm

@@ -8,6 +8,7 @@
         release_patterns.py       check-ins:  sequences as they are, p2ka.py (BF-P2kA), pattern-preserving k-anonymity
         release_pairs.py          check-ins:  visits with slots of time, suppress.py, LKC-privacy
         release_attributes.py     check-ins:  attributes and sets of locations, rt/ (Rum-bound, Tum-bound), (k,k^m)-anonymity
+        release_sets.py           check-ins:  sets of locations in parts, disassociation/, disassociated k^m
         release_points.py         fragments:  GPS trajectories, colocate.py (Wait for Me), (k,delta)-anonymity
 
 ``stream/ingest.py`` and ``stream/windows.py`` run these stages between Kafka topics; ``stream/replay.py`` runs the
@@ -16,7 +17,7 @@ same ones on files.
 
 from __future__ import annotations
 
-from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan
+from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan, SetPlan
 from core.records import Rows
 from core.release import Outcome, WithholdReason
 from core.release_attributes import release_attributes
@@ -25,6 +26,7 @@ from core.release_pairs import release_pairs
 from core.release_patterns import release_patterns
 from core.release_points import release_points
 from core.release_sequences import release_sequences
+from core.release_sets import release_sets
 from core.seal import Seal
 
 __all__ = ["release_window"]
@@ -51,5 +53,7 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:  # noqa: PLR0
             return release_pairs(seal, rows, plan)
         case AttributePlan():
             return release_attributes(seal, rows, plan)
+        case SetPlan():
+            return release_sets(seal, rows, plan)
         case PointPlan():
             return release_points(seal, rows, plan)

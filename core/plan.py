@@ -8,13 +8,22 @@ import h3
 import numpy as np
 import pyproj
 
+from core.anonymize.disassociation.disassociate import DisassociationOptions
 from core.anonymize.lkc.suppress import LKCOptions
 from core.anonymize.rt.result import RTOptions
 from core.assemble import Limits
 from core.attributes import Schema
 from core.colocate import Colocator
 from core.generalize import Generalizer
-from core.guarantees import KDelta, KKmAnonymity, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
+from core.guarantees import (
+    DisassociatedKm,
+    KDelta,
+    KKmAnonymity,
+    KLmDiversity,
+    KmAnonymity,
+    LKCPrivacy,
+    PatternPreservingK,
+)
 from core.joining import Joining
 from core.locate import Locator
 from core.organize import Organizer
@@ -24,7 +33,17 @@ from core.release import Account, ReleaseRefused, Withheld, WithholdReason, keye
 from core.seal import Seal
 from core.window import WindowKey
 
-__all__ = ["ALGORITHMS", "AttributePlan", "ClusterPlan", "PairPlan", "PatternPlan", "Plan", "PointPlan", "SequencePlan"]
+__all__ = [
+    "ALGORITHMS",
+    "AttributePlan",
+    "ClusterPlan",
+    "PairPlan",
+    "PatternPlan",
+    "Plan",
+    "PointPlan",
+    "SequencePlan",
+    "SetPlan",
+]
 
 ALGORITHMS = {
     "algorithms": "4",
@@ -234,6 +253,31 @@ class AttributePlan(_PlanBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetPlan(_PlanBase):
+    """Check-ins, released as sets of locations, of which nothing tells which parts belong to one person."""
+
+    guarantee: DisassociatedKm
+    locator: Locator = field(repr=False)
+    """The vocabulary that numbered the locations."""
+
+    options: DisassociationOptions
+
+    @property
+    def model(self) -> str:
+        """Name of the anonymizer, as in the settings."""
+        return "disassociation"
+
+    @property
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+        promised: Parameters = {"k": self.guarantee.k, "m": self.guarantee.m}
+        return promised | {
+            "largest_cluster": self.options.largest(self.guarantee.k),
+            "rare_locations": self.options.rare_locations,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PointPlan(_PlanBase):
     """Fragments, released as GPS trajectories."""
 
@@ -260,4 +304,4 @@ class PointPlan(_PlanBase):
         return {"k": self.guarantee.k, "delta_m": self.guarantee.delta_m, **self.colocator.parameters}
 
 
-Plan = SequencePlan | ClusterPlan | PatternPlan | PairPlan | AttributePlan | PointPlan
+Plan = SequencePlan | ClusterPlan | PatternPlan | PairPlan | AttributePlan | SetPlan | PointPlan

@@ -21,8 +21,12 @@ __all__ = [
     "SCHEMA",
     "Account",
     "AttributeRecord",
+    "ClusterGroup",
     "GeneralizedLocation",
     "Headcount",
+    "NamedChunk",
+    "NamedCluster",
+    "NamedJoint",
     "Outcome",
     "PairTrajectory",
     "PointTrajectory",
@@ -112,6 +116,36 @@ class AttributeRecord:
     """Names of the sensitive locations visited."""
 
 
+NamedChunk = tuple[tuple[str, ...], ...]
+"""Subrecords of a chunk, each of another person, by the names of their locations; their order means nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCluster:
+    """See :class:`core.disassociated.Cluster`."""
+
+    size: int
+    record_chunks: tuple[NamedChunk, ...]
+    term_chunk: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedJoint:
+    """See :class:`core.disassociated.JointCluster`; its clusters are counted within the group."""
+
+    first: int
+    end: int
+    shared_chunks: tuple[NamedChunk, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterGroup:
+    """Clusters of a disassociated window that share chunks, or one that shares none."""
+
+    clusters: tuple[NamedCluster, ...]
+    joint_clusters: tuple[NamedJoint, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneralizedLocation:
     """Members of a released location and their centroid, degrees."""
@@ -123,8 +157,8 @@ class GeneralizedLocation:
     """Whether the model was told that it is; such a one is released as it is."""
 
 
-Released = SequenceTrajectory | PointTrajectory | PairTrajectory | AttributeRecord
-"""What is released of one person, or of one of their trajectories; of one kind in a release."""
+Released = SequenceTrajectory | PointTrajectory | PairTrajectory | AttributeRecord | ClusterGroup
+"""One message of a release: of one person, of one of their trajectories, or of a group; of one kind in a release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +178,7 @@ class Release:
     trajectories."""
 
     trajectories: tuple[Released, ...]
-    """In the order of their pseudonyms."""
+    """In the order of their pseudonyms, where they have one."""
 
     locations: tuple[GeneralizedLocation, ...] | None
     """The generalized locations of a release of sequences."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple, cast
@@ -15,8 +16,10 @@ from core.records import ROW_TYPES, CheckIn, Chunk, Fragment, Kind, Reason, Reje
 from core.release import (
     SCHEMA,
     AttributeRecord,
+    ClusterGroup,
     Outcome,
     PairTrajectory,
+    PointTrajectory,
     Release,
     Released,
     SequenceTrajectory,
@@ -316,13 +319,22 @@ def outcome_messages(outcome: Outcome) -> Iterator[OutMessage]:
     }
     if isinstance(outcome, Release):
         for i, trajectory in enumerate(outcome.trajectories):
-            value = msgspec.json.encode(head | {"pseudonym": trajectory.pseudonym} | _content(trajectory))
+            value = msgspec.json.encode(head | _content(trajectory))
             yield OutMessage("anonymized", f"{outcome.release_id}:{i}".encode(), value, key.end_ms)
     value = msgspec.json.encode(head | _window_content(outcome) | {"versions": ALGORITHMS})
     yield OutMessage("windows", outcome.release_id.encode(), value, key.end_ms)
 
 
 def _content(trajectory: Released) -> dict[str, object]:
+    if isinstance(trajectory, ClusterGroup):
+        clusters = [dataclasses.asdict(cluster) for cluster in trajectory.clusters]
+        return {"clusters": clusters, "joint_clusters": [dataclasses.asdict(one) for one in trajectory.joint_clusters]}
+    return {"pseudonym": trajectory.pseudonym} | _of_person(trajectory)
+
+
+def _of_person(
+    trajectory: SequenceTrajectory | PointTrajectory | PairTrajectory | AttributeRecord,
+) -> dict[str, object]:
     if isinstance(trajectory, SequenceTrajectory):
         return {"locations": trajectory.locations}
     if isinstance(trajectory, PairTrajectory):

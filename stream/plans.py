@@ -6,17 +6,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from core.anonymize.disassociation.disassociate import DisassociationOptions
 from core.anonymize.klm.organize import Clusters
 from core.anonymize.lkc.suppress import LKCOptions, Utility
 from core.anonymize.rt.result import RTOptions
 from core.assemble import Limits, affordable_length
 from core.attributes import Attribute, CategoricalAttribute, Hierarchy, NumericAttribute
-from core.guarantees import KDelta, KKmAnonymity, KLmDiversity, KmAnonymity, LKCPrivacy, PatternPreservingK
+from core.guarantees import (
+    DisassociatedKm,
+    KDelta,
+    KKmAnonymity,
+    KLmDiversity,
+    KmAnonymity,
+    LKCPrivacy,
+    PatternPreservingK,
+)
 from core.joining import Joining
 from core.locate import Locator
 from core.organize import SGA, ZGA, LmAnon, Organizer
 from core.pairs import Cycle, Slots
-from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan
+from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan, SetPlan
 from core.profile import Categorical, Numeric, Profile
 from core.records import Kind
 from core.taxonomy import Categories
@@ -89,6 +98,8 @@ def build_plan(
         return _pair_plan(own, profile, common)
     if privacy.model in ("rum-bound", "tum-bound"):
         return _attribute_plan(own, locator, profile, trees, common)
+    if privacy.model == "disassociation":
+        return _set_plan(privacy, common)
     if privacy.model == "p2ka":
         guarantee = PatternPreservingK(k=privacy.k, alike=privacy.alike)
         return PatternPlan(guarantee=guarantee, known_places=privacy.m, **common)
@@ -126,7 +137,11 @@ def _pair_plan(own: KindSettings, profile: Profile | None, common: dict[str, Any
 
 
 def _attribute_plan(
-    own: KindSettings, locator: Locator, profile: Profile | None, trees: Mapping[str, Categories], common: dict[str, Any]
+    own: KindSettings,
+    locator: Locator,
+    profile: Profile | None,
+    trees: Mapping[str, Categories],
+    common: dict[str, Any],
 ) -> AttributePlan:
     privacy = own.privacy
     if profile is None or not privacy.attributes:
@@ -152,6 +167,18 @@ def _attribute(told: Numeric | Categorical, trees: Mapping[str, Categories]) -> 
     if isinstance(told, Numeric):
         return NumericAttribute(name=told.name, low=told.low, high=max(told.high, told.low + 1))
     return CategoricalAttribute(name=told.name, hierarchy=Hierarchy(trees[told.name]))
+
+
+def _set_plan(privacy: PrivacySettings, common: dict[str, Any]) -> SetPlan:
+    options = DisassociationOptions(largest_cluster=privacy.largest_cluster, rare_locations=privacy.rare_locations)
+    try:
+        options.largest(privacy.k)
+    except ValueError:
+        raise SettingsError(
+            f"privacy.largest_cluster is {privacy.largest_cluster}: with privacy.k {privacy.k} it must be at least "
+            f"{2 * privacy.k - 1}, or none"
+        ) from None
+    return SetPlan(guarantee=DisassociatedKm(k=privacy.k, m=privacy.m), options=options, **common)
 
 
 def _point_plan(settings: Settings, own: KindSettings, common: dict[str, Any]) -> PointPlan:

@@ -26,8 +26,9 @@ from core.measure_pairs import measure_pairs
 from core.measure_patterns import measure_patterns
 from core.measure_points import measure_points
 from core.measure_sequences import MeasureOptions, measure_sequences
+from core.measure_sets import measure_sets
 from core.partition import Partition, ReleaseWindow, WriteSeal
-from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, PointPlan, SequencePlan
+from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, PointPlan, SequencePlan, SetPlan
 from core.records import CheckIn, Fragment, Rows, Source
 from core.risk import worst
 from core.seal import Seal
@@ -250,6 +251,8 @@ class Replay:
                 measures = measure_pairs(seal, rows, plan)
             case AttributePlan():
                 measures = measure_attributes(rows, plan)
+            case SetPlan():
+                measures = measure_sets(seal, rows, plan)
             case PointPlan():
                 measures = measure_points(seal, rows, plan, RangeQueryOptions(n=options.queries))
         figures = {} if measures is None else measures.as_dict()

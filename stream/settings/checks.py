@@ -41,7 +41,19 @@ class SettingsError(Exception):
 
 
 _MODELS = {
-    Kind.CHECKINS: ("seqanon", "sd-seqanon", "u-seqanon", "lm-anon", "zga", "sga", "lkc", "p2ka", "rum-bound", "tum-bound"),
+    Kind.CHECKINS: (
+        "seqanon",
+        "sd-seqanon",
+        "u-seqanon",
+        "lm-anon",
+        "zga",
+        "sga",
+        "lkc",
+        "p2ka",
+        "rum-bound",
+        "tum-bound",
+        "disassociation",
+    ),
     Kind.FRAGMENTS: ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"),
 }
 """Models of each kind of feed, the default first."""

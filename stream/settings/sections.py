@@ -357,6 +357,9 @@ class PrivacySettings(Section):
     largest_cluster: Annotated[Annotated[int, Field(ge=3)] | None, BeforeValidator(none_by_name)] = None
     """Most people of a cluster of ``disassociation``, at least ``2 k - 1``; ten times ``k`` where it is not set."""
 
+    rare_locations: bool = False
+    """Whether ``disassociation`` names locations that fewer than ``k`` people visited, as published."""
+
     alike: bool = True
     """Whether under ``p2ka`` each released sequence is released of at least ``k`` people; without it single people can
     be found, as in the published model."""

@@ -241,7 +241,10 @@ class DisassociatedKm:
     @property
     def promise(self) -> str:
         """The guarantee in a sentence."""
-        return f"whoever knows up to {self.m} places of a person finds at least {self.k} people who may have visited them all"
+        return (
+            f"whoever knows up to {self.m} places of a person finds at least {self.k} people who may have visited "
+            "them all"
+        )
 
 
 Guarantee = KmAnonymity | KDelta | PatternPreservingK | LKCPrivacy | KLmDiversity | KKmAnonymity | DisassociatedKm

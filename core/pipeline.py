@@ -7,7 +7,7 @@
         release_clusters.py       check-ins:  the same in clusters of people, organize.py (ZGA, SGA), (k,l)^m-anonymity
         release_patterns.py       check-ins:  sequences as they are, p2ka.py (BF-P2kA), pattern-preserving k-anonymity
         release_pairs.py          check-ins:  visits with slots of time, suppress.py, LKC-privacy
-        release_attributes.py     check-ins:  attributes and sets of locations, rt/ (Rum-bound, Tum-bound), (k,k^m)-anonymity
+        release_attributes.py     check-ins:  attributes and sets of locations, rt/ (Rum-bound), (k,k^m)-anonymity
         release_sets.py           check-ins:  sets of locations in parts, disassociation/, disassociated k^m
         release_points.py         fragments:  GPS trajectories, colocate.py (Wait for Me), (k,delta)-anonymity
 

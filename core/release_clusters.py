@@ -57,8 +57,8 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
     if not report.holds or report.smallest_support is None:
         finding = (
             f"{report.rare} subtrajectories of length <= {plan.guarantee.m} have support below k={k}, "
-            f"{report.revealing} tell a sensitive location with more than 1/{plan.guarantee.l}, {report.blurred} labels "
-            f"hold one beside others, {report.overlapping} people have labels that overlap"
+            f"{report.revealing} tell a sensitive location with more than 1/{plan.guarantee.l}, {report.blurred} "
+            f"labels hold one beside others, {report.overlapping} people have labels that overlap"
         )
         return plan.refuse(seal, finding, withheld=n_rows, duplicates=duplicates)
 

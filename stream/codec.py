@@ -341,7 +341,7 @@ def _of_person(
         visits = [(_slot(begin_ms), name) for begin_ms, name in trajectory.visits]
         return {"visits": visits, "sensitive": trajectory.sensitive}
     if isinstance(trajectory, AttributeRecord):
-        shown = {"attributes": trajectory.attributes, "locations": trajectory.locations}
+        shown: dict[str, object] = {"attributes": trajectory.attributes, "locations": trajectory.locations}
         return shown | ({"sensitive": trajectory.sensitive} if trajectory.sensitive else {})
     times = map(rfc3339, trajectory.t_ms.tolist())
     points = zip(times, trajectory.lat_deg.tolist(), trajectory.lon_deg.tolist(), strict=True)

@@ -37,7 +37,7 @@ from stream.settings.values import show_duration
 __all__ = ["build_plan"]
 
 
-def build_plan(
+def build_plan(  # noqa: PLR0911 - one for each family
     settings: Settings,
     own: KindSettings,
     locator: Locator,

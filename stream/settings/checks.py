@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from core.records import POINT, Kind
 from stream.settings.sections import (
+    CheckInModel,
+    FragmentModel,
     KindSettings,
     LimitSettings,
     MetricsSettings,
@@ -40,21 +42,9 @@ class SettingsError(Exception):
     """A setting is wrong; the message is a sentence that says which, what it is, and what is allowed."""
 
 
-_MODELS = {
-    Kind.CHECKINS: (
-        "seqanon",
-        "sd-seqanon",
-        "u-seqanon",
-        "lm-anon",
-        "zga",
-        "sga",
-        "lkc",
-        "p2ka",
-        "rum-bound",
-        "tum-bound",
-        "disassociation",
-    ),
-    Kind.FRAGMENTS: ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"),
+_MODELS: dict[Kind, tuple[str, ...]] = {
+    Kind.CHECKINS: get_args(CheckInModel),
+    Kind.FRAGMENTS: get_args(FragmentModel),
 }
 """Models of each kind of feed, the default first."""
 

@@ -29,8 +29,10 @@ from stream.settings.values import (
 )
 
 __all__ = [
+    "CheckInModel",
     "FieldSettings",
     "FileSettings",
+    "FragmentModel",
     "IngestSettings",
     "KafkaSettings",
     "KindSettings",
@@ -278,17 +280,29 @@ class TrajectorySettings(Section):
     then counted as the one of the grid that is nearest in time."""
 
 
+CheckInModel = Literal[
+    "seqanon",
+    "sd-seqanon",
+    "u-seqanon",
+    "lm-anon",
+    "zga",
+    "sga",
+    "lkc",
+    "p2ka",
+    "rum-bound",
+    "tum-bound",
+    "disassociation",
+]
+"""Models of check-ins, the default first."""
+
+FragmentModel = Literal["w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"]
+"""Models of fragments, the default first."""
+
+
 class PrivacySettings(Section):
     """What a release promises."""
 
-    model: (
-        Literal[
-            *("seqanon", "sd-seqanon", "u-seqanon", "lm-anon", "zga", "sga", "lkc", "p2ka"),
-            *("rum-bound", "tum-bound", "disassociation"),
-            *("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"),
-        ]
-        | None
-    ) = None
+    model: CheckInModel | FragmentModel | None = None
     """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``lm-anon``, ``zga``, ``sga``, ``lkc``, ``p2ka``,
     ``rum-bound``, ``tum-bound`` or ``disassociation`` for check-ins; the others for fragments, of which ``w4m`` is the
     default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the others give it to

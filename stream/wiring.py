@@ -24,11 +24,15 @@ from core.window import WindowPolicy
 from stream.colocation import colocator
 from stream.demands import default_demands
 from stream.plane import Plane
+from stream.profiles import hierarchies, hierarchy_files, profile
 from stream.semantics import generalizer, semantic_files, taxonomy
 from stream.settings import KindSettings, LocationSettings, Settings, SettingsError, ShardSettings
 from stream.settings.checks import NO_KEY_IS_SET
 
 __all__ = ["Feed", "plane_of", "wire"]
+
+
+_OF_PROFILES = ("attributes", "sensitive_field", "sensitive_values")
 
 
 class Feed:
@@ -49,11 +53,14 @@ class Feed:
         locator = _locator(own.location)
         venues = _file_digest(own.location.venues_file)
         user_key = _derived_key(secret, "users")
+        self.hierarchies = hierarchies(own)
+        self.profile = profile(own, self.hierarchies)
         vocabulary = _digest(
             own.location.model_dump(mode="json", exclude={"venues_file"}),
             venues,
             own.shard.model_dump(mode="json"),
             keyed_id(user_key, "vocabulary"),
+            *([] if self.profile is None else [repr(self.profile)]),
         )
         rules = Rules(
             user_key=user_key,
@@ -67,7 +74,7 @@ class Feed:
         sharder = _sharder(own.shard)
         self.vocabulary = vocabulary
         self.intake: Intake = (
-            CheckInIntake(rules, locator, sharder, vocabulary=vocabulary)
+            CheckInIntake(rules, locator, sharder, vocabulary=vocabulary, profile=self.profile)
             if kind is Kind.CHECKINS
             else FragmentIntake(rules, sharder, vocabulary=vocabulary, demands=default_demands(own, rules))
         )
@@ -80,6 +87,11 @@ class Feed:
         )
         self.plan: Plan = _plan(settings, own, locator, secret, vocabulary)
         self._own, self._locator = own, locator
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Fields of a record that tell something of its person, in the order of the profile."""
+        return () if self.profile is None else self.profile.names
 
     def taxonomy(self) -> Taxonomy:
         """Build the taxonomy of the locations, which the anonymizer need not use.
@@ -182,13 +194,14 @@ def _plan(settings: Settings, own: KindSettings, locator: Locator, secret: str, 
         trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
     )
     algorithm = generalizer(own, locator) if own.kind is Kind.CHECKINS else None
-    files = semantic_files(own)
+    files = [*semantic_files(own), *hierarchy_files(own)]
     named = (privacy.taxonomy, privacy.constraints)
     fingerprint = _digest(
         vocabulary,
         own.window.size,
-        # Not what users demand by default: rows in their window carry what they were given.
-        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file"}),
+        # Not what users demand by default: rows in their window carry what they were given. The profile is part of the
+        # vocabulary.
+        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file", *_OF_PROFILES}),
         ["file" if name is not None and Path(name) in files else name for name in named],
         [_file_digest(file) for file in files],
         limits.points_per_user,

@@ -10,6 +10,7 @@ import numpy as np
 
 from core.demands import NO_DEMANDS, DefaultDemands
 from core.locate import Locator
+from core.profile import Profile
 from core.records import VISIT, CheckIn, Chunk, Fragment, Kind, Rejected, Source
 from core.shard import Sharder
 from core.trajectory import FloatArray
@@ -38,10 +39,13 @@ class Intake(Protocol):
 
 
 class CheckInIntake:
-    """Check-ins become visits to locations of a vocabulary."""
+    """Check-ins become visits to locations of a vocabulary, with what they tell of their person."""
 
-    def __init__(self, rules: Rules, locator: Locator, sharder: Sharder, *, vocabulary: str) -> None:
+    def __init__(
+        self, rules: Rules, locator: Locator, sharder: Sharder, *, vocabulary: str, profile: Profile | None = None
+    ) -> None:
         self._rules, self._locator, self._sharder, self._vocabulary = rules, locator, sharder, vocabulary
+        self._profile = profile
 
     def run(
         self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int
@@ -54,6 +58,7 @@ class CheckInIntake:
             source=source,
             now_ms=now_ms,
             needs_position=locator.needs_position,
+            profile=self._profile,
         )
         locations, found = locator.locate(valid.lat_deg, valid.lon_deg, valid.venues)
         reason, detail = locator.refusal
@@ -64,6 +69,7 @@ class CheckInIntake:
         rows = np.empty(int(found.sum()), dtype=VISIT)
         rows["offset"], rows["user"] = valid.offsets[found], valid.users[found]
         rows["ts_ms"], rows["location"] = valid.ts_ms[found], locations[found]
+        rows["profile"] = valid.profiles[found]
         if locator.needs_position:
             lat, lon = valid.lat_deg[found], valid.lon_deg[found]
         else:

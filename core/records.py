@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from functools import cache
+from typing import Annotated, NamedTuple, cast
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
+from core.profile import AttributeValue
 
 __all__ = [
     "POINT",
@@ -29,6 +32,8 @@ __all__ = [
     "Rows",
     "Source",
     "Timestamp",
+    "attribute_field",
+    "checkin_type",
 ]
 
 
@@ -74,8 +79,28 @@ class Fragment(msgspec.Struct, frozen=True, gc=False):
         return f"Fragment(<{len(self.points)} points>)"
 
 
-VISIT = np.dtype([("offset", "<i8"), ("user", "<u8"), ("ts_ms", "<i8"), ("location", "<i8")])
-"""One located check-in: offset in its source, keyed hash of the user, event time, location of the vocabulary."""
+def attribute_field(index: int) -> str:
+    """Return the name under which a check-in holds one of the attributes of its person."""
+    return f"attribute_{index}"
+
+
+@cache
+def checkin_type(n_attributes: int) -> type[CheckIn]:
+    """Return the type of check-ins that tell so many attributes of their person, each optional.
+
+    >>> checkin_type(1)(user="u1", ts=0, attribute_0=41)
+    CheckIn(...)
+    """
+    if not n_attributes:
+        return CheckIn
+    fields = [(attribute_field(i), AttributeValue, None) for i in range(n_attributes)]
+    made = msgspec.defstruct("CheckIn", fields, bases=(CheckIn,), frozen=True, gc=False)
+    return cast("type[CheckIn]", made)
+
+
+VISIT = np.dtype([("offset", "<i8"), ("user", "<u8"), ("ts_ms", "<i8"), ("location", "<i8"), ("profile", "<u4")])
+"""One located check-in: offset in its source, keyed hash of the user, event time, location of the vocabulary, and what
+it tells of the person, a code of :class:`core.profile.Profile`, 0 where that is nothing."""
 
 POINT = np.dtype(
     [
@@ -138,6 +163,8 @@ class Reason(StrEnum):
     EMPTY_FRAGMENT = "empty_fragment"
     TOO_MANY_POINTS = "too_many_points"
     DEMAND_OUT_OF_RANGE = "demand_out_of_range"
+    ATTRIBUTE_MISSING = "attribute_missing"
+    ATTRIBUTE_OUT_OF_RANGE = "attribute_out_of_range"
     MESSAGE_TOO_LARGE = "message_too_large"
     SETTINGS_CHANGED = "settings_changed"
 

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, DefaultDemands, allows_delta_m, allows_k
-from core.records import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp
+from core.profile import Codes, Profile
+from core.records import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp, attribute_field
 from core.trajectory import FloatArray, IntArray
 
 __all__ = ["Rules", "ValidCheckIns", "user_hash", "validate_checkins", "validate_fragments"]
@@ -59,6 +60,7 @@ class ValidCheckIns:
     lat_deg: FloatArray = field(repr=False)
     lon_deg: FloatArray = field(repr=False)
     venues: list[str | None] = field(repr=False)
+    profiles: Codes = field(repr=False)
 
 
 def user_hash(user: str, key: bytes) -> int:
@@ -79,6 +81,7 @@ def validate_checkins(
     source: Source,
     now_ms: int,
     needs_position: bool,
+    profile: Profile | None = None,
 ) -> tuple[ValidCheckIns, list[Rejected]]:
     """Check a batch of check-ins.
 
@@ -88,6 +91,7 @@ def validate_checkins(
         source: Where they came from.
         now_ms: The present, Unix milliseconds.
         needs_position: Whether a record without a position is useless (else it must name a venue).
+        profile: What they have to tell of their person, in the order of their attributes; None for nothing.
 
     Returns:
         The check-ins that passed and the rejections.
@@ -110,6 +114,7 @@ def validate_checkins(
         verdict.reject(nowhere, Reason.MISSING_FIELD, "venue is needed")
     verdict.reject_positions(given, lat, lon)
     verdict.reject_times(ts, rules, now_ms)
+    codes = np.zeros(n, dtype=np.uint32) if profile is None else verdict.reject_profiles(records, profile)
 
     kept = np.flatnonzero(verdict.accepted)
     users = (_user_id(records[i][1].user) for i in kept.tolist())
@@ -120,6 +125,7 @@ def validate_checkins(
         lat_deg=lat[kept],
         lon_deg=lon[kept],
         venues=[venues[i] for i in kept.tolist()],
+        profiles=codes[kept],
     ), verdict.rejected
 
 
@@ -246,3 +252,11 @@ class _Verdict:
             (ts_ms > now_ms + rules.max_ahead_ms, "ts is further ahead than time.max_ahead"),
         ):
             self.reject(bad, Reason.TIME_OUT_OF_RANGE, detail)
+
+    def reject_profiles(self, records: Sequence[tuple[int, CheckIn]], profile: Profile) -> Codes:
+        fields = [attribute_field(i) for i in range(len(profile.attributes))]
+        told = profile.encode([[getattr(r, name, None) for _, r in records] for name in fields])
+        for i, attribute in enumerate(profile.attributes):
+            self.reject(told.missing == i, Reason.ATTRIBUTE_MISSING, f"{attribute.name} is needed: {attribute.allowed}")
+            self.reject(told.wrong == i, Reason.ATTRIBUTE_OUT_OF_RANGE, f"{attribute.name} must be {attribute.allowed}")
+        return told.codes

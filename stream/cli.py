@@ -195,9 +195,9 @@ def replay(
 ) -> None:
     """Run the service's code on FILES, without Kafka.
 
-    Reads CSV with the header user,lat,lon,ts,venue,category, NDJSON of the topics' records, and, of fragments, .tsv
-    with user, time, x and y in metres of the map projection files.metres; gzipped or not. Writes anonymized.ndjson
-    and windows.ndjson, exactly as they would appear on the topics.
+    Reads CSV with the header user,lat,lon,ts,venue,category and the fields of privacy.attributes, NDJSON of the topics'
+    records, and, of fragments, .tsv with user, time, x and y in metres of the map projection files.metres; gzipped or
+    not. Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics.
     """
     settings = _settings(config, given)
     own = settings.for_kind(Kind(kind)).privacy.secret
@@ -206,7 +206,10 @@ def replay(
     feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else secrets.token_hex(32))
     names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
     plane = plane_of(settings)
-    records = [RecordFile(file, Kind(kind), names, max_bytes=max_bytes, plane=plane) for file in files]
+    records = [
+        RecordFile(file, Kind(kind), names, max_bytes=max_bytes, plane=plane, attributes=feed.attributes)
+        for file in files
+    ]
     options = MeasureOptions() if measure is not None else None
     run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes, measure=options)
     with _progress() as bar:

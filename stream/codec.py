@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
@@ -12,7 +12,21 @@ import numpy as np
 
 from core.pairs import DAY_MS
 from core.plan import ALGORITHMS
-from core.records import ROW_TYPES, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
+from core.records import (
+    POINT,
+    ROW_TYPES,
+    VISIT,
+    CheckIn,
+    Chunk,
+    Fragment,
+    Kind,
+    Reason,
+    Rejected,
+    Rows,
+    Source,
+    attribute_field,
+    checkin_type,
+)
 from core.release import (
     SCHEMA,
     AttributeRecord,
@@ -56,18 +70,20 @@ class VersionError(Exception):
 # ---------------------------------------------------------------------- input
 
 
-def decoder(kind: Kind, names: dict[str, str]) -> Callable[[bytes], CheckIn | Fragment]:
+def decoder(kind: Kind, names: dict[str, str], attributes: Sequence[str] = ()) -> Callable[[bytes], CheckIn | Fragment]:
     """Return a function that decodes JSON messages of one kind of feed.
 
     Args:
         kind: What the messages hold.
         names: For each of our fields the name that the feed uses.
+        attributes: What check-ins tell of their person as well, by the names that the feed uses; other than the above.
 
     Raises (the function returned):
         msgspec.DecodeError: The message is not JSON, or :class:`msgspec.ValidationError`: not of the right form. See
             :func:`refusal`.
     """
-    base: type[CheckIn] | type[Fragment] = CheckIn if kind is Kind.CHECKINS else Fragment
+    base: type[CheckIn] | type[Fragment] = checkin_type(len(attributes)) if kind is Kind.CHECKINS else Fragment
+    names = names | {attribute_field(i): name for i, name in enumerate(attributes)}
     renamed = {field: names[field] for field in base.__struct_fields__ if names[field] != field}
     if not renamed:
         return _guarded(cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(base).decode))
@@ -144,7 +160,10 @@ class _ChunkWire(msgspec.Struct, array_like=True):
     complete_ms: int | None = None
 
 
-_CHUNK_VERSION = 1
+_CHUNK_VERSION = 2
+_FIRST_ROW_TYPES = {Kind.CHECKINS: np.dtype(VISIT.descr[:4]), Kind.FRAGMENTS: POINT}
+"""Rows of version 1: a check-in told nothing of its person."""
+
 _chunk_decoder = msgspec.msgpack.Decoder(_ChunkWire)
 
 
@@ -179,11 +198,11 @@ def chunk_from_bytes(value: bytes) -> Chunk:
     """
     try:
         wire = _chunk_decoder.decode(value)
-        rows = np.frombuffer(wire.rows, dtype=ROW_TYPES[wire.kind])
+        if wire.version not in (1, _CHUNK_VERSION):
+            raise VersionError(f"a chunk has version {wire.version}, this program reads {_CHUNK_VERSION}: upgrade it")
+        rows = _rows(wire)
     except (msgspec.DecodeError, ValueError, RecursionError):
         raise DecodeError("a message of the shards topic is not a chunk: who else writes to it?") from None
-    if wire.version != _CHUNK_VERSION:
-        raise VersionError(f"a chunk has version {wire.version}, this program reads {_CHUNK_VERSION}: upgrade it")
     return Chunk(
         kind=wire.kind,
         shard=wire.shard,
@@ -193,6 +212,17 @@ def chunk_from_bytes(value: bytes) -> Chunk:
         rows=rows,
         complete_ms=wire.complete_ms,
     )
+
+
+def _rows(wire: _ChunkWire) -> Rows:
+    rows: Rows = np.frombuffer(wire.rows, dtype=(_FIRST_ROW_TYPES if wire.version == 1 else ROW_TYPES)[wire.kind])
+    if rows.dtype == ROW_TYPES[wire.kind]:
+        return rows
+    wider = np.zeros(len(rows), dtype=VISIT)
+    for name in rows.dtype.names or ():
+        wider[name] = rows[name]
+    wider.flags.writeable = False
+    return wider
 
 
 # ---------------------------------------------------------------------- the seals topic

@@ -6,13 +6,13 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, cast
 
 import msgspec
 
-from core.records import CheckIn, Fragment, Kind, Moment, Reason, Timestamp
+from core.records import CheckIn, Fragment, Kind, Moment, Reason, Timestamp, attribute_field, checkin_type
 from stream.codec import decoder, refusal
 from stream.plane import Plane
 
@@ -34,13 +34,21 @@ class RecordFile:
         names: For each of our fields the name that the file uses.
         max_bytes: Longest NDJSON line.
         plane: What the metres and times of a ``.tsv`` file of fragments mean.
+        attributes: What check-ins tell of their person as well, by the names that the file uses.
 
     Raises:
         FileFormatError: It cannot be opened, its header lacks a column, or its metres have no plane.
     """
 
     def __init__(
-        self, path: Path, kind: Kind, names: dict[str, str], *, max_bytes: int, plane: Plane | None = None
+        self,
+        path: Path,
+        kind: Kind,
+        names: dict[str, str],
+        *,
+        max_bytes: int,
+        plane: Plane | None = None,
+        attributes: Sequence[str] = (),
     ) -> None:
         suffixes = {s.lower() for s in path.suffixes}
         self._is_metres, self._plane = kind is Kind.FRAGMENTS and ".tsv" in suffixes, plane
@@ -49,6 +57,7 @@ class RecordFile:
                 f"{path}: files.metres is not set: the metres of a .tsv file need a map projection such as EPSG:2100"
             )
         self.path, self._kind, self._names, self._max_bytes = path, kind, names, max_bytes
+        self._attributes = tuple(attributes) if kind is Kind.CHECKINS else ()
         try:
             self._raw = path.open("rb")
             self.size = path.stat().st_size
@@ -85,7 +94,7 @@ class RecordFile:
             raise FileFormatError(f"{self.path}: is damaged ({type(fault).__name__})") from None
 
     def _ndjson(self) -> Iterator[Entry]:
-        decode = decoder(self._kind, self._names)
+        decode = decoder(self._kind, self._names, self._attributes)
         for line in self._lines:
             line = line.strip()  # noqa: PLW2901 - the message, as it would stand on the topic
             if not line:
@@ -102,7 +111,8 @@ class RecordFile:
         text = io.TextIOWrapper(self._lines, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = csv.reader(text)
         header = [name.strip() for name in next(rows, [])]
-        column = {field: header.index(name) for field, name in self._names.items() if name in header}
+        names = self._names | {attribute_field(i): name for i, name in enumerate(self._attributes)}
+        column = {field: header.index(name) for field, name in names.items() if name in header}
         needed = {"user", "ts"} if self._kind is Kind.CHECKINS else {"user", "ts", "lat", "lon"}
         if missing := sorted(self._names[field] for field in needed - column.keys()):
             raise FileFormatError(
@@ -120,13 +130,15 @@ class RecordFile:
                 yield bad.reason, bad.detail
 
     def _check_in(self, values: dict[str, str]) -> CheckIn:
-        return CheckIn(
+        fields = [attribute_field(i) for i in range(len(self._attributes))]
+        return checkin_type(len(fields))(
             user=values["user"],
             ts=_timestamp(values["ts"]),
             lat=_optional(values, "lat"),
             lon=_optional(values, "lon"),
             venue=values.get("venue") or None,
             category=values.get("category") or None,
+            **{field: values.get(field) or None for field in fields},
         )
 
     def _one_point(self, values: dict[str, str]) -> Fragment:

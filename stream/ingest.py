@@ -65,7 +65,9 @@ class Ingest:
         self._settings, self._feeds, self._producer, self._metrics = settings, feeds, producer, metrics
         self._n_partitions, self._now_ms, self._on_trouble = n_partitions, now_ms, on_trouble
         self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
-        self._decoders = {kind: decoder(kind, settings.fields.model_dump()) for kind in feeds}
+        self._decoders = {
+            kind: decoder(kind, settings.fields.model_dump(), feed.attributes) for kind, feed in feeds.items()
+        }
         self._newest_ms: dict[TopicPartition, int] = {}
         """Newest event time of what was forwarded and acknowledged, by source."""
         self._next_offsets: dict[TopicPartition, int] = {}

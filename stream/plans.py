@@ -30,11 +30,14 @@ from core.profile import Categorical, Numeric, Profile
 from core.records import Kind
 from core.taxonomy import Categories
 from stream.colocation import colocator
+from stream.profiles import hierarchy_files
 from stream.semantics import generalizer, semantic_files, sensitive_locations
 from stream.settings import KindSettings, PrivacySettings, Settings, SettingsError
 from stream.settings.values import show_duration
 
 __all__ = ["build_plan"]
+
+_OF_PROFILES = ("attributes", "sensitive_field", "sensitive_values")
 
 
 def build_plan(  # noqa: PLR0911 - one for each family
@@ -70,13 +73,14 @@ def build_plan(  # noqa: PLR0911 - one for each family
         points_per_user=limits.points_per_user,
         trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
     )
-    files = semantic_files(own)
+    files = [*semantic_files(own), *hierarchy_files(own)]
     named = (privacy.taxonomy, privacy.constraints)
     fingerprint = digest(
         vocabulary,
         own.window.size,
-        # Not what users demand by default: rows in their window carry what they were given.
-        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file"}),
+        # Not what users demand by default: rows in their window carry what they were given. The profile is part of the
+        # vocabulary.
+        privacy.model_dump(mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file", *_OF_PROFILES}),
         ["file" if name is not None and Path(name) in files else name for name in named],
         [file_digest(file) for file in files],
         limits.points_per_user,

@@ -24,7 +24,7 @@ from core.locate import Locator, Venues
 from core.taxonomy import Categories, TaxonomyError
 from stream.settings import KindSettings, SettingsError
 
-__all__ = ["generalizer", "semantic_files", "sensitive_locations", "taxonomy"]
+__all__ = ["categories", "generalizer", "semantic_files", "sensitive_locations", "taxonomy"]
 
 
 def generalizer(settings: KindSettings, locator: Locator) -> Generalizer:
@@ -81,17 +81,30 @@ def taxonomy(settings: KindSettings, locator: Locator) -> Taxonomy:
     if name == "own" or not isinstance(locator, Venues):
         return OwnTaxonomy(locator)
     file, setting = Path(name), "privacy.taxonomy"
+    tree = categories(file, setting)
+    default = settings.privacy.default_category
+    if default is not None and default not in tree.parent_of:
+        raise SettingsError(f"privacy.default_category is {default!r}: it must be a category of {setting} {file}")
+    category_of = _categories_of_venues(settings, locator, tree.parent_of, default)
+    return VenueTaxonomy(tree, category_of, _named(file))
+
+
+def categories(file: Path, setting: str) -> Categories:
+    """Read a tree of categories, a CSV with the header ``category,parent``.
+
+    Args:
+        file: The file.
+        setting: The setting that names it.
+
+    Raises:
+        SettingsError: It cannot be read, or is no tree.
+    """
     try:
-        categories = Categories.from_rows(
+        return Categories.from_rows(
             (row["category"].strip(), row["parent"].strip()) for row in _rows(file, setting, ("category", "parent"))
         )
     except TaxonomyError as fault:
         raise SettingsError(f"{setting} {file}: {fault}") from None
-    default = settings.privacy.default_category
-    if default is not None and default not in categories.parent_of:
-        raise SettingsError(f"privacy.default_category is {default!r}: it must be a category of {setting} {file}")
-    category_of = _categories_of_venues(settings, locator, categories.parent_of, default)
-    return VenueTaxonomy(categories, category_of, _named(file))
 
 
 def _categories_of_venues(

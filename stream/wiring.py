@@ -21,6 +21,7 @@ from core.window import WindowPolicy
 from stream.demands import default_demands
 from stream.plane import Plane
 from stream.plans import build_plan
+from stream.profiles import hierarchies, profile
 from stream.semantics import taxonomy
 from stream.settings import LocationSettings, Settings, SettingsError, ShardSettings
 from stream.settings.checks import NO_KEY_IS_SET
@@ -46,11 +47,14 @@ class Feed:
         locator = _locator(own.location)
         venues = _file_digest(own.location.venues_file)
         user_key = _derived_key(secret, "users")
+        self.hierarchies = hierarchies(own)
+        self.profile = profile(own, self.hierarchies)
         vocabulary = _digest(
             own.location.model_dump(mode="json", exclude={"venues_file"}),
             venues,
             own.shard.model_dump(mode="json"),
             keyed_id(user_key, "vocabulary"),
+            *([] if self.profile is None else [repr(self.profile)]),
         )
         rules = Rules(
             user_key=user_key,
@@ -64,7 +68,7 @@ class Feed:
         sharder = _sharder(own.shard)
         self.vocabulary = vocabulary
         self.intake: Intake = (
-            CheckInIntake(rules, locator, sharder, vocabulary=vocabulary)
+            CheckInIntake(rules, locator, sharder, vocabulary=vocabulary, profile=self.profile)
             if kind is Kind.CHECKINS
             else FragmentIntake(rules, sharder, vocabulary=vocabulary, demands=default_demands(own, rules))
         )
@@ -81,10 +85,17 @@ class Feed:
             locator,
             secret=_derived_key(secret, "releases"),
             vocabulary=vocabulary,
+            profile=self.profile,
+            trees=self.hierarchies,
             digest=_digest,
             file_digest=_file_digest,
         )
         self._own, self._locator = own, locator
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Fields of a record that tell something of its person, in the order of the profile."""
+        return () if self.profile is None else self.profile.names
 
     def taxonomy(self) -> Taxonomy:
         """Build the taxonomy of the locations, which the anonymizer need not use.

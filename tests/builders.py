@@ -19,7 +19,19 @@ from core.guarantees import KDelta, KmAnonymity, PatternPreservingK
 from core.locate import Locator, Venues
 from core.pipeline import release_window
 from core.plan import PatternPlan, Plan, PointPlan, SequencePlan
-from core.records import POINT, VISIT, CheckIn, Fragment, Kind, Rows, Source, Timestamp
+from core.profile import AttributeValue
+from core.records import (
+    POINT,
+    VISIT,
+    CheckIn,
+    Fragment,
+    Kind,
+    Rows,
+    Source,
+    Timestamp,
+    attribute_field,
+    checkin_type,
+)
 from core.release import Outcome, Release
 from core.seal import Seal
 from core.validate import Rules, user_hash
@@ -81,6 +93,14 @@ def checkin(**changes: Any) -> CheckIn:
     return CheckIn(**(values | changes))
 
 
+def told(*attributes: AttributeValue, **changes: Any) -> CheckIn:
+    """One valid check-in that tells attributes of its person, with changes."""
+    plain = checkin(**changes)
+    values: dict[str, Any] = {name: getattr(plain, name) for name in CheckIn.__struct_fields__}
+    own: dict[str, Any] = {attribute_field(i): value for i, value in enumerate(attributes)}
+    return checkin_type(len(attributes))(**values, **own)
+
+
 def fragment(points: Sequence[tuple[Timestamp, float, float]] | None = None, **changes: Any) -> Fragment:
     """One valid fragment of two points, or of the points given, with changes."""
     two = [(START_MS / 1000, 52.5, 13.4), (START_MS / 1000 + 30, 52.5001, 13.4001)]
@@ -93,9 +113,11 @@ def hash_of(user: int | str) -> int:
     return user_hash(str(user), USER_KEY)
 
 
-def visits(*rows: tuple[int, int, int]) -> Rows:
-    """Visits ``(user, seconds into the window, location)``; offsets count up."""
-    columns = [(i, hash_of(user), START_MS + 1000 * at_s, location) for i, (user, at_s, location) in enumerate(rows)]
+def visits(*rows: tuple[int, int, int] | tuple[int, int, int, int]) -> Rows:
+    """Visits ``(user, seconds into the window, location[, profile])``; offsets count up."""
+    columns = []
+    for i, (user, at_s, location, *profile) in enumerate(rows):
+        columns.append((i, hash_of(user), START_MS + 1000 * at_s, location, *(profile or [0])))
     return np.array(columns, dtype=VISIT)
 
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from core.records import Kind
 from stream.settings import Settings
-from stream.settings.values import four_degrees, none_by_name, rows_and_columns
+from stream.settings.values import four_degrees, none_by_name, rows_and_columns, separated_by_commas
 
 __all__ = ["CHART_DEFAULTS", "SECRETS", "Setting", "overrides_schema", "sections", "settings"]
 
@@ -113,7 +113,7 @@ def _schemas(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
         readers = {one.func for one in field.metadata if isinstance(one, BeforeValidator)}
         if none_by_name in readers:
             either.append({"const": "none"})
-        if readers & {four_degrees, rows_and_columns}:
+        if readers & {four_degrees, rows_and_columns, separated_by_commas}:
             either.append({"type": "string"})
         allowed = either[0] if len(either) == 1 else {"anyOf": either}
         schemas[name] = {"description": description.replace("``", "`").replace("\n", " "), **allowed}

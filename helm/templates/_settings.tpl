@@ -22,18 +22,18 @@
 {{- end -}}
 
 {{/* YAML of a map. Helm reads every number as a float, and `toYaml` would write 5000000 as 5e+06, which is no number in
-     YAML 1.1. What is null is left out: the worker's default is the same. */}}
+     YAML 1.1. What is null is left out: the worker's default is the same. Names are quoted, for `no` would be none. */}}
 {{- define "shoal.yaml" -}}
 {{- range $name, $value := . }}
 {{- if kindIs "map" $value }}
 {{- with include "shoal.yaml" $value | trim }}
-{{ $name }}:
+{{ toJson $name }}:
   {{- . | nindent 2 }}
 {{- end }}
 {{- else if and (kindIs "float64" $value) (eq (floor $value) $value) }}
-{{ $name }}: {{ int64 $value }}
+{{ toJson $name }}: {{ int64 $value }}
 {{- else if not (kindIs "invalid" $value) }}
-{{ $name }}: {{ toJson $value }}
+{{ toJson $name }}: {{ toJson $value }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from core.records import POINT, Kind
+from core.records import POINT, CheckIn, Kind
 from stream.settings.sections import (
     CheckInModel,
+    FieldSettings,
     FragmentModel,
     KindSettings,
     LimitSettings,
@@ -24,6 +25,7 @@ __all__ = [
     "NO_KEY_IS_SET",
     "SettingsError",
     "check_always",
+    "check_attributes",
     "check_kind",
     "check_ports",
     "check_resampling",
@@ -123,6 +125,39 @@ def check_resampling(settings: KindSettings, limits: LimitSettings) -> None:
         )
 
 
+def check_attributes(settings: KindSettings, fields: FieldSettings) -> None:
+    """Check that what check-ins tell of their person has fields of its own, and that what is sensitive is said."""
+    privacy = settings.privacy
+    field, values = privacy.sensitive_field, privacy.sensitive_values
+    if settings.kind is not Kind.CHECKINS:
+        return
+    if field is not None and not values:
+        raise SettingsError(
+            f"privacy.sensitive_values is empty: privacy.sensitive_field, {field!r}, needs the values that "
+            "are sensitive"
+        )
+    if values and field is None:
+        raise SettingsError("privacy.sensitive_field is not set: privacy.sensitive_values are values of it")
+    if not all(values) or len(set(values)) < len(values):
+        raise SettingsError(
+            f"privacy.sensitive_values are {len(values)}, of which {len(set(values) - {''})} differ and are not empty: "
+            "every value must stand there once"
+        )
+    if field in privacy.attributes:
+        raise SettingsError(
+            f"privacy.sensitive_field is {field!r}: it must not be one of privacy.attributes, for whoever attacks may "
+            "know those"
+        )
+    taken = {getattr(fields, name): name for name in CheckIn.__struct_fields__}
+    for setting, names in (("privacy.attributes", privacy.attributes), ("privacy.sensitive_field", [field])):
+        for name in names:
+            if name in taken:
+                raise SettingsError(
+                    f"{setting} has {name!r}, which is fields.{taken[name]}: name another field, or, where nothing "
+                    f"needs it, set fields.{taken[name]} to a name that does not occur"
+                )
+
+
 def check_topics(topics: TopicSettings) -> None:
     """Check that every topic has a name of its own."""
     named: dict[str, str] = {}
@@ -170,6 +205,13 @@ def check_always(settings: Settings) -> None:
             f"checkins.privacy.demands_file is {settings.checkins.privacy.demands_file}: only users of fragments make "
             "demands of their own; set privacy.demands_file or fragments.privacy.demands_file"
         )
+    of_fragments = settings.fragments.privacy
+    for name in ("attributes", "sensitive_field", "sensitive_values"):
+        if getattr(of_fragments, name):
+            raise SettingsError(
+                f"fragments.privacy.{name} is set: only check-ins tell something of their person; set "
+                f"privacy.{name} or checkins.privacy.{name}"
+            )
     if settings.time.earliest >= settings.time.latest:
         earliest, latest = show_instant(settings.time.earliest), show_instant(settings.time.latest)
         raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")

@@ -11,6 +11,7 @@ from core.records import Kind
 from stream.settings.checks import (
     NO_KEY_IS_SET,
     SettingsError,
+    check_attributes,
     check_kind,
     check_ports,
     check_resampling,
@@ -83,6 +84,7 @@ class Settings(BaseSettings):
         )
         check_kind(resolved)
         check_resampling(resolved, self.limits)
+        check_attributes(resolved, self.fields)
         return resolved
 
     @property

@@ -23,6 +23,7 @@ from stream.settings.values import (
     none_by_name,
     not_too_large,
     rows_and_columns,
+    separated_by_commas,
     servers,
     tile_address,
     token_address,
@@ -380,6 +381,17 @@ class PrivacySettings(Section):
 
     suppression_percent: Annotated[float, Field(ge=0, le=100)] = 5.0
     """Most locations of a window that ``u-seqanon`` may suppress, percent."""
+
+    attributes: dict[FieldName, str] = {}
+    """What check-ins tell of their person: for a field's name ``LOW..HIGH``, whole numbers, or a CSV with the header
+    ``category,parent``, of which every category is a value. A record that lacks one, or has another value, is rejected;
+    all combinations of values together must fit 32 bits."""
+
+    sensitive_field: FieldName | None = None
+    """Field of a check-in that tells something sensitive of its person, beside ``attributes``."""
+
+    sensitive_values: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
+    """The values of ``sensitive_field`` that are sensitive, a list or separated by commas; no other is."""
 
     secret: SecretStr | None = None
     """Key of pseudonyms and random choices, at least 16 characters; a worker does not start without it."""

@@ -26,6 +26,7 @@ __all__ = [
     "not_too_long",
     "positive",
     "rows_and_columns",
+    "separated_by_commas",
     "servers",
     "show_duration",
     "show_instant",
@@ -89,6 +90,15 @@ def rows_and_columns(value: object) -> object:
     if isinstance(value, (list, tuple)) and len(value) == 2:
         return tuple(value)
     raise ValueError("it must be rows and columns such as 20x20")
+
+
+def separated_by_commas(value: object) -> object:
+    """Read texts, as a list or separated by commas."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",")) if value.strip() else ()
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    raise ValueError("it must be a list of texts, or one with commas between them")
 
 
 def not_too_long(value: int) -> int:

@@ -17,7 +17,7 @@ from core.window import WindowPolicy
 
 
 def visits(first: int, n: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-    return np.array([(i, i % 7, i, i % 3) for i in range(first, first + n)], dtype=VISIT)
+    return np.array([(i, i % 7, i, i % 3, i % 5) for i in range(first, first + n)], dtype=VISIT)
 
 
 @given(sizes=st.lists(st.integers(0, 40), max_size=30), cut=st.integers(-1, 70))

@@ -87,7 +87,7 @@ class Feed:
                 self.rows.append((len(self.rows), *row))
 
     def window(self) -> SequenceWindow:
-        return assemble_sequences(np.array(self.rows, dtype=VISIT), Places(), self.curbs)
+        return assemble_sequences(np.array([(*row, 0) for row in self.rows], dtype=VISIT), Places(), self.curbs)
 
     def crowd(self) -> Crowd:
         """The trajectories of the window, in the locator's ids."""
@@ -211,7 +211,7 @@ def test_from_scratch_and_incremental_give_the_same_release(orders: tuple[list[V
         feed = feed_of(*arrivals, k=k)
         for supports in (None, feed.closed()):
             plan = sequence_plan(k=k, m=2, locator=Places(), generalizer=SeqAnonFrom(supports))
-            made.append(messages(release(np.array(feed.rows, dtype=VISIT), plan)))
+            made.append(messages(release(np.array([(*row, 0) for row in feed.rows], dtype=VISIT), plan)))
     assert made[0] == made[1] == made[2] == made[3]
 
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from core.intake import CheckInIntake, FragmentIntake, Intake
 from core.locate import Area, AreaGrid, Locator, MetricGrid
+from core.profile import Categorical, Numeric, Profile
 from core.records import POINT, VISIT, CheckIn, Chunk, Fragment, Kind, Reason, Rejected
 from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from tests import strategies
-from tests.builders import NOW_MS, PLACES, SOURCE, START_MS, VENUES, checkin, fragment, hash_of, rules
+from tests.builders import NOW_MS, PLACES, SOURCE, START_MS, VENUES, checkin, fragment, hash_of, rules, told
 
 BERLIN = Area(south=52.3, west=13.0, north=52.7, east=13.8)
 
@@ -33,14 +34,34 @@ def run(intake: Intake, *records: CheckIn | Fragment, first: int = 0) -> tuple[l
 
 def test_a_check_in_becomes_a_visit() -> None:
     """
-    Offset, keyed hash, event time and location: that is all that goes on.
+    Offset, keyed hash, event time and location: that is all that goes on where no more is asked for.
     """
     (chunk,), rejected = run(checkin_intake(), checkin(user="u7", venue="park"), first=41)
     assert not rejected
     assert chunk.rows.dtype == VISIT
-    assert chunk.rows.tolist() == [(41, hash_of("u7"), START_MS, PLACES.index("park"))]
+    assert chunk.rows.tolist() == [(41, hash_of("u7"), START_MS, PLACES.index("park"), 0)]
     assert (chunk.kind, chunk.shard, chunk.source) == (Kind.CHECKINS, "all", SOURCE)
     assert (chunk.n_partitions, chunk.vocabulary) == (4, "v1")
+
+
+def test_a_visit_carries_what_is_told_of_its_person() -> None:
+    """
+    Each row has the code of its own record, also where records before it are rejected, for whatever reason.
+    """
+    profile = Profile((Numeric("age", 18, 99), Categorical("plan", ("basic", "plus"))))
+    intake = CheckInIntake(rules(), VENUES, SingleShard(), vocabulary="v1", profile=profile)
+    (chunk,), rejected = run(
+        intake,
+        told(17, "plus", user="u0", venue="park"),
+        told(41, "plus", user="u1", venue="nowhere"),
+        told(42, "basic", user="u2", venue="park"),
+        told(43, user="u3", venue="park"),
+        told("44", "plus", user="u4", venue="cinema"),
+    )
+    reasons = {one.offset: one.reason for one in rejected}
+    assert reasons == {0: Reason.ATTRIBUTE_OUT_OF_RANGE, 1: Reason.UNKNOWN_VENUE, 3: Reason.ATTRIBUTE_MISSING}
+    assert chunk.rows["offset"].tolist() == [2, 4]
+    assert [column.tolist() for column in profile.decode(chunk.rows["profile"])] == [[42, 44], [0, 1]]
 
 
 def test_a_fragment_becomes_its_points() -> None:

@@ -48,7 +48,7 @@ def put(
     clock_ms: int = 0,
 ) -> Accepted:
     """Read a chunk of records ``(source offset, event time)``; user and location do not matter."""
-    rows = np.array([(at, 1, ts_ms, 0) for at, ts_ms in records], dtype=VISIT)
+    rows = np.array([(at, 1, ts_ms, 0, 0) for at, ts_ms in records], dtype=VISIT)
     chunk = Chunk(kind=Kind.CHECKINS, shard=shard, source=source, n_partitions=n_partitions, vocabulary="v", rows=rows)
     return machine.accept(chunk, offset, clock_ms=clock_ms)
 

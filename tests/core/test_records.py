@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.records import POINT, ROW_TYPES, VISIT, CheckIn, Chunk, Fragment, Kind
-from tests.builders import SECRET, SOURCE, USER_KEY, checkin, fragment, point_plan, rules, sequence_plan, visits
+from tests.builders import SECRET, SOURCE, USER_KEY, checkin, fragment, point_plan, rules, sequence_plan, told, visits
 
 CONTENT = ["Mallory", "1795813", "52.5", "13.4", "Bakery", "Food", "2026"]
 
@@ -16,6 +16,7 @@ CONTENT = ["Mallory", "1795813", "52.5", "13.4", "Bakery", "Food", "2026"]
     [
         checkin(user="Mallory", venue="Bakery", category="Food"),
         checkin(user="Mallory", lat=None, lon=None),
+        told("Bakery", "Food", 52.5, user="Mallory"),
         fragment(user="Mallory", k=7, delta_m=52.5),
     ],
 )
@@ -59,9 +60,9 @@ def test_what_holds_a_secret_prints_without_it(holder: object) -> None:
 
 def test_rows_have_the_size_the_buffers_are_planned_with() -> None:
     """
-    A buffered check-in costs 32 bytes and a point 48, on every machine.
+    A buffered check-in costs 36 bytes and a point 48, on every machine.
     """
     assert ROW_TYPES == {Kind.CHECKINS: VISIT, Kind.FRAGMENTS: POINT}
-    assert (VISIT.itemsize, POINT.itemsize) == (32, 48)
+    assert (VISIT.itemsize, POINT.itemsize) == (36, 48)
     assert all(kind.newbyteorder("<") == kind for kind in (VISIT, POINT))
     assert np.dtype(VISIT["user"]) == np.uint64

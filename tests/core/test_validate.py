@@ -14,19 +14,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.demands import NO_DEMANDS, DefaultDemands
+from core.profile import AttributeValue, Categorical, Numeric, Profile
 from core.records import CheckIn, Fragment, Reason, Rejected, Rows
 from core.validate import Rules, ValidCheckIns, user_hash, validate_checkins, validate_fragments
 from tests import strategies
-from tests.builders import NOW_MS, SOURCE, START_MS, USER_KEY, checkin, fragment, hash_of, ms, rules
+from tests.builders import NOW_MS, SOURCE, START_MS, USER_KEY, checkin, fragment, hash_of, ms, rules, told
 
 NOW_S = NOW_MS / 1000
 
 
 def check(
-    *records: CheckIn, needs_position: bool = True, by: Rules | None = None
+    *records: CheckIn, needs_position: bool = True, by: Rules | None = None, profile: Profile | None = None
 ) -> tuple[ValidCheckIns, list[Rejected]]:
     return validate_checkins(
-        list(enumerate(records)), by or rules(), source=SOURCE, now_ms=NOW_MS, needs_position=needs_position
+        list(enumerate(records)),
+        by or rules(),
+        source=SOURCE,
+        now_ms=NOW_MS,
+        needs_position=needs_position,
+        profile=profile,
     )
 
 
@@ -471,3 +477,65 @@ def test_nothing_comes_of_nothing() -> None:
     valid, rejected = check()
     rows, refused = check_fragments()
     assert (len(valid.offsets), rejected, len(rows), refused) == (0, [], 0, [])
+
+
+# What is told of the person
+
+PROFILE = Profile(
+    (Numeric("age", 18, 99), Categorical("plan", ("basic", "plus")), Categorical("ward", ("x",), others=True))
+)
+AGE_ALLOWED = "a whole number from 18 to 99"
+PLAN_ALLOWED = "one of the 2 values that privacy.attributes allows"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason", "detail"),
+    [
+        ((17, "plus", "x"), Reason.ATTRIBUTE_OUT_OF_RANGE, f"age must be {AGE_ALLOWED}"),
+        ((41, "gold", "x"), Reason.ATTRIBUTE_OUT_OF_RANGE, f"plan must be {PLAN_ALLOWED}"),
+        ((17, "gold", None), Reason.ATTRIBUTE_OUT_OF_RANGE, f"age must be {AGE_ALLOWED}"),
+        ((None, "plus", "x"), Reason.ATTRIBUTE_MISSING, f"age is needed: {AGE_ALLOWED}"),
+        ((41, None, "x"), Reason.ATTRIBUTE_MISSING, f"plan is needed: {PLAN_ALLOWED}"),
+        ((None, "gold", None), Reason.ATTRIBUTE_MISSING, f"age is needed: {AGE_ALLOWED}"),
+        ((), Reason.ATTRIBUTE_MISSING, f"age is needed: {AGE_ALLOWED}"),
+    ],
+)
+def test_a_record_without_an_allowed_attribute_is_rejected(
+    attributes: tuple[AttributeValue, ...], reason: Reason, detail: str
+) -> None:
+    """
+    The sentence names the first attribute that is at fault and what is allowed; the records around it pass.
+    """
+    good = told(41, "plus", None)
+    valid, (fault,) = check(good, told(*attributes), good, profile=PROFILE)
+    assert (fault.offset, fault.reason, fault.detail) == (1, reason, detail)
+    assert valid.offsets.tolist() == [0, 2]
+    assert [column.tolist() for column in PROFILE.decode(valid.profiles)] == [[41, 41], [1, 1], [-1, -1]]
+
+
+def test_an_attribute_is_looked_at_last() -> None:
+    """
+    A record has one reason, and what is wrong with user, time and place comes first.
+    """
+    _, rejected = check(told(17, "gold", user=""), told(17, "gold", lat=91.0), told(1, "gold", ts=0), profile=PROFILE)
+    assert [one.reason for one in rejected] == [
+        Reason.MISSING_FIELD, Reason.POSITION_OUT_OF_RANGE, Reason.TIME_OUT_OF_RANGE
+    ]  # fmt: skip
+
+
+def test_attributes_that_nobody_asked_for_tell_nothing() -> None:
+    """
+    Without a profile the code of every record is 0, and no record is rejected for what it tells.
+    """
+    valid, rejected = check(told("Zw9qK", 5), checkin())
+    assert not rejected
+    assert valid.profiles.tolist() == [0, 0]
+
+
+def test_valid_check_ins_print_without_what_is_told() -> None:
+    """
+    Codes are as telling as the values they stand for.
+    """
+    valid, _ = check(told(41, "plus", "x"), profile=PROFILE)
+    assert "profiles" not in repr(valid)
+    assert str(int(valid.profiles[0])) not in repr(valid)

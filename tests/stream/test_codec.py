@@ -16,7 +16,19 @@ from hypothesis import strategies as st
 from core.intake import CheckInIntake, FragmentIntake, Intake
 from core.locate import MetricGrid
 from core.plan import ALGORITHMS
-from core.records import POINT, ROW_TYPES, VISIT, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
+from core.records import (
+    POINT,
+    ROW_TYPES,
+    VISIT,
+    CheckIn,
+    Chunk,
+    Fragment,
+    Kind,
+    Reason,
+    Rejected,
+    Source,
+    attribute_field,
+)
 from core.release import (
     Account,
     GeneralizedLocation,
@@ -327,7 +339,7 @@ def test_foreign_bytes_are_not_a_seal(value: bytes) -> None:
 
 
 numbers = st.integers(-(2**63), 2**63 - 1)
-visit = st.tuples(numbers, st.integers(0, 2**64 - 1), numbers, numbers)
+visit = st.tuples(numbers, st.integers(0, 2**64 - 1), numbers, numbers, st.integers(0, 2**32 - 1))
 point = st.tuples(
     numbers, st.integers(0, 2**64 - 1), numbers, st.floats(), st.floats(), st.integers(0, 10**6), st.floats(width=32)
 )
@@ -373,21 +385,22 @@ def test_chunks_survive_the_round_trip(chunk: Chunk) -> None:
 
 def test_a_chunk_has_these_bytes() -> None:
     """
-    What waits on the shards topic outlives an upgrade: version 1 has this form, its last part may be missing.
+    What waits on the shards topic outlives an upgrade: version 2 has this form, its last part may be missing.
     """
-    eight = b"\x01\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x00"
+    eight = b"\x02\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x00"
     empty = chunk_of(0)
     assert chunk_to_bytes(empty) == b"\x99" + eight + b"\xc0"
     assert chunk_to_bytes(replace(empty, complete_ms=5)) == b"\x99" + eight + b"\x05"
     assert chunk_from_bytes(b"\x98" + eight).complete_ms is None
-    assert (VISIT.itemsize, POINT.itemsize) == (32, 48)
+    assert (VISIT.itemsize, POINT.itemsize) == (36, 48)
 
 
 @given(st.binary())
 @example(b"\x90")
 @example(b"\x98\x01\xa8checkins\xa3\xff\xff\xff\xa8checkins\x01\x02\xa2v1\xc4\x00")
 @example(b"\x9a\x01\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x00\xc0" + b"\x91" * 100_000)
-@example(b"\x98\x01\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x01x")  # a row is 32 bytes
+@example(b"\x98\x01\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x01x")  # a row of version 1 is 32 bytes
+@example(b"\x98\x02\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x20" + b"x" * 32)  # of version 2 36
 def test_foreign_bytes_are_not_a_chunk(value: bytes) -> None:
     """
     What somebody else wrote to the shards topic is an error of ours by name, not a crash.
@@ -398,10 +411,28 @@ def test_foreign_bytes_are_not_a_chunk(value: bytes) -> None:
 
 def test_a_chunk_of_another_version_says_what_to_do() -> None:
     """
-    A chunk of a newer program is neither misread nor skipped.
+    A chunk of a newer program is neither misread nor skipped, whatever its rows are.
     """
-    with pytest.raises(VersionError, match=r"has version 2, this program reads 1: upgrade it"):
-        chunk_from_bytes(b"\x99\x02" + chunk_to_bytes(chunk_of(1))[2:])
+    for n in (0, 1):
+        with pytest.raises(VersionError, match=r"has version 3, this program reads 2: upgrade it"):
+            chunk_from_bytes(b"\x99\x03" + chunk_to_bytes(chunk_of(n))[2:])
+    with pytest.raises(VersionError):
+        chunk_from_bytes(b"\x98\x03\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x01x")
+
+
+def test_a_chunk_of_version_1_is_still_read() -> None:
+    """
+    Check-ins that were forwarded before the upgrade told nothing of their person; fragments are the same in both.
+    """
+    head = b"\x99\x01\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x40"
+    chunk = chunk_from_bytes(head + np.arange(1, 9, dtype="<i8").tobytes() + b"\x05")
+    assert chunk.rows.dtype == VISIT
+    assert chunk.rows.tolist() == [(1, 2, 3, 4, 0), (5, 6, 7, 8, 0)]
+    assert not chunk.rows.flags.writeable
+    assert (chunk.vocabulary, chunk.complete_ms) == ("v1", 5)
+    points = replace(chunk_of(0), kind=Kind.FRAGMENTS, rows=np.ones(2, dtype=POINT))
+    value = chunk_to_bytes(points)
+    assert chunk_from_bytes(b"\x99\x01" + value[2:]).rows.tobytes() == points.rows.tobytes()
 
 
 # Input that is right
@@ -455,6 +486,44 @@ def test_a_field_map_reads_a_feed_with_other_names() -> None:
     assert msgspec.structs.asdict(fragment) == msgspec.structs.asdict(Fragment(user="d", points=[(5, 1.0, 2.0)]))
     with pytest.raises(msgspec.ValidationError, match="missing required field `driver_id`"):
         decoder(Kind.CHECKINS, names)(b'{"user":"d","when":5}')
+
+
+def test_attributes_of_the_person_are_read_by_their_names() -> None:
+    """
+    Any scalar of JSON, in the order that was asked for; what is not there is None. Names of ours are free to be used.
+    """
+    names = NAMES | {"user": "driver_id"}
+    decode = decoder(Kind.CHECKINS, names, ("user", "attribute_0", "k", "the plan"))
+    record = decode(b'{"driver_id":"d","ts":5,"lat":1,"lon":2,"k":true,"attribute_0":4.5,"user":"x","attribute_2":9}')
+    assert isinstance(record, CheckIn)
+    assert (record.user, record.ts, record.lat, record.lon) == ("d", 5, 1.0, 2.0)
+    assert [getattr(record, attribute_field(i)) for i in range(4)] == ["x", 4.5, True, None]
+    assert repr(record) == "CheckIn(...)"
+    (plain,) = [decoder(Kind.CHECKINS, names)(b'{"driver_id":"d","ts":5,"lat":1,"lon":2,"k":true}')]
+    assert not hasattr(plain, attribute_field(0))
+
+
+def test_where_no_attributes_are_named_records_are_read_as_ever() -> None:
+    """
+    The type of records stays our own, and fragments never tell any.
+    """
+    assert type(decoder(Kind.CHECKINS, NAMES)(b'{"user":"d","ts":5}')) is CheckIn
+    fragment = decoder(Kind.FRAGMENTS, NAMES, ("age",))(b'{"user":"d","points":[[5,1,2]],"age":[1]}')
+    assert isinstance(fragment, Fragment)
+    assert not hasattr(fragment, attribute_field(0))
+
+
+@pytest.mark.parametrize("value", [b'["Zw9qK"]', b'{"Zw9qK":1}'])
+def test_an_attribute_that_is_no_scalar_is_of_the_wrong_type(value: bytes) -> None:
+    """
+    The sentence names the field, not what stands there.
+    """
+    with pytest.raises(msgspec.ValidationError) as fault:
+        decoder(Kind.CHECKINS, NAMES, ("plan",))(b'{"user":"d","ts":5,"plan":%s}' % value)
+    reason, detail = refusal(fault.value)
+    assert reason is Reason.WRONG_TYPE
+    assert "$.plan" in detail
+    assert "Zw9qK" not in detail
 
 
 def test_field_names_may_be_swapped() -> None:

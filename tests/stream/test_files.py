@@ -12,7 +12,8 @@ import pytest
 from pyproj import Transformer
 
 from core.geo import geocentric
-from core.records import CheckIn, Fragment, Kind, Reason
+from core.profile import Categorical, Numeric, Profile
+from core.records import CheckIn, Fragment, Kind, Reason, attribute_field
 from core.validate import validate_fragments
 from stream.files import Entry, FileFormatError, RecordFile
 from stream.plane import Plane
@@ -39,10 +40,11 @@ def read(
     names: dict[str, str] = NAMES,
     max_bytes: int = 10_000,
     plane: Plane | None = None,
+    attributes: tuple[str, ...] = (),
 ) -> list[Entry]:
     """Write a file and read its entries."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    file = RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane)
+    file = RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane, attributes=attributes)
     try:
         return list(file)
     finally:
@@ -456,3 +458,38 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
         RecordFile(tmp_path / "nowhere.csv", Kind.CHECKINS, NAMES, max_bytes=10_000)
     with pytest.raises(FileFormatError, match="cannot be read \\(Is a directory\\)"):
         RecordFile(tmp_path, Kind.CHECKINS, NAMES, max_bytes=10_000)
+
+
+# What else is told of a person
+
+
+def test_attributes_are_columns_of_a_csv_and_fields_of_ndjson(tmp_path: Path) -> None:
+    """
+    Both forms give records that encode alike; an empty cell and a column that is not there are nothing.
+    """
+    table = "plan,user,ts,lat,lon,age\nplus,u1,5,52.5,13.4, 41 \n,u2,6,52.5,13.4,\n"
+    lines = '{"user":"u1","ts":5,"lat":52.5,"lon":13.4,"plan":"plus","age":41}\n'
+    lines += '{"user":"u2","ts":6,"lat":52.5,"lon":13.4}\n'
+    names = ("age", "plan", "device")
+    of_csv = read(tmp_path / "a.csv", table, attributes=names)
+    of_json = read(tmp_path / "a.ndjson", lines, attributes=names)
+    profile = Profile(
+        (Numeric("age", 18, 99, True), Categorical("plan", ("plus",), True), Numeric("device", 0, 9, True))
+    )
+    told = []
+    for records in (of_csv, of_json):
+        assert reasons(records) == [None, None]
+        columns = [[getattr(record, attribute_field(i)) for record in records] for i in range(3)]
+        encoded = profile.encode(columns)
+        assert (encoded.missing.tolist(), encoded.wrong.tolist()) == ([-1, -1], [-1, -1])
+        told.append([column.tolist() for column in profile.decode(encoded.codes)])
+    assert told[0] == told[1] == [[41, -1], [0, -1], [-1, -1]]
+    assert [getattr(of_csv[1], attribute_field(i)) for i in range(3)] == [None, None, None]
+
+
+def test_fragments_of_a_file_tell_no_attributes(tmp_path: Path) -> None:
+    """
+    Only check-ins do.
+    """
+    (entry,) = read(tmp_path / "a.csv", "user,ts,lat,lon,age\nu1,5,1,2,7\n", Kind.FRAGMENTS, attributes=("age",))
+    assert isinstance(entry, Fragment)

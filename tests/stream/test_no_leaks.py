@@ -207,6 +207,98 @@ def test_bad_records_are_counted_and_not_shown(name: str, tmp_path: Path) -> Non
         assert result.exit_code == 1
 
 
+# What is told of a person: the same for attributes
+
+TOLD = {
+    "privacy.attributes.age": "0..120",
+    "privacy.sensitive_field": "ward",
+    "privacy.sensitive_values": "oncology,surgery",
+}
+"""Settings; ``plan`` is added with its hierarchy."""
+
+AGES = (97, 98, 99)
+"""Nothing else in these tests is written so, but for hashes and numbers with a point."""
+
+BAD_TOLD = [
+    f'"age":271828,"plan":"{MARK}x"',
+    f'"age":"{MARK}","plan":"{MARK}x"',
+    f'"age":98,"plan":"{MARK}314159"',
+    f'"age":98,"plan":["{MARK}"]',
+    f'"age":{{"{MARK}":1}},"plan":"{MARK}x"',
+    f'"plan":"{MARK}x","ward":"{MARK}"',
+    f'"age":98.271828,"plan":"{MARK}x"',
+    '"age":98',
+    f'"age":98,"plan":"{MARK}x","ward":{{"{MARK}":1}}',
+]
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> tuple[dict[str, Any], bytes]:
+    """Settings with attributes, whose values are marked, and a feed of people who tell them, good and bad."""
+    tree = tmp_path / "plans.csv"
+    tree.write_text(f"category,parent\n{MARK}x,\n{MARK}y,\n")
+    heads = [f'"user":"{MARK}{i % 9}","ts":{1_600_000_000 + 7 * i},"lat":48.2,"lon":16.3' for i in range(200)]
+    tails = [f'"age":{AGES[i % 3]},"plan":"{MARK}{"xy"[i % 2]}","ward":"{MARK}{i % 4}"' for i in range(200)]
+    tails[50 : 50 + len(BAD_TOLD)] = BAD_TOLD
+    lines = [f"{{{head},{tail}}}" for head, tail in zip(heads, tails, strict=True)]
+    return TOLD | {"privacy.attributes.plan": str(tree)}, "\n".join(lines).encode()
+
+
+def test_a_replay_tells_nobody_what_is_told_of_a_person(told: tuple[dict[str, Any], bytes], tmp_path: Path) -> None:
+    """
+    No attribute's value, allowed or not, is in results, logs, sentences or reprs of what passes.
+    """
+    given, content = told
+    path = tmp_path / "feed.ndjson"
+    path.write_bytes(content)
+    command = ["replay", str(path), "--kind", "checkins", "--output", str(tmp_path / "out"), "--json"]
+    result = CliRunner().invoke(main, [*command, *arguments(**given)])
+    assert result.exit_code == 0, result.output
+    assert is_clean(result.stdout + result.stderr)
+    reasons = json.loads(result.stdout)["reasons"]
+    assert reasons == {"attribute_missing": 2, "attribute_out_of_range": 4, "wrong_type": 3}
+    left = "".join((tmp_path / "out" / name).read_text() for name in ("anonymized.ndjson", "windows.ndjson"))
+    assert '"released"' in left
+    assert is_clean(left)
+
+    settings = load_settings(given=SETTINGS | given)
+    with Watch() as seen:
+        feed = Feed(settings, Kind.CHECKINS, secret=SECRET)
+        file = RecordFile(path, Kind.CHECKINS, NAMES, max_bytes=100_000, attributes=feed.attributes)
+        Replay(feed, [file], now_ms=2**41, max_bytes=10**6).run(tmp_path / "again")
+    assert {"CheckIn", "Encoded", "ValidCheckIns", "Rejected", "Chunk"} <= seen.shown.keys()
+    # What may be told is public: the profile itself shows it, as the settings do.
+    of_settings = {"Profile", "Numeric", "Categorical", "Categories"}
+    texts = {name: texts for name, texts in seen.shown.items() if name not in of_settings and "Settings" not in name}
+    assert {name for name, shown in texts.items() if not all(is_clean(text) for text in shown)} == set()
+    assert all(is_clean(text) for text in seen.exceptions)
+    assert "97" not in "".join(texts["CheckIn"] | texts["Rejected"])
+
+
+async def test_dead_letters_tell_nobody_what_is_told_of_a_person(
+    told: tuple[dict[str, Any], bytes], log_stream: io.StringIO
+) -> None:
+    """
+    A dead letter names the attribute and what is allowed, and nothing is logged.
+    """
+    given, content = told
+    settings, metrics, producer = load_settings(given=SETTINGS | given), Metrics(CollectorRegistry()), NotedProducer()
+    ingest = Ingest(
+        settings, wire(settings), producer, metrics, n_partitions=1, now_ms=lambda: 2**41, on_trouble=lambda _: None
+    )
+    messages = [SimpleNamespace(offset=i, value=line, timestamp=0) for i, line in enumerate(content.splitlines())]
+    await ingest._forward(TopicPartition("checkins", 0), messages)
+    letters = [json.loads(letter) for letter in producer.sent[settings.topics.dead_letters]]
+    assert is_clean(json.dumps(letters) + log_stream.getvalue())
+    assert {letter["detail"] for letter in letters if letter["reason"] != "wrong_type"} == {
+        "age is needed: a whole number from 0 to 120",
+        "plan is needed: one of the 2 values that privacy.attributes allows",
+        "age must be a whole number from 0 to 120",
+        "plan must be one of the 2 values that privacy.attributes allows",
+    }
+    assert not any(MARK.encode() in value for value in producer.sent[settings.topics.shards])
+
+
 # What the program says about its own objects
 
 

@@ -148,6 +148,8 @@ def test_overrides_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch
         ("time.earliest", "1970-01-01T02:00:00+02:00", 0),
         ("location.area", "40.5,-74.3, 41.0,-73.6", (40.5, -74.3, 41.0, -73.6)),
         ("location.cells", "30x40", (30, 40)),
+        ("privacy.sensitive_values", "oncology, drug rehab", ("oncology", "drug rehab")),
+        ("privacy.sensitive_values", "", ()),
         ("kafka.bootstrap_servers", "kafka-1:9092,[::1]:9093", "kafka-1:9092,[::1]:9093"),
         ("topics.fragments", "", ""),
         ("trajectories.max_speed_m_s", "none", None),
@@ -289,6 +291,9 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
         ("files.metres", "EPSG:2225", "a projection in metres such as EPSG:2100"),  # feet
         ("files.start", "noon", "2000-01-01T00:00:00Z"),
         ("logs.level", "loud", "'debug'"),
+        ("privacy.sensitive_values", 7, "it must be a list of texts"),
+        ("privacy.sensitive_field", 'a"b', "match pattern"),
+        ("privacy.attributes.age", 7, "valid string"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(name: str, value: object, allowed: str) -> None:
@@ -322,6 +327,71 @@ def test_demands_of_users_may_be_set_for_all_or_for_fragments() -> None:
     ):
         settings = load_settings(given=given | {"privacy.secret": SECRET}).checked()
         assert settings.for_kind(Kind.FRAGMENTS).privacy.demands_file == Path(expected)
+
+
+@pytest.mark.parametrize(
+    "given", [{"attributes.age": "0..9"}, {"sensitive_field": "ward"}, {"sensitive_values": "a,b"}], ids=str
+)
+def test_fragments_tell_nothing_of_a_person(given: dict[str, str]) -> None:
+    """
+    Attributes for fragments alone would do nothing; for all, they are those of check-ins.
+    """
+    sentence = fault({f"fragments.privacy.{name}": value for name, value in given.items()})
+    name = next(iter(given)).partition(".")[0]
+    assert sentence.startswith(f"fragments.privacy.{name} is set: only check-ins")
+    assert f"set privacy.{name} or checkins.privacy.{name}" in sentence
+
+
+def test_attributes_may_come_from_everywhere(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    One by one in file, variable and command line, or all of them as JSON in a variable, which keeps capital letters.
+    """
+    file = write("privacy:\n  attributes:\n    age: 0..120\n    the plan: plans.csv\n  sensitive_values: [a, 'b, c']\n")
+    privacy = load_settings(file).privacy
+    assert privacy.attributes == {"age": "0..120", "the plan": "plans.csv"}
+    assert privacy.sensitive_values == ("a", "b, c")
+    assert load_settings(given={"privacy.attributes.age": "0..9"}).privacy.attributes == {"age": "0..9"}
+    monkeypatch.setenv("SHOAL_PRIVACY__ATTRIBUTES__AGE", "0..9")
+    assert load_settings().privacy.attributes == {"age": "0..9"}
+    monkeypatch.setenv("SHOAL_PRIVACY__ATTRIBUTES", '{"Plan": "p.csv"}')
+    assert load_settings().privacy.attributes == {"Plan": "p.csv"}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"privacy.sensitive_field": "ward"}, "privacy.sensitive_values is empty: privacy.sensitive_field, 'ward'"),
+        ({"privacy.sensitive_values": "a"}, "privacy.sensitive_field is not set"),
+        ({"privacy.sensitive_field": "w", "privacy.sensitive_values": "a,b,a"}, "are 3, of which 2 differ"),
+        ({"privacy.sensitive_field": "w", "privacy.sensitive_values": "a,,b"}, "are 3, of which 2 differ"),
+        (
+            {"privacy.sensitive_field": "w", "privacy.sensitive_values": "a", "privacy.attributes.w": "0..9"},
+            "privacy.sensitive_field is 'w': it must not be one of privacy.attributes",
+        ),
+        ({"privacy.attributes.lat": "0..90"}, "privacy.attributes has 'lat', which is fields.lat"),
+        (
+            {"privacy.attributes.id": "0..90", "fields.venue": "id"},
+            "privacy.attributes has 'id', which is fields.venue",
+        ),
+        (
+            {"privacy.sensitive_field": "category", "privacy.sensitive_values": "a"},
+            "privacy.sensitive_field has 'category', which is fields.category: name another field, or, where nothing",
+        ),
+    ],
+)
+def test_attributes_that_contradict_one_another_are_refused(given: dict[str, Any], says: str) -> None:
+    """
+    Every field is one thing, and what is sensitive is said.
+    """
+    assert says in complaint(given)
+
+
+def test_names_of_fragments_are_free_for_attributes() -> None:
+    """
+    A check-in has no ``k``, and a field that was moved away leaves its name.
+    """
+    given = {"privacy.attributes.k": "0..9", "privacy.attributes.category": "0..9", "fields.category": "unused"}
+    load_settings(given=given | {"privacy.secret": SECRET}).checked()
 
 
 def test_every_wrong_value_is_named_at_once() -> None:
@@ -764,6 +834,9 @@ def test_printed_settings_can_be_read_back(write: Write) -> None:
             "privacy.chunk_size": "none",
             "privacy.granularity": "90s",
             "privacy.refinement": False,
+            "privacy.attributes": {"age": "0..120", "the plan": "/etc/shoal/plans.csv"},
+            "privacy.sensitive_field": "ward",
+            "privacy.sensitive_values": ["oncology", "a, b"],
             "kafka.bootstrap_servers": "a:1,b:2",
         }
     )

@@ -1,0 +1,81 @@
+"""Profiles: which attributes of their person check-ins tell, from the settings and the hierarchies that they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.profile import Categorical, Numeric, Profile
+from core.records import Kind
+from core.taxonomy import Categories
+from stream.semantics import categories
+from stream.settings import KindSettings, SettingsError
+
+__all__ = ["hierarchies", "hierarchy_files", "profile"]
+
+_RANGE = re.compile(r"\s*(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})\s*")
+
+
+def profile(settings: KindSettings, trees: Mapping[str, Categories]) -> Profile | None:
+    """Build what check-ins tell of their person; None where they tell nothing, as fragments do.
+
+    Attributes stand in the order of their names, whatever order the settings have, so that all workers number alike;
+    what is sensitive comes last.
+
+    Args:
+        settings: The settings of the feed.
+        trees: The :func:`hierarchies` of its attributes.
+
+    Raises:
+        SettingsError: A range is none, or the combinations of all values are too many.
+    """
+    privacy = settings.privacy
+    if settings.kind is not Kind.CHECKINS:
+        return None
+    attributes = [_attribute(name, privacy.attributes[name], trees) for name in sorted(privacy.attributes)]
+    if privacy.sensitive_field is not None:
+        attributes.append(Categorical(privacy.sensitive_field, privacy.sensitive_values, others=True))
+    try:
+        return Profile(tuple(attributes)) if attributes else None
+    except ValueError as fault:
+        raise SettingsError(f"privacy.attributes: {fault}") from None
+
+
+def hierarchies(settings: KindSettings) -> dict[str, Categories]:
+    """Read the hierarchies of attributes that have one, by the attributes' names.
+
+    Raises:
+        SettingsError: A file cannot be read, or is no hierarchy.
+    """
+    found: dict[str, Categories] = {}
+    for name, file in _files(settings).items():
+        setting = f"privacy.attributes.{name}"
+        if not file.is_file():
+            raise SettingsError(
+                f"{setting} is {settings.privacy.attributes[name]!r}: it must be LOW..HIGH, whole "
+                "numbers, or a CSV with category,parent that is there"
+            )
+        found[name] = categories(file, setting)
+    return found
+
+
+def hierarchy_files(settings: KindSettings) -> list[Path]:
+    """Return the files of the hierarchies; their content is part of a release's settings."""
+    return list(_files(settings).values())
+
+
+def _files(settings: KindSettings) -> dict[str, Path]:
+    if settings.kind is not Kind.CHECKINS:
+        return {}
+    named = sorted(settings.privacy.attributes.items())
+    return {name: Path(value) for name, value in named if not _RANGE.fullmatch(value)}
+
+
+def _attribute(name: str, value: str, trees: Mapping[str, Categories]) -> Numeric | Categorical:
+    try:
+        if (match := _RANGE.fullmatch(value)) is not None:
+            return Numeric(name, int(match[1]), int(match[2]))
+        return Categorical(name, tuple(sorted(trees[name].parent_of)))
+    except ValueError as fault:
+        raise SettingsError(f"privacy.attributes.{name} is {value}: {fault}") from None

@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "statistic": ("highest", "mean"),
     "measure": (
         *("distance_m", "distance_share", "generalized_size", "generalized_distance_share", "semantic_penalty"),
-        *("mean_space_translation_m", "mean_time_translation_s"),
+        *("mean_space_translation_m", "mean_time_translation_s", "ncp", "ul"),
     ),
     "model": _choices(PrivacySettings, "model"),
     "shard_kind": _choices(ShardSettings, "kind"),

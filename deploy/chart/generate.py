@@ -47,7 +47,9 @@ def _lines() -> Iterator[str]:
 
 def _described(setting: Setting) -> Iterator[str]:
     kind = f"({_type(setting.schema)}) " if setting.default is None else ""
-    for line in textwrap.wrap(f"-- {kind}{setting.description}", _WIDTH - 6, break_long_words=False):
+    for line in textwrap.wrap(
+        f"-- {kind}{setting.description}", _WIDTH - 6, break_long_words=False, break_on_hyphens=False
+    ):
         yield f"    # {line}"
     yield "    # @section -- Settings"
     yield f"    {setting.name}: {_scalar(setting.default)}\n"

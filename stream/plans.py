@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from core.anonymize.disassociation.disassociate import DisassociationOptions
 from core.anonymize.klm.organize import Clusters
@@ -40,7 +40,7 @@ __all__ = ["build_plan"]
 _OF_PROFILES = ("attributes", "sensitive_field", "sensitive_values")
 
 
-def build_plan(  # noqa: PLR0911 - one for each family
+def build_plan(
     settings: Settings,
     own: KindSettings,
     locator: Locator,
@@ -73,6 +73,12 @@ def build_plan(  # noqa: PLR0911 - one for each family
         points_per_user=limits.points_per_user,
         trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
     )
+    # Files are read for what they say before they are hashed: whoever names a wrong one is told which setting does.
+    make: Callable[..., Plan] = (
+        _fragment_plan(settings, own)
+        if own.kind is Kind.FRAGMENTS
+        else partial(_checkin_plan(own, locator, profile, trees), locator=locator)
+    )
     files = [*semantic_files(own), *hierarchy_files(own)]
     named = (privacy.taxonomy, privacy.constraints)
     fingerprint = digest(
@@ -87,31 +93,47 @@ def build_plan(  # noqa: PLR0911 - one for each family
         curbs.trajectory_length,
         *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
     )
-    common: dict[str, Any] = {"limits": curbs, "secret": secret, "settings": fingerprint}
-    if own.kind is Kind.FRAGMENTS:
-        return _point_plan(settings, own, common)
-    common |= {"locator": locator}
-    if privacy.model in ("lm-anon", "zga", "sga"):
-        return ClusterPlan(
-            guarantee=KLmDiversity(k=privacy.k, l=privacy.l, m=privacy.m),
-            organizer=_organizer(privacy),
-            sensitive=sensitive_locations(own, locator),
-            **common,
-        )
-    if privacy.model == "lkc":
-        return _pair_plan(own, profile, common)
-    if privacy.model in ("rum-bound", "tum-bound"):
-        return _attribute_plan(own, locator, profile, trees, common)
-    if privacy.model == "disassociation":
-        return _set_plan(privacy, common)
-    if privacy.model == "p2ka":
-        guarantee = PatternPreservingK(k=privacy.k, alike=privacy.alike)
-        return PatternPlan(guarantee=guarantee, known_places=privacy.m, **common)
-    return SequencePlan(
-        guarantee=KmAnonymity(k=privacy.k, m=privacy.m),
-        generalizer=generalizer(own, locator),
-        **common,
+    return make(limits=curbs, secret=secret, settings=fingerprint)
+
+
+def _fragment_plan(settings: Settings, own: KindSettings) -> Callable[..., Plan]:
+    model, trajectories = colocator(own.privacy), settings.trajectories
+    return partial(
+        PointPlan,
+        guarantee=KDelta(k=own.privacy.k, delta_m=own.privacy.delta_m, personal=model.personal),
+        colocator=model,
+        joining=Joining(
+            max_speed_m_s=trajectories.max_speed_m_s,
+            max_gap_ms=trajectories.max_gap,
+            step_ms=trajectories.resample,
+        ),
     )
+
+
+def _checkin_plan(
+    own: KindSettings, locator: Locator, profile: Profile | None, trees: Mapping[str, Categories]
+) -> Callable[..., Plan]:
+    privacy = own.privacy
+    match privacy.model:
+        case "lm-anon" | "zga" | "sga":
+            return partial(
+                ClusterPlan,
+                guarantee=KLmDiversity(k=privacy.k, l=privacy.l, m=privacy.m),
+                organizer=_organizer(privacy),
+                sensitive=sensitive_locations(own, locator),
+            )
+        case "lkc":
+            return _pair_plan(privacy, profile)
+        case "rum-bound" | "tum-bound":
+            return _attribute_plan(own, locator, profile, trees)
+        case "disassociation":
+            return _set_plan(privacy)
+        case "p2ka":
+            guarantee = PatternPreservingK(k=privacy.k, alike=privacy.alike)
+            return partial(PatternPlan, guarantee=guarantee, known_places=privacy.m)
+        case _:
+            km = KmAnonymity(k=privacy.k, m=privacy.m)
+            return partial(SequencePlan, guarantee=km, generalizer=generalizer(own, locator))
 
 
 def _organizer(privacy: PrivacySettings) -> Organizer:
@@ -121,8 +143,7 @@ def _organizer(privacy: PrivacySettings) -> Organizer:
     return ZGA(clusters) if privacy.model == "zga" else LmAnon()
 
 
-def _pair_plan(own: KindSettings, profile: Profile | None, common: dict[str, Any]) -> PairPlan:
-    privacy = own.privacy
+def _pair_plan(privacy: PrivacySettings, profile: Profile | None) -> Callable[..., Plan]:
     try:
         slots = Slots(granularity_ms=privacy.time_slot, cycle=Cycle(privacy.slots_of))
     except ValueError:
@@ -130,50 +151,46 @@ def _pair_plan(own: KindSettings, profile: Profile | None, common: dict[str, Any
             f"privacy.time_slot is {show_duration(privacy.time_slot)}: it must be at least 1s, and divide a day where "
             "privacy.slots_of is day"
         ) from None
-    return PairPlan(
+    return partial(
+        PairPlan,
         guarantee=LKCPrivacy(l=privacy.m, k=privacy.k, c=privacy.max_confidence),
         slots=slots,
         options=LKCOptions(utility=Utility(privacy.spare)),
         profile=profile,
         sensitive_field=privacy.sensitive_field,
-        **common,
     )
 
 
 def _attribute_plan(
-    own: KindSettings,
-    locator: Locator,
-    profile: Profile | None,
-    trees: Mapping[str, Categories],
-    common: dict[str, Any],
-) -> AttributePlan:
+    own: KindSettings, locator: Locator, profile: Profile | None, trees: Mapping[str, Categories]
+) -> Callable[..., Plan]:
     privacy = own.privacy
     if profile is None or not privacy.attributes:
         raise SettingsError(
             f"privacy.attributes is not set: privacy.model {privacy.model} releases attributes of people; name them, "
             "such as age: 0..120"
         )
-    own_attributes = {one.name: one for one in profile.attributes if one.name in privacy.attributes}
     sensitive = sensitive_locations(own, locator)
-    return AttributePlan(
+    return partial(
+        AttributePlan,
         guarantee=KKmAnonymity(k=privacy.k, m=privacy.m, l=privacy.l if sensitive else None),
         options=RTOptions(
             bound="ncp" if privacy.model == "rum-bound" else "ul", delta=privacy.max_loss, merge=privacy.merge
         ),
         profile=profile,
-        schema=tuple(_attribute(one, trees) for one in own_attributes.values()),
+        schema=tuple(_attribute(one, trees) for one in profile.attributes if one.name in privacy.attributes),
         sensitive=sensitive,
-        **common,
     )
 
 
 def _attribute(told: Numeric | Categorical, trees: Mapping[str, Categories]) -> Attribute:
     if isinstance(told, Numeric):
+        # A range of one value has no loss, but a length it needs.
         return NumericAttribute(name=told.name, low=told.low, high=max(told.high, told.low + 1))
     return CategoricalAttribute(name=told.name, hierarchy=Hierarchy(trees[told.name]))
 
 
-def _set_plan(privacy: PrivacySettings, common: dict[str, Any]) -> SetPlan:
+def _set_plan(privacy: PrivacySettings) -> Callable[..., Plan]:
     options = DisassociationOptions(largest_cluster=privacy.largest_cluster, rare_locations=privacy.rare_locations)
     try:
         options.largest(privacy.k)
@@ -182,18 +199,4 @@ def _set_plan(privacy: PrivacySettings, common: dict[str, Any]) -> SetPlan:
             f"privacy.largest_cluster is {privacy.largest_cluster}: with privacy.k {privacy.k} it must be at least "
             f"{2 * privacy.k - 1}, or none"
         ) from None
-    return SetPlan(guarantee=DisassociatedKm(k=privacy.k, m=privacy.m), options=options, **common)
-
-
-def _point_plan(settings: Settings, own: KindSettings, common: dict[str, Any]) -> PointPlan:
-    model, trajectories = colocator(own.privacy), settings.trajectories
-    return PointPlan(
-        guarantee=KDelta(k=own.privacy.k, delta_m=own.privacy.delta_m, personal=model.personal),
-        colocator=model,
-        joining=Joining(
-            max_speed_m_s=trajectories.max_speed_m_s,
-            max_gap_ms=trajectories.max_gap,
-            step_ms=trajectories.resample,
-        ),
-        **common,
-    )
+    return partial(SetPlan, guarantee=DisassociatedKm(k=privacy.k, m=privacy.m), options=options)

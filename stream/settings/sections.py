@@ -303,7 +303,7 @@ FragmentModel = Literal["w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"]
 class PrivacySettings(Section):
     """What a release promises."""
 
-    model: CheckInModel | FragmentModel | None = None
+    model: Literal[CheckInModel, FragmentModel] | None = None
     """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``lm-anon``, ``zga``, ``sga``, ``lkc``, ``p2ka``,
     ``rum-bound``, ``tum-bound`` or ``disassociation`` for check-ins; the others for fragments, of which ``w4m`` is the
     default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the others give it to

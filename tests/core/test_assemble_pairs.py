@@ -158,7 +158,7 @@ def test_every_row_counts_once_and_the_order_of_arrival_does_not_matter(
     read: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     curbed = set()
     names = dict(enumerate(PLACES))
-    for _, user, ts_ms, location in sorted(rows.tolist(), key=lambda row: (row[1], row[2], names[row[3]])):
+    for _, user, ts_ms, location, _ in sorted(rows.tolist(), key=lambda row: (row[1], row[2], names[row[3]])):
         visit, pair = (ts_ms, location), ((ts_ms - START_MS) // (1000 * granularity_s), names[location])
         if visit in read[user]:
             continue

@@ -166,6 +166,19 @@ CHANGED: dict[str, Any] = {
     "default_category": "other",
     "default_constraint": "other",
     "suppression_percent": 6.0,
+    "l": 3,
+    "sensitive_locations": ["a clinic"],
+    "clusters": 3,
+    "key_patterns": 5,
+    "time_slot": 1_800_000,
+    "slots_of": "day",
+    "max_confidence": 0.4,
+    "spare": "instances",
+    "max_loss": 0.5,
+    "merge": "r",
+    "largest_cluster": 20,
+    "rare_locations": True,
+    "alike": False,
     "translation": "minimal",
     "time_step": 15_000,
     "time_tolerance": 30_000,
@@ -195,9 +208,12 @@ OF_PROFILES = {"attributes", "sensitive_field", "sensitive_values"}
 MODELS = ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m")
 
 
+DURATIONS = {"time_step", "time_tolerance", "granularity", "time_slot"}
+
+
 def as_written(name: str) -> object:
     """A changed value as people write it."""
-    return f"{CHANGED[name]}ms" if name in ("time_step", "time_tolerance", "granularity") else CHANGED[name]
+    return f"{CHANGED[name]}ms" if name in DURATIONS else CHANGED[name]
 
 
 def of_fragments(model: str | None = None, *names: str) -> PointPlan:

@@ -27,6 +27,7 @@ from stream.ingest import Ingest
 from stream.kafka import Operation, faust_options, new_producer, until_it_works
 from stream.live import Live
 from stream.metrics import Metrics
+from stream.oauth import forget_token
 from stream.pool import ReleasePool
 from stream.seals import agree_on_partitions
 from stream.settings import Settings
@@ -353,6 +354,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._metrics.kafka_trouble.labels(operation).inc()
         self._kafka_up = False
         self._metrics.kafka_up.set(0)
+        forget_token(self._settings.kafka)
 
     def _on_answer(self) -> None:
         if self._kafka_up is False:

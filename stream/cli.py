@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import stream.process_1  # noqa: F401 - before what takes long to import
+
+# isort: split
 import asyncio
 import contextlib
 import errno
@@ -134,18 +137,18 @@ def demo(seconds: float | None, people: int) -> None:
 
 
 @main.command()
-@click.option(
-    "--url", default="http://127.0.0.1:6066", show_default=True, help="Where the worker's web server is reached."
-)
+@click.option("--url", help="Where the worker's web server is reached; by default at web.host and web.port.")
 @click.option("--watch", is_flag=True, help="Ask again every two seconds, until Ctrl-C.")
 @click.option("--windows", type=click.IntRange(1, 60), default=12, show_default=True, help="Most windows to show.")
-def status(url: str, watch: bool, windows: int) -> None:
+@_with_settings
+def status(url: str | None, watch: bool, windows: int, config: Path | None, given: tuple[str, ...]) -> None:
     """Show how a worker is, its models, and the windows that left it last.
 
-    Asks the worker's own web server, whether its live page is on or off.
+    Asks the worker's own web server, whether its live page is on or off, with the settings of the worker.
     """
     from stream import status as worker_status
 
+    url = url or _settings(config, given).web.url
     console = Console()
     if not watch:
         console.print(worker_status.show(url, *worker_status.fetch(url), most=windows))

@@ -14,8 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -29,6 +27,7 @@ from stream.broker import EmbeddedBroker, free_port
 from stream.city import City, CityOptions
 from stream.generate import send_messages
 from stream.settings import Settings, load_settings
+from stream.status import StatusError, ask_health
 from stream.topics import create_topics
 
 __all__ = ["DemoError", "run_demo"]
@@ -175,12 +174,10 @@ def _wait_until_ready(settings: Settings, worker: subprocess.Popen[bytes], say: 
 def _readiness(settings: Settings) -> str | None:
     """Return what the worker waits for, or None when it is ready."""
     try:
-        with urllib.request.urlopen(f"{settings.metrics.url}/readyz", timeout=2):  # noqa: S310 - our worker
-            return None
-    except urllib.error.HTTPError as answer:
-        return answer.read().decode().strip()
-    except (urllib.error.URLError, OSError):
+        is_ready, told = ask_health(settings.metrics.url)
+    except StatusError:
         return "waiting for the worker to answer"
+    return None if is_ready else told
 
 
 async def _feed(settings: Settings, people: int, counts: Counter[str]) -> None:

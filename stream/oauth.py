@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -20,7 +21,7 @@ from aiokafka.errors import KafkaError
 from stream.settings import KafkaSettings
 from stream.settings.credentials import oauth_context
 
-__all__ = ["ClientCredentials", "TokenError", "TokenFile", "TokenRefusedError", "token_provider"]
+__all__ = ["ClientCredentials", "TokenError", "TokenFile", "TokenRefusedError", "forget_token", "token_provider"]
 
 _TIMEOUT_S = 10.0
 _PAUSE_S = 1.0
@@ -28,6 +29,10 @@ _PAUSE_S = 1.0
 
 _MARGIN_S = 60.0
 """How long before its end a token is replaced; at most a fifth of its life."""
+
+_LEAST_AGE_S = 10.0
+"""How old a token must be to be forgotten: a new one was not why a broker let nobody in, and none is asked for more
+often."""
 
 _FAULTS = frozenset(
     {
@@ -59,6 +64,17 @@ def token_provider(kafka: KafkaSettings) -> AbstractTokenProvider:
     if kafka.oauth_token_file is not None:
         return TokenFile(kafka.oauth_token_file)
     return ClientCredentials(kafka)
+
+
+def forget_token(kafka: KafkaSettings) -> None:
+    """Ask for a new token at the next connection, for brokers may not take the one that is kept.
+
+    They are not heard to say so: the client only sees that they hang up.
+    """
+    if kafka.security_protocol.startswith("SASL") and kafka.sasl_mechanism == "OAUTHBEARER":
+        provider = token_provider(kafka)
+        if isinstance(provider, ClientCredentials):
+            provider.forget()
 
 
 class TokenFile(AbstractTokenProvider):  # type: ignore[misc]
@@ -111,6 +127,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         self._host = urlsplit(self._url).netloc
         self._context = oauth_context(kafka)
         self._kept: tuple[str, float] | None = None
+        self._since_s = 0.0
         self._failed: tuple[TokenError, float] | None = None
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
         self._making_a_lock = threading.Lock()
@@ -140,7 +157,13 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 raise
             life_s = max(0.0, answer.expires_in or 0.0)
             self._kept = answer.access_token, now_s + life_s - min(_MARGIN_S, life_s / 5)
+            self._since_s = now_s
             return answer.access_token
+
+    def forget(self) -> None:
+        """Keep the token no longer, unless it is new."""
+        if time.monotonic() - self._since_s >= _LEAST_AGE_S:
+            self._kept = None
 
     async def _ask(self) -> _Answer:
         asked = {"grant_type": "client_credentials"}
@@ -154,6 +177,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                     self._url,
                     data=asked,
                     headers=headers,
+                    proxy=self._proxy(),
                     ssl=self._context,
                     # Whoever it would send us to is not whom the secret is for.
                     allow_redirects=False,
@@ -165,12 +189,24 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 f"the identity provider {self._host} is not trusted ({_tls_reason(fault)}): set kafka.oauth_cafile to "
                 "the certificate that vouches for it, and kafka.oauth_token_url to the name in its certificate"
             ) from None
-        except (ClientError, OSError, TimeoutError) as fault:
+        except (ClientError, OSError, TimeoutError, ValueError) as fault:  # the last of a proxy that is none
             raise TokenError(
                 f"the identity provider {self._host} does not answer ({type(fault).__name__}): is it running, and is "
                 "it that of kafka.oauth_token_url?"
             ) from None
         return self._read(status, body)
+
+    def _proxy(self) -> str | None:
+        """Return the proxy of ``HTTPS_PROXY``, unless ``NO_PROXY`` has the host.
+
+        aiohttp's own ``trust_env`` would also read ``~/.netrc``, whose passwords take the place of ours.
+        """
+        parts = urlsplit(self._url)
+        # A proxy carries what is encrypted; what is not is for this machine alone.
+        if parts.scheme != "https" or proxy_bypass(parts.netloc):
+            return None
+        proxy = getproxies().get("https")
+        return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
     def _names(self) -> str:
         secret = self._kafka.oauth_client_secret

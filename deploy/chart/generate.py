@@ -1,7 +1,7 @@
 """Writes what the chart says of the settings, from the settings: ``make chart``.
 
-The values below ``config`` in ``helm/values.yaml``, and ``helm/values.schema.json`` with ``schema.yaml``
-beside this file for the rest.
+The values below ``config`` in ``helm/values.yaml``, ``helm/values.schema.json`` with ``schema.yaml`` beside this file
+for the rest, and ``helm/files/settings.yaml``, the names that the templates look for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 from core.records import Kind
 from deploy.chart.settings import SECRETS, Setting, overrides_schema, settings
 
-__all__ = ["CHART", "schema", "values"]
+__all__ = ["CHART", "names", "schema", "values"]
 
 CHART = Path(__file__).parents[2] / "helm"
 _BEGIN = "# What follows is written by `make chart`.\n"
@@ -70,6 +70,15 @@ def _scalar(value: Any) -> str:
     return json.dumps(value)
 
 
+def names() -> str:
+    """Return ``helm/files/settings.yaml``: the names of all settings that are no secrets, by section."""
+    lines = ["# Written by `make chart`."]
+    for section, of_section in groupby(settings(), key=lambda setting: setting.section):
+        plain = ", ".join(setting.name for setting in of_section if not setting.is_secret)
+        lines += textwrap.wrap(f"{section}: [{plain}]", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return "\n".join(lines) + "\n"
+
+
 def schema() -> str:
     """Return ``helm/values.schema.json``."""
     whole = yaml.safe_load(Path(__file__).with_name("schema.yaml").read_text(encoding="utf-8"))
@@ -81,18 +90,35 @@ def schema() -> str:
         if not setting.is_secret:
             section["properties"][setting.name] = setting.schema
     # The one setting without a default that works: the chart says so in a sentence of its own.
-    config["kafka"]["properties"]["bootstrap_servers"] = {"type": "string"}
+    servers = config["kafka"]["properties"]["bootstrap_servers"]
+    servers["pattern"] = rf"^$|{servers['pattern']}"
     for kind in Kind:
         config[kind.value] = overrides_schema()
     whole["properties"]["config"] = {
         "description": "The settings of Shoal, by the names that they have everywhere.",
         "type": "object",
         "additionalProperties": False,
+        "required": [name for name in config if name not in tuple(Kind)],
         "properties": config,
     }
+    _demand(whole, yaml.safe_load(values()))
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def _demand(schema: dict[str, Any], defaults: dict[str, Any]) -> None:
+    """Demand what templates cannot do without: null takes a value away, and what is no map or list has to be there."""
+    needed = schema.get("required", [])
+    for name, value in defaults.items():
+        below = schema["properties"][name]
+        is_group = below.get("additionalProperties") is False
+        if value is not None and (is_group or not isinstance(value, dict | list)) and name not in needed:
+            needed.append(name)
+        if is_group and name != "config":
+            _demand(below, value)
+    schema["required"] = needed
 
 
 if __name__ == "__main__":
     (CHART / "values.yaml").write_text(values(), encoding="utf-8")
     (CHART / "values.schema.json").write_text(schema(), encoding="utf-8")
+    (CHART / "files" / "settings.yaml").write_text(names(), encoding="utf-8")

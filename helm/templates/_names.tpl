@@ -24,7 +24,8 @@ app.kubernetes.io/component: worker
 {{/* Takes the root and what is added: (list $ "topics" .Values.x.labels) is a component, or "", and labels. */}}
 {{- define "shoal.labels" -}}
 {{- $root := index . 0 -}}
-{{- $given := merge (dict) (index . 2) $root.Values.commonLabels (default (dict) $root.Values.global.commonLabels) -}}
+{{- $global := default (dict) $root.Values.global -}}
+{{- $given := merge (dict) (default (dict) (index . 2)) (default (dict) $root.Values.commonLabels) (default (dict) $global.commonLabels) -}}
 {{- $own := include "shoal.selectorLabels" $root | fromYaml -}}
 {{- $_ := set $own "app.kubernetes.io/version" ($root.Chart.AppVersion | toString) -}}
 {{- $_ := set $own "app.kubernetes.io/managed-by" $root.Release.Service -}}
@@ -38,17 +39,28 @@ app.kubernetes.io/component: worker
 {{- omit (include "shoal.labels" . | fromYaml) "helm.sh/chart" "app.kubernetes.io/managed-by" | toYaml -}}
 {{- end -}}
 
-{{/* Name, namespace, labels and annotations: (dict "root" $ "suffix" "-x" "component" "x" "labels" (dict) "annotations" (dict)). */}}
+{{/* Name, namespace, labels and annotations: (dict "root" $ "suffix" "-x" "component" "x" "labels" (dict) "annotations" (dict)).
+     `name` stands for the release's name, `namespace` for the release's. */}}
 {{- define "shoal.metadata" -}}
 {{- $root := .root -}}
-name: {{ include "shoal.fullname" $root }}{{ .suffix }}
+name: {{ default (include "shoal.fullname" $root) .name }}{{ .suffix }}
 namespace: {{ default $root.Release.Namespace .namespace }}
 labels:
-  {{- include "shoal.labels" (list $root (default "" .component) (default (dict) .labels)) | nindent 2 }}
-{{- with merge (dict) (default (dict) .annotations) $root.Values.commonAnnotations }}
+  {{- include "shoal.labels" (list $root (default "" .component) .labels) | nindent 2 }}
+{{- with merge (dict) (default (dict) .annotations) (default (dict) $root.Values.commonAnnotations) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end -}}
+
+{{/* A regular expression of the workers' Pods, and of no other release's. Kubernetes names them NAME-HASH-RANDOM, the hash of
+     at most ten characters, the random part of five; what comes before the latter is cut at 58, and the dash with it. */}}
+{{- define "shoal.podPattern" -}}
+{{- $name := include "shoal.fullname" . -}}
+{{- $whole := "[a-z0-9]{1,10}-[a-z0-9]{5}" -}}
+{{- if le (len $name) 46 -}}{{ printf "%s-%s" $name $whole }}
+{{- else -}}{{ printf "%s-(%s|[a-z0-9]{%d})" $name $whole (sub 62 (len $name)) }}
+{{- end -}}
 {{- end -}}
 
 {{- define "shoal.serviceAccountName" -}}
@@ -56,7 +68,7 @@ annotations:
 {{- end -}}
 
 {{- define "shoal.image" -}}
-{{- $registry := default .Values.image.registry .Values.global.imageRegistry -}}
+{{- $registry := default .Values.image.registry (default (dict) .Values.global).imageRegistry -}}
 {{- with $registry }}{{ trimSuffix "/" . }}/{{ end -}}
 {{- .Values.image.repository -}}
 {{- if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end -}}

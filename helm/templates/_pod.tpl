@@ -142,7 +142,7 @@
 {{- define "shoal.placement" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
-{{- with concat (default (list) .Values.global.imagePullSecrets) .Values.imagePullSecrets }}
+{{- with concat (default (list) (default (dict) .Values.global).imagePullSecrets) (default (list) .Values.imagePullSecrets) }}
 imagePullSecrets:
   {{- range . }}
   - name: {{ if kindIs "map" . }}{{ .name }}{{ else }}{{ . }}{{ end }}

@@ -5,9 +5,15 @@
 {{- define "shoal.path.privateKey" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.privateKeyKey }}{{- end -}}
 {{- define "shoal.path.token" -}}/var/run/secrets/shoal/token{{- end -}}
 
-{{/* `config`, and in it where the mounted files are. */}}
+{{/* `config`, and in it where the mounted files are. Helm takes a setting away that somebody sets to null, and the worker
+     would have its default again: so it is told null, and takes it or says why not. */}}
 {{- define "shoal.config" -}}
 {{- $config := deepCopy .Values.config -}}
+{{- range $section, $names := .Files.Get "files/settings.yaml" | fromYaml -}}
+{{- range $names -}}
+{{- if not (hasKey (get $config $section) .) }}{{ $_ := set (get $config $section) . nil }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- if .Values.kafka.certificateAuthority.existingSecret -}}
 {{- $_ := set $config.kafka "ssl_cafile" (include "shoal.path.certificateAuthority" .) -}}
 {{- end -}}
@@ -22,7 +28,7 @@
 {{- end -}}
 
 {{/* YAML of a map. Helm reads every number as a float, and `toYaml` would write 5000000 as 5e+06, which is no number in
-     YAML 1.1. What is null is left out: the worker's default is the same. Names are quoted, for `no` would be none. */}}
+     YAML 1.1. A section without anything is left out. Names are quoted, for `no` would be none. */}}
 {{- define "shoal.yaml" -}}
 {{- range $name, $value := . }}
 {{- if kindIs "map" $value }}
@@ -32,7 +38,7 @@
 {{- end }}
 {{- else if and (kindIs "float64" $value) (eq (floor $value) $value) }}
 {{ toJson $name }}: {{ int64 $value }}
-{{- else if not (kindIs "invalid" $value) }}
+{{- else }}
 {{ toJson $name }}: {{ toJson $value }}
 {{- end }}
 {{- end }}
@@ -58,13 +64,15 @@
 {{- end -}}
 {{- end -}}
 
-{{- define "shoal.isSasl" -}}{{ if hasPrefix "SASL" .Values.config.kafka.security_protocol }}true{{ end }}{{- end -}}
-{{- define "shoal.isTls" -}}{{ if hasSuffix "SSL" .Values.config.kafka.security_protocol }}true{{ end }}{{- end -}}
-{{- define "shoal.isOauth" -}}{{ if and (include "shoal.isSasl" .) (eq .Values.config.kafka.sasl_mechanism "OAUTHBEARER") }}true{{ end }}{{- end -}}
+{{- define "shoal.isSasl" -}}{{ if hasPrefix "SASL" (toString .Values.config.kafka.security_protocol) }}true{{ end }}{{- end -}}
+{{- define "shoal.isTls" -}}{{ if hasSuffix "SSL" (toString .Values.config.kafka.security_protocol) }}true{{ end }}{{- end -}}
+{{- define "shoal.isOauth" -}}{{ if and (include "shoal.isSasl" .) (eq (toString .Values.config.kafka.sasl_mechanism) "OAUTHBEARER") }}true{{ end }}{{- end -}}
 {{/* Whether the token comes from a file, the ServiceAccount's or one that the values mount. */}}
 {{- define "shoal.hasTokenFile" -}}{{ if or .Values.kafka.serviceAccountToken.enabled .Values.config.kafka.oauth_token_file }}true{{ end }}{{- end -}}
+{{/* Whether only the Pod itself reaches a host. */}}
+{{- define "shoal.isLoopback" -}}{{ if regexMatch "^(127\\.[0-9.]+|localhost|::1)$" (lower (toString .)) }}true{{ end }}{{- end -}}
 {{/* Whether others than the Pod itself reach the page. */}}
-{{- define "shoal.servesPage" -}}{{ if and .Values.config.web.page (not (has .Values.config.web.host (list "127.0.0.1" "localhost" "::1"))) }}true{{ end }}{{- end -}}
+{{- define "shoal.servesPage" -}}{{ if and .Values.config.web.page (not (include "shoal.isLoopback" .Values.config.web.host)) }}true{{ end }}{{- end -}}
 {{- define "shoal.isScaled" -}}{{ if or .Values.autoscaling.hpa.enabled .Values.autoscaling.keda.enabled }}true{{ end }}{{- end -}}
 
 {{/* The most workers that help: a partition has one. */}}
@@ -72,10 +80,10 @@
 {{- $partitions := int64 .Values.config.kafka.partitions -}}
 {{- $given := .Values.autoscaling.maxReplicas -}}
 {{- $max := ternary $partitions (int64 $given) (kindIs "invalid" $given) -}}
-{{- if gt $max $partitions -}}
+{{- if and $partitions (gt $max $partitions) -}}
 {{- fail (printf "autoscaling.maxReplicas is %d: it must be at most config.kafka.partitions, %d, for a partition has one worker and the others would have nothing to do" $max $partitions) -}}
 {{- end -}}
-{{- if lt $max (int64 .Values.autoscaling.minReplicas) -}}
+{{- if and $max (lt $max (int64 .Values.autoscaling.minReplicas)) -}}
 {{- fail (printf "autoscaling.minReplicas is %d: it must be at most %d, autoscaling.maxReplicas or config.kafka.partitions" (int64 .Values.autoscaling.minReplicas) $max) -}}
 {{- end -}}
 {{- $max -}}

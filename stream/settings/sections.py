@@ -11,6 +11,7 @@ from pydantic_settings import NoDecode
 from core.records import Kind
 from stream.plane import projection_in_metres
 from stream.settings.values import (
+    Brokers,
     Count,
     Duration,
     FieldName,
@@ -18,15 +19,14 @@ from stream.settings.values import (
     OptionalName,
     PositiveDuration,
     Size,
+    TokenAddress,
     four_degrees,
     instant_ms,
     none_by_name,
     not_too_large,
     rows_and_columns,
     separated_by_commas,
-    servers,
     tile_address,
-    token_address,
 )
 
 __all__ = [
@@ -64,7 +64,7 @@ class Section(BaseModel):
 class KafkaSettings(Section):
     """How to reach the cluster."""
 
-    bootstrap_servers: Annotated[str, AfterValidator(servers)] = "127.0.0.1:9092"
+    bootstrap_servers: Brokers = "127.0.0.1:9092"
     """Brokers, ``host:port`` separated by commas."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
@@ -91,8 +91,9 @@ class KafkaSettings(Section):
     sasl_password: SecretStr | None = None
     """Our password, for ``PLAIN`` and ``SCRAM``."""
 
-    oauth_token_url: Annotated[str, AfterValidator(token_address)] | None = None
-    """Token endpoint of an identity provider, for ``OAUTHBEARER`` by the client credentials grant (RFC 6749, 4.4)."""
+    oauth_token_url: TokenAddress | None = None
+    """Token endpoint of an identity provider, for ``OAUTHBEARER`` by the client credentials grant (RFC 6749, 4.4);
+    reached through the proxy of ``HTTPS_PROXY`` and ``NO_PROXY`` where they are set."""
 
     oauth_client_id: str | None = None
     """Our id at the identity provider."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from ipaddress import IPv6Address
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 __all__ = [
     "LARGEST_MESSAGE_BYTES",
+    "Brokers",
     "Count",
     "Duration",
     "FieldName",
@@ -18,6 +19,7 @@ __all__ = [
     "OptionalName",
     "PositiveDuration",
     "Size",
+    "TokenAddress",
     "empty_for_none",
     "four_degrees",
     "instant_ms",
@@ -27,12 +29,10 @@ __all__ = [
     "positive",
     "rows_and_columns",
     "separated_by_commas",
-    "servers",
     "show_duration",
     "show_instant",
     "show_size",
     "tile_address",
-    "token_address",
 ]
 
 _DURATION_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -41,6 +41,15 @@ _LONGEST_MS = 36_500 * _DURATION_MS["d"]
 
 LARGEST_MESSAGE_BYTES = 8 * 1024**2
 """Longest message that can be set; our clients' requests hold one of them."""
+
+_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})"
+_HOST = rf"({_LABEL}(\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]+\])"
+"""A name whose every part a resolver takes, or an address; one of IPv6 in brackets."""
+
+_PORT = r"0{0,4}([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+_SERVER = rf"\s*{_HOST}:{_PORT}\s*"
+_SERVERS = rf"^{_SERVER}(,{_SERVER})*$"
+_TOKEN_ADDRESS = rf"^(https://{_HOST}|http://(localhost|127\.0\.0\.1|\[::1\]))(:{_PORT})?([/?][!\"$-~]*)?$"
 
 _SIZE_BYTES = {"": 1, "B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
@@ -122,11 +131,10 @@ def positive(value: int) -> int:
     return value
 
 
-def servers(value: str) -> str:
+def _brokers(value: str) -> str:
     """Refuse what is not ``host:port``, separated by commas."""
-    for server in value.split(","):
-        if not re.fullmatch(r"\s*(\[[0-9a-fA-F:.]+\]|[^\s:/@\[\]]+):\d{1,5}\s*", server):
-            raise ValueError("it must be brokers such as kafka-1:9092,kafka-2:9092")
+    if not re.fullmatch(_SERVERS, value, re.ASCII) or not _are_hosts(value):
+        raise ValueError("it must be brokers such as kafka-1:9092,kafka-2:9092, with ports of 1 to 65535")
     return value
 
 
@@ -138,17 +146,21 @@ def tile_address(value: str) -> str:
     return value
 
 
-def token_address(value: str) -> str:
+def _token_address(value: str) -> str:
     """Refuse what a client's secret should not be sent to: plain HTTP to another machine, or what is no address."""
-    parts = urlsplit(value)
-    is_loopback = parts.hostname in ("127.0.0.1", "::1", "localhost")
-    if (
-        not parts.hostname
-        or "@" in parts.netloc
-        or not (parts.scheme == "https" or (parts.scheme, is_loopback) == ("http", True))
-    ):
+    if not re.fullmatch(_TOKEN_ADDRESS, value, re.ASCII) or not _are_hosts(re.split(r"[/?]", value)[2]):
         raise ValueError("it must be an address such as https://login.example/oauth2/token, without a user or password")
     return value
+
+
+def _are_hosts(text: str) -> bool:
+    """Return whether what stands in brackets are addresses of IPv6, and no name is longer than a resolver takes."""
+    try:
+        for address in re.findall(r"\[(.*?)\]", text):
+            IPv6Address(address)
+    except ValueError:
+        return False
+    return all(len(re.sub(r":[0-9]+$", "", host.strip())) <= 253 for host in text.split(","))
 
 
 def empty_for_none(value: object) -> object:
@@ -201,6 +213,10 @@ Instant = Annotated[
     BeforeValidator(instant_ms),
     PlainSerializer(show_instant, when_used="json"),
     WithJsonSchema({"type": "string"}),
+]
+Brokers = Annotated[str, AfterValidator(_brokers), WithJsonSchema({"type": "string", "pattern": _SERVERS})]
+TokenAddress = Annotated[
+    str, AfterValidator(_token_address), WithJsonSchema({"type": "string", "pattern": _TOKEN_ADDRESS})
 ]
 OptionalName = Annotated[str, BeforeValidator(empty_for_none)]
 FieldName = Annotated[str, Field(pattern=r'^[^"\\\x00-\x1f]+$')]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -28,6 +29,19 @@ def test_hadolint_finds_nothing() -> None:
     done = subprocess.run([linter, "--no-color", DOCKERFILE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "hadolint ignore" not in DOCKERFILE.read_text(encoding="utf-8")
+
+
+def test_podman_under_the_name_of_docker_keeps_the_health_check(tmp_path: Path) -> None:
+    """
+    Only Docker's own format of an image has one, and podman has to be asked for it, whatever name it is called by.
+    """
+    for name in ("docker", "podman"):
+        program = tmp_path / name
+        program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "podman version 5.4.2" || echo "$0 $*"\n')
+        program.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run([DEPLOY / "build_image"], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.startswith(f"{tmp_path / 'podman'} build --format docker ")
 
 
 def test_the_base_is_pinned_in_one_place() -> None:

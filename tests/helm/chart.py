@@ -33,6 +33,7 @@ EXTERNAL = {
             "shoal",
             "shoal-demands",
             "shoal-kafka",
+            "shoal-kafka-admin",
             "shoal-kafka-tls",
             "shoal-more",
             "shoal-oauth",

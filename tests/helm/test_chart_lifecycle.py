@@ -101,6 +101,22 @@ def test_settings_that_no_worker_would_start_with_replace_nobody(helm: Helm, tmp
         assert release.settings["privacy"]["k"] == 9
 
 
+def test_workers_can_be_stopped_and_come_back(helm: Helm, tmp_path: Path) -> None:
+    """As the runbook has it, with an autoscaler and without: by upgrades alone."""
+    for feature, off in (("minimal", ()), ("hpa", ("--set", "autoscaling.hpa.enabled=false"))):
+        with ApiServer() as server:
+            release = Release(helm, server, tmp_path)
+            release.run("install", "--wait", "--timeout=60s", values=FEATURES[feature])
+            before = {name_of(one) for one in server.objects()}
+            stop = ("--reuse-values", "--set", "replicas=0", *off)
+            release.run("upgrade", "--wait", "--timeout=60s", *stop, values={})
+            assert server.get("Deployment", "shoal")["spec"]["replicas"] == 0
+            assert "HorizontalPodAutoscaler/shoal" not in {name_of(one) for one in server.objects()}
+            release.run("upgrade", "--wait", "--timeout=60s", values=FEATURES[feature])
+            assert server.get("Deployment", "shoal")["spec"]["replicas"] == 1
+            assert {name_of(one) for one in server.objects()} == before
+
+
 def test_no_upgrade_from_a_released_version_changes_what_cannot_change(helm4: Helm) -> None:
     """The immutable fields of every feature are those of each version before (``released/VERSION.json``).
 

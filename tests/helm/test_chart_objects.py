@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,42 @@ def rendered(helm: Helm, *values: dict[str, Any], name: str = "test") -> list[Ob
     return helm.template(CHART, "--namespace", "tenant", values=[merged(MINIMAL, *values)], name=name)
 
 
+def containers_of(pod: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pod["containers"] + pod.get("initContainers", [])
+    return found
+
+
+def secrets_of(container: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """The variables of a container that come from Secrets, and from where."""
+    sources = {one["name"]: one["valueFrom"]["secretKeyRef"] for one in container["env"] if "valueFrom" in one}
+    return {name: (source["name"], source["key"]) for name, source in sources.items()}
+
+
+def pod_name(deployment: str, digest: str) -> str:
+    """The name that Kubernetes gives a Pod: `generateName` is cut so that five characters fit behind it."""
+    return f"{deployment}-{digest}-"[: 63 - 5] + "x7k2p"
+
+
 class TestWorkers:
     def test_no_worker_is_started_before_another_has_left(self, helm4: Helm) -> None:
         """A member more would move every partition twice."""
         assert only(rendered(helm4), "Deployment")["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 0
+
+    def test_all_workers_at_once_is_one_value(self, helm: Helm) -> None:
+        """``Recreate`` has no rolling update, and nobody has to take the default's away."""
+        for strategy in ({"type": "Recreate"}, {"type": "Recreate", "rollingUpdate": None}):
+            deployment = only(rendered(helm, {"updateStrategy": strategy}), "Deployment")
+            assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+        rolling = only(rendered(helm, {"updateStrategy": {"rollingUpdate": None}}), "Deployment")
+        assert rolling["spec"]["strategy"] == {"type": "RollingUpdate"}
+
+    def test_annotations_of_the_chart_are_not_said_twice(self, helm4: Helm) -> None:
+        """Of those that the chart has too, the container can be another; what settings are read cannot."""
+        own = only(rendered(helm4), "Deployment")["spec"]["template"]["metadata"]["annotations"]
+        given = {"checksum/config": "mine", "kubectl.kubernetes.io/default-container": "proxy", "a": "b"}
+        objects = rendered(helm4, {"podAnnotations": given})
+        found = only(objects, "Deployment")["spec"]["template"]["metadata"]["annotations"]
+        assert found == given | {"checksum/config": own["checksum/config"]}
 
     def test_a_default_installation_has_one(self, helm4: Helm) -> None:
         """Without a number and without an autoscaler there is one worker; zero stays zero."""
@@ -66,10 +99,10 @@ class TestWorkers:
         assert "httpGet" not in pod["containers"][0]["livenessProbe"]
         assert "startupProbe" not in pod["containers"][0]
 
-    def test_the_start_may_take_as_long_as_seals_are_read(self, helm4: Helm) -> None:
-        """A quarter of an hour by default, and liveness never asks for Kafka."""
+    def test_nobody_is_restarted_while_seals_are_read(self, helm4: Helm) -> None:
+        """Start and liveness ask for nothing of Kafka, however long it takes; only readiness waits for seals."""
         container = pod_of(rendered(helm4))["containers"][0]
-        assert container["startupProbe"]["periodSeconds"] * container["startupProbe"]["failureThreshold"] == 900
+        assert container["startupProbe"]["httpGet"]["path"] == "/healthz"
         assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
         assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
 
@@ -137,7 +170,7 @@ class TestSecrets:
         [
             ("minimal", {"SHOAL_PRIVACY__SECRET": ("shoal", "secret")}),
             (
-                "scram",
+                "scram",  # and the Job with credentials of its own, below
                 {
                     "SHOAL_PRIVACY__SECRET": ("shoal", "pseudonyms"),
                     "SHOAL_KAFKA__SASL_USERNAME": ("shoal-kafka", "username"),
@@ -173,15 +206,11 @@ class TestSecrets:
         self, helm4: Helm, feature: str, variables: dict[str, tuple[str, str]]
     ) -> None:
         """Each way to show who we are reads its own keys, in workers, Job and test alike, and no others."""
-        objects = helm4.template(CHART, values=[FEATURES[feature]])
+        objects = helm4.template(
+            CHART, values=[FEATURES[feature], {"topicsJob": {"credentials": {"existingSecret": ""}}}]
+        )
         for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
-            for container in pod["containers"] + pod.get("initContainers", []):
-                found = {
-                    one["name"]: (one["valueFrom"]["secretKeyRef"]["name"], one["valueFrom"]["secretKeyRef"]["key"])
-                    for one in container["env"]
-                    if "valueFrom" in one
-                }
-                assert found == variables
+            assert all(secrets_of(container) == variables for container in containers_of(pod))
 
     @pytest.mark.parametrize(
         ("feature", "settings"),
@@ -211,6 +240,32 @@ class TestSecrets:
                 source["serviceAccountToken"] for source in volumes[volume]["projected"]["sources"]
             ]
             assert path.name in {item["path"] for item in items}
+
+    def test_the_job_may_be_somebody_else(self, helm4: Helm) -> None:
+        """Its credentials, name and all, are those that it is given; the workers and the test keep theirs."""
+        named = {"config": {"kafka": {"sasl_username": "worker"}}}
+        objects = helm4.template(CHART, values=[merged(FEATURES["scram"], named)])
+        for container in containers_of(pod_of(objects, "Job")):
+            assert secrets_of(container) == {
+                "SHOAL_PRIVACY__SECRET": ("shoal", "pseudonyms"),
+                "SHOAL_KAFKA__SASL_USERNAME": ("shoal-kafka-admin", "username"),
+                "SHOAL_KAFKA__SASL_PASSWORD": ("shoal-kafka-admin", "password"),
+            }
+        assert settings_of(objects, "-topics")["kafka"]["sasl_username"] is None
+        assert settings_of(objects)["kafka"]["sasl_username"] == "worker"
+        for pod in (pod_of(objects), only(objects, "Pod")["spec"]):
+            for container in containers_of(pod):
+                assert secrets_of(container)["SHOAL_KAFKA__SASL_PASSWORD"] == ("shoal-kafka", "password")
+
+    def test_the_job_may_show_another_certificate(self, helm4: Helm) -> None:
+        """Under the keys that the workers' has."""
+        own = {"topicsJob": {"clientCertificate": {"existingSecret": "shoal-admin-tls"}}}
+        objects = helm4.template(CHART, values=[merged(FEATURES["mtls"], own)])
+        for kind, secret in (("Job", "shoal-admin-tls"), ("Deployment", "shoal-kafka-tls")):
+            volumes = {one["name"]: one for one in pod_of(objects, kind)["volumes"]}
+            assert volumes["client-certificate"]["secret"]["secretName"] == secret
+            variables = secrets_of(pod_of(objects, kind)["containers"][0])
+            assert variables["SHOAL_KAFKA__SSL_KEY_PASSWORD"] == (secret, "tls.password")
 
     def test_the_development_switch(self, helm4: Helm) -> None:
         """It needs no Secret, is the same at every upgrade and another in another release, and says what it is."""
@@ -248,6 +303,11 @@ class TestTopicsJob:
         assert [one["args"] for one in pod["containers"]] == [["topics", "create"]]
         assert pod["restartPolicy"] == "Never"
 
+    def test_it_may_only_check(self, helm4: Helm) -> None:
+        """Where topics are made elsewhere, wrong settings stop an upgrade all the same."""
+        pod = pod_of(rendered(helm4, FEATURES["topics-checked"]), "Job")
+        assert [one["args"] for one in containers_of(pod)] == [["check-config"]]
+
     def test_it_needs_nothing_that_the_release_makes(self, helm4: Helm) -> None:
         """Its ServiceAccount exists before the release."""
         objects = rendered(helm4)
@@ -277,9 +337,23 @@ class TestScaling:
     def test_keda_asks_for_the_lag_of_this_releases_workers(self, helm4: Helm) -> None:
         """By namespace and Pod, which both monitors put on every series."""
         trigger = only(rendered(helm4, FEATURES["keda"]), "ScaledObject")["spec"]["triggers"][0]
-        assert trigger["metadata"]["query"] == 'max(shoal_input_lag_seconds{namespace="tenant",pod=~"test-shoal-.*"})'
+        pods = "test-shoal-[a-z0-9]{1,10}-[a-z0-9]{5}"
+        assert trigger["metadata"]["query"] == f'max(shoal_input_lag_seconds{{namespace="tenant",pod=~"{pods}"}})'
         assert trigger["metadata"]["threshold"] == "30"
         assert trigger["metricType"] == "Value"
+
+    @pytest.mark.parametrize("length", [1, 5, 44, 45, 46, 47, 48, 49, 50])
+    def test_keda_asks_for_no_other_release(self, helm4: Helm, length: int) -> None:
+        """A name may begin as another does, and Kubernetes cuts what is too long."""
+        name = "s" * length
+        spec = only(rendered(helm4, FEATURES["keda"], {"fullnameOverride": name}), "ScaledObject")["spec"]
+        found = re.search(r'pod=~"(.*)"', spec["triggers"][0]["metadata"]["query"])
+        assert found is not None
+        for digest in ("6", "5d8f7c9b", "76d8fcc9b", "7f6d8fcc9b"):
+            assert re.fullmatch(found[1], pod_name(name, digest))
+            for other in ("-eu", "-5d8f7c9b", "-eu-5d8f7c9b", "x"):
+                if len(name + other) <= 50:
+                    assert not re.fullmatch(found[1], pod_name(name + other, digest))
 
     def test_a_drain_takes_one_at_a_time_and_is_never_stopped_by_the_unready(self, helm4: Helm) -> None:
         """The PodDisruptionBudget by default."""
@@ -291,11 +365,22 @@ class TestNetwork:
     def test_only_metrics_are_served_by_default(self, helm4: Helm) -> None:
         """The page is off: no port of the Pod, of the Service or of the policy leads to it."""
         objects = rendered(helm4)
-        assert settings_of(objects)["web"] == {"host": "127.0.0.1", "page": False, "port": 6066}
+        assert settings_of(objects)["web"].items() >= {"host": "127.0.0.1", "page": False, "port": 6066}.items()
         assert [one["name"] for one in pod_of(objects)["containers"][0]["ports"]] == ["metrics"]
         assert [one["name"] for one in only(objects, "Service")["spec"]["ports"]] == ["metrics"]
         ingress = only(objects, "NetworkPolicy")["spec"]["ingress"]
-        assert ingress == [{"from": [{"namespaceSelector": {}}], "ports": [{"port": "metrics"}]}]
+        assert ingress[1:] == [{"from": [{"namespaceSelector": {}}], "ports": [{"port": "metrics"}]}]
+
+    @pytest.mark.parametrize("peers", [[], [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}]])
+    def test_the_test_reaches_a_worker_whoever_else_does(self, helm4: Helm, peers: list[Any]) -> None:
+        """``helm test`` asks for readiness: its Pod, and no other of the release, is always let in."""
+        objects = rendered(helm4, {"networkPolicy": {"metricsFrom": peers}})
+        rule = only(objects, "NetworkPolicy")["spec"]["ingress"][0]
+        assert rule["ports"] == [{"port": "metrics"}]
+        selector = rule["from"][0]["podSelector"]["matchLabels"]
+        assert only(objects, "Pod")["metadata"]["labels"].items() >= selector.items()
+        assert only(objects, "Deployment")["spec"]["selector"]["matchLabels"] != selector
+        assert selector["app.kubernetes.io/instance"] == "test"
 
     def test_a_page_for_the_pod_alone_has_no_port(self, helm4: Helm) -> None:
         """As long as it listens on the loopback interface, only a forwarded port reaches it."""
@@ -307,13 +392,13 @@ class TestNetwork:
         objects = rendered(helm4, FEATURES["page"])
         assert [one["name"] for one in only(objects, "Service")["spec"]["ports"]] == ["metrics", "page"]
         rules = only(objects, "NetworkPolicy")["spec"]["ingress"]
-        assert [rule["ports"] for rule in rules] == [[{"port": "metrics"}], [{"port": "page"}]]
-        assert rules[1]["from"] == FEATURES["page"]["networkPolicy"]["pageFrom"]
+        assert [rule["ports"] for rule in rules[1:]] == [[{"port": "metrics"}], [{"port": "page"}]]
+        assert rules[2]["from"] == FEATURES["page"]["networkPolicy"]["pageFrom"]
 
     def test_a_page_nobody_is_named_for_is_closed(self, helm4: Helm) -> None:
         """Without ``pageFrom`` the policy lets nobody in."""
         rules = only(rendered(helm4, FEATURES["page"], {"networkPolicy": {"pageFrom": []}}), "NetworkPolicy")["spec"]
-        assert [rule["ports"] for rule in rules["ingress"]] == [[{"port": "metrics"}]]
+        assert [rule["ports"] for rule in rules["ingress"]] == [[{"port": "metrics"}]] * 2
 
     def test_a_closed_worker(self, helm4: Helm) -> None:
         """Nobody comes in; out go DNS and Kafka, on the ports that are given."""
@@ -361,6 +446,17 @@ class TestMonitoring:
             for rule in spec["groups"][0]["rules"]
             if "alert" in rule
         )
+
+    @pytest.mark.parametrize("prefix", ["[wiki] ", "a: b #", "{{ x }}", "%s/", "'", ""])
+    def test_a_prefix_of_the_runbook_is_text(self, helm: Helm, prefix: str) -> None:
+        """Whatever it holds, it stands before the path of every alert, and no rule is lost."""
+        values = {"prometheusRule": {"runbookUrlPrefix": prefix, "disabled": [], "extraGroups": []}}
+        spec = only(rendered(helm, FEATURES["monitoring"], values), "PrometheusRule")["spec"]
+        wanted = yaml.safe_load((CHART / "files" / "rules.yaml").read_text(encoding="utf-8"))["groups"]
+        for found, of_file in zip(spec["groups"], wanted, strict=True):
+            for rule, original in zip(found["rules"], of_file["rules"], strict=True):
+                if "alert" in original:
+                    assert rule["annotations"]["runbook_url"] == prefix + original["annotations"]["runbook_url"]
 
     def test_dashboards_are_those_of_the_files(self, helm4: Helm) -> None:
         """One ConfigMap each, in the namespace and with the labels of the sidecar, byte for byte; the data source is a

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from core.records import Kind
-from deploy.chart.generate import CHART, schema, values
+from deploy.chart.generate import CHART, names, schema, values
 from deploy.chart.settings import CHART_DEFAULTS, SECRETS, settings
 
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def test_a_setting_is_in_values_schema_and_readme(name: str) -> None:
     setting = PLAIN[name]
     assert VALUES["config"][setting.section][setting.name] == setting.default, AGAIN
     of_schema = SCHEMA["properties"]["config"]["properties"][setting.section]["properties"][setting.name]
-    assert name == "kafka.bootstrap_servers" or of_schema["description"] == setting.description, AGAIN
+    assert of_schema["description"] == setting.description, AGAIN
     default, text = ROWS[f"config.{name}"]
     value = VALUES["config"][setting.section][setting.name]
     assert text == setting.description, AGAIN
@@ -138,9 +138,10 @@ def of_schema(path: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", [path for path in groups(VALUES) if path.partition(".")[0] != "config"])
 def test_values_and_schema_have_the_same_names(path: str) -> None:
-    """A group of values, and the whole, is closed in the schema, with the names that values.yaml has."""
+    """A group of values, and the whole, is closed in the schema, with the names that values.yaml has; and the one with
+    which a chart that has this one among its dependencies switches it on."""
     assert of_schema(path)["additionalProperties"] is False
-    assert set(of_schema(path)["properties"]) == set(at(path))
+    assert set(of_schema(path)["properties"]) - ({"enabled"} if not path else set()) == set(at(path))
 
 
 def test_no_value_is_without_a_description() -> None:
@@ -159,6 +160,13 @@ def test_what_is_generated_is_up_to_date() -> None:
     """Values and schema are what the settings say now."""
     assert (CHART / "values.yaml").read_text(encoding="utf-8") == values(), AGAIN
     assert (CHART / "values.schema.json").read_text(encoding="utf-8") == schema(), AGAIN
+    assert (CHART / "files" / "settings.yaml").read_text(encoding="utf-8") == names(), AGAIN
+
+
+def test_the_templates_know_every_setting() -> None:
+    """The names that they look for are those of all settings but secrets."""
+    found: dict[str, list[str]] = yaml.safe_load((CHART / "files" / "settings.yaml").read_text(encoding="utf-8"))
+    assert [f"{section}.{name}" for section, of_section in found.items() for name in of_section] == list(PLAIN)
 
 
 def test_the_readme_has_the_text_of_its_template() -> None:

@@ -46,7 +46,40 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         merged(FEATURES["mtls"], {"config": {"kafka": {"ssl_cafile": "/x.pem"}}}),
         "config.kafka.ssl_cafile are both set",
     ),
+    "a key twice": (
+        merged(FEATURES["mtls"], {"config": {"kafka": {"ssl_keyfile": "/x.pem"}}}),
+        "config.kafka.ssl_keyfile are both set",
+    ),
+    "a token file twice": (
+        merged(FEATURES["workload-identity"], {"config": {"kafka": {"oauth_token_file": "/x"}}}),
+        "config.kafka.oauth_token_file are both set",
+    ),
+    "a token and where to ask for one": (
+        merged(FEATURES["workload-identity"], {"config": {"kafka": {"oauth_token_url": "https://x.example/t"}}}),
+        "choose one way to get a token",
+    ),
+    "no credentials, and a variable of something else": (
+        merged(SASL, {"extraEnv": [{"name": "SHOAL_LOGS__LEVEL", "value": "debug"}]}),
+        "kafka.credentials.existingSecret",
+    ),
+    "credentials of the Job that nobody asks for": (
+        {"topicsJob": {"credentials": {"existingSecret": "x"}}},
+        "topicsJob.credentials.existingSecret is set and config.kafka.security_protocol is PLAINTEXT",
+    ),
+    "credentials of the Job beside a token": (
+        merged(FEATURES["workload-identity"], {"topicsJob": {"credentials": {"existingSecret": "x"}}}),
+        "topicsJob.serviceAccountName instead",
+    ),
+    "a certificate of the Job alone": (
+        {"topicsJob": {"clientCertificate": {"existingSecret": "x"}}},
+        "kafka.clientCertificate.existingSecret is not",
+    ),
+    "nobody may leave and nobody come": (
+        {"updateStrategy": {"rollingUpdate": {"maxUnavailable": "0%"}}},
+        "no worker could ever be replaced",
+    ),
     "metrics for the Pod alone": ({"config": {"metrics": {"host": "127.0.0.1"}}}, "neither probes nor Prometheus"),
+    "metrics at another loopback": ({"config": {"metrics": {"host": "127.9.0.1"}}}, "neither probes nor Prometheus"),
     "one port for two": ({"config": {"metrics": {"port": 6066}}}, "each needs a port of its own"),
     "a grace period too short": (
         {"terminationGracePeriodSeconds": 60, "config": {"worker": {"grace_period": "61s"}}},
@@ -75,6 +108,18 @@ MISSPELT: dict[str, dict[str, Any]] = {
     "a password in plain": {"config": {"kafka": {"sasl_password": "x"}}},
     "a digest that is none": {"image": {"digest": "latest"}},
     "a label that is no text": {"podLabels": {"team": 1}},
+    "a label of all charts that is no text": {"global": {"commonLabels": {"team": 1}}},
+    "a variable that is no text": {"extraEnv": [{"name": "A", "value": 1}]},
+    "a variable without a name": {"extraEnv": [{"value": "x"}]},
+    "a strategy that is none": {"updateStrategy": {"type": "AllAtOnce"}},
+    "a name with a capital": {"nameOverride": "Shoal"},
+    "a name that begins with a digit": {"fullnameOverride": "1shoal"},
+    "a broker without a port": {"config": {"kafka": {"bootstrap_servers": "kafka"}}},
+    "a broker at no port": {"config": {"kafka": {"bootstrap_servers": "kafka:0"}}},
+    "a broker beyond the last port": {"config": {"kafka": {"bootstrap_servers": "kafka-1:9092,kafka-2:65536"}}},
+    "a broker that no resolver takes": {"config": {"kafka": {"bootstrap_servers": "kafka..example:9092"}}},
+    "a password in an address": {"config": {"kafka": {"oauth_token_url": "https://u:p@login.example/t"}}},
+    "tokens in the clear": {"config": {"kafka": {"oauth_token_url": "http://login.example/t"}}},
 }
 
 OPEN: dict[str, dict[str, Any]] = {
@@ -85,6 +130,9 @@ OPEN: dict[str, dict[str, Any]] = {
     "no probe": {"startupProbe": None},
     "security": {"podSecurityContext": {"supplementalGroups": [1]}, "securityContext": {"runAsUser": 1}},
     "resources": {"resources": {"limits": {"example.org/thing": 1}}},
+    "credentials by variable": merged(SASL, {"extraEnv": [{"name": "SHOAL_KAFKA__SASL_PASSWORD", "value": "x"}]}),
+    "brokers": {"config": {"kafka": {"bootstrap_servers": "a.example:9092, b_1:65535,[::1]:1"}}},
+    "an address without a path": {"config": {"kafka": {"oauth_token_url": "https://login.example:8443"}}},
     "an override": {"config": {"checkins": {"window": {"size": "1h"}, "privacy": {"k": 9}}}},
     "values to take a default away": {"config": {"window": {"max_lead": "none"}, "privacy": {"chunk_size": None}}},
 }
@@ -105,6 +153,14 @@ def test_values_that_the_schema_refuses(helm: Helm, case: str) -> None:
     """A name that nobody reads, or a value that no worker would start with, is refused and never ignored."""
     with pytest.raises(HelmError, match="schema"):
         helm.template(CHART, values=[merged(MINIMAL, MISSPELT[case])])
+
+
+@pytest.mark.parametrize("name", ["1st", "shoal.eu"])
+def test_a_release_that_objects_cannot_be_named_after(helm: Helm, name: str) -> None:
+    """Helm takes names that Kubernetes does not take for a Service: a sentence says so, and another name helps."""
+    with pytest.raises(HelmError, match="set fullnameOverride"):
+        helm.template(CHART, values=[MINIMAL], name=name)
+    helm.template(CHART, values=[merged(MINIMAL, {"fullnameOverride": "shoal"})], name=name)
 
 
 @pytest.mark.parametrize("case", OPEN)

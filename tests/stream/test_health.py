@@ -168,3 +168,12 @@ async def test_another_program_is_no_worker() -> None:
     server.close()
     assert (result.exit_code, result.stdout) == (1, "")
     assert "is not a Shoal worker" in result.stderr
+
+
+def test_a_worker_is_not_asked_through_a_proxy(worker: tuple[int, Health]) -> None:
+    """
+    Proxies of the variables are for the world outside, and a health check is asked beside the worker.
+    """
+    nobody = f"http://127.0.0.1:{free_port()}"
+    result = shoal_health("--url", f"http://127.0.0.1:{worker[0]}", http_proxy=nobody, HTTP_PROXY=nobody)
+    assert (result.exit_code, result.stdout) == (0, "ready\n")

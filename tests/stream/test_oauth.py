@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
+import socket
+import socketserver
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from aiokafka.abc import AbstractTokenProvider
@@ -16,8 +19,9 @@ from aiokafka.errors import KafkaError
 
 from stream.broker import free_port
 from stream.kafka import client_options, faust_options
-from stream.oauth import ClientCredentials, TokenError, TokenFile, TokenRefusedError, token_provider
+from stream.oauth import ClientCredentials, TokenError, TokenFile, TokenRefusedError, forget_token, token_provider
 from stream.settings import KafkaSettings
+from tests.certificates import Authority
 from tests.identity import IdentityProvider, unsecured_token
 
 CLIENT, SECRET = "shoal of: tests", "s3cret/with:signs &more"
@@ -185,6 +189,121 @@ def test_nothing_of_a_provider_shows_a_secret() -> None:
     """
     tokens = ClientCredentials(settings_of("https://login.example:8443/t?tenant=x"))
     assert repr(tokens) == "ClientCredentials(host='login.example:8443')"
+
+
+# Forgotten
+
+
+async def test_a_token_that_brokers_may_not_take_is_asked_for_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    After trouble with the cluster the next connection has a new one, of all clients; a new one is kept all the same.
+    """
+    now_s = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    with IdentityProvider({CLIENT: SECRET}) as provider:
+        kafka = settings_of(provider)
+        tokens = client_options(kafka)["sasl_oauth_token_provider"]
+        first = await tokens.token()
+        forget_token(kafka)
+        assert await tokens.token() == first
+        now_s += 10
+        forget_token(kafka)
+        assert await tokens.token() != first
+        assert len(provider.asked) == 2
+        forget_token(kafka)
+        await tokens.token()
+        assert len(provider.asked) == 2, "a provider is not asked again and again while a cluster is away"
+
+
+def test_there_may_be_nothing_to_forget(tmp_path: Path) -> None:
+    """
+    Other ways to show who we are keep no token.
+    """
+    forget_token(KafkaSettings())
+    (file := tmp_path / "token").write_text("abc")
+    by_file = {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "oauth_token_file": file}
+    forget_token(KafkaSettings.model_validate(by_file))
+
+
+# Through a proxy
+
+
+class Proxy:
+    """A proxy on the loopback interface that opens a way to wherever a client wants to go, for one ``with`` block."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        proxy = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                first = self.rfile.readline().decode().strip()
+                proxy.asked.append(first)
+                while self.rfile.readline().strip():
+                    pass
+                host, port = first.split()[1].rsplit(":", 1)
+                with socket.create_connection((host, int(port))) as there:
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+                    back = threading.Thread(target=_carry, args=(there, self.connection), daemon=True)
+                    back.start()
+                    _carry(self.connection, there)
+                    back.join(5)
+
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _carry(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while some := source.recv(65536):
+            target.sendall(some)
+        target.shutdown(socket.SHUT_WR)
+
+
+async def test_tokens_come_through_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    That of ``HTTPS_PROXY``, which carries what it cannot read; not where ``NO_PROXY`` names the provider, and never
+    what is not encrypted. No file of passwords beside it takes the place of the client's own.
+    """
+    (netrc := tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password else")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    for name in ("no_proxy", "NO_PROXY", "https_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    authority = Authority(tmp_path, "proxied")
+    certificate = authority.issue("login")
+    with Proxy() as proxy, IdentityProvider({CLIENT: SECRET}, certificate=certificate) as provider:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        kafka = settings_of(provider, oauth_cafile=authority.certificate)
+        assert subject_of(await ClientCredentials(kafka).token()) == CLIENT
+        assert proxy.asked == [f"CONNECT {provider.host} HTTP/1.1"]
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        await ClientCredentials(kafka).token()
+        assert len(proxy.asked) == 1
+        monkeypatch.delenv("NO_PROXY")
+        with IdentityProvider({CLIENT: SECRET}) as plain:
+            await ClientCredentials(settings_of(plain)).token()
+        assert len(proxy.asked) == 1
+
+
+@pytest.mark.parametrize("proxy", ["", "socks5://127.0.0.1:1", "http://127.0.0.1:1", "127.0.0.1:1", "http://", "1:1:1"])
+async def test_a_proxy_that_is_none(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    It is a provider that does not answer, and may do so later.
+    """
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    refused = await refusal(ClientCredentials(settings_of(f"https://127.0.0.1:{free_port()}/token")))
+    assert not isinstance(refused, TokenRefusedError)
 
 
 # From a file

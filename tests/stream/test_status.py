@@ -7,6 +7,7 @@ import io
 import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,6 +70,37 @@ def test_status_shows_as_many_windows_as_asked_for() -> None:
     with PageServer(shown) as server:
         few, all_of_them = (shoal_status(server.url, "--windows", str(n)).stdout for n in (3, 60))
     assert [len(re.findall(r"\d-\d\d \d\d:\d\d-", shown_)) for shown_ in (few, all_of_them)] == [3, 20]
+
+
+def test_the_worker_of_the_settings_is_asked(tmp_path: Path) -> None:
+    """
+    Where no address is given; one that listens everywhere is asked at the loopback interface.
+    """
+    with PageServer(live()) as server:
+        port = server.url.rpartition(":")[2]
+        file = tmp_path / "settings.yaml"
+        file.write_text(f"web: {{host: 0.0.0.0, port: {port}}}")
+        for arguments, variables in (
+            ([], {"SHOAL_CONFIG": str(file)}),
+            (["--config", str(file)], {}),
+            ([], {"SHOAL_WEB__PORT": port}),
+            (["--set", f"web.port={port}"], {}),
+        ):
+            result = CliRunner(env=variables).invoke(main, ["status", *arguments])
+            assert result.exit_code == 0
+            assert f"http://127.0.0.1:{port}: " in result.stdout
+
+
+def test_a_worker_is_not_asked_through_a_proxy() -> None:
+    """
+    Proxies of the variables are for the world outside.
+    """
+    nobody = f"http://127.0.0.1:{free_port()}"
+    with PageServer(live()) as server:
+        result = CliRunner(env={"http_proxy": nobody, "HTTP_PROXY": nobody}).invoke(
+            main, ["status", "--url", server.url]
+        )
+    assert result.exit_code == 0
 
 
 def test_nobody_answers() -> None:

@@ -13,9 +13,12 @@ __all__ = ["children_of", "complete", "status_of"]
 
 
 def complete(one: Object, before: Object | None, address: str) -> None:
-    """Fill in what the server chooses itself: the addresses of a Service, which an update leaves as they are."""
+    """Fill in what the server chooses itself: the addresses of a Service, which an update leaves as they are, and what
+    clients take for granted."""
     if one["kind"] == "Secret":
         one.setdefault("type", "Opaque")
+    if one["kind"] == "Deployment":
+        one["spec"].setdefault("replicas", 1)  # Helm 3 looks at it
     if one["kind"] != "Service" or one["spec"].get("type") == "ExternalName":
         return
     for field, chosen in (("clusterIP", address), ("clusterIPs", [one["spec"].get("clusterIP") or address])):

@@ -12,7 +12,7 @@ ROUNDS ?= 50
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km table-models docs dashboards chart check-dashboards image test-image lock clean
 
 # The chart's README is written by this version of helm-docs.
 HELM_DOCS := v1.14.2
@@ -80,6 +80,9 @@ chaos: install ## three workers on a real Kafka are killed, put to sleep and res
 
 table-km: install ## the README's table of k^m on the real check-in feeds
 	$(BIN)/python -m tests.benchmarks.table_real_feeds $(SHARED)/data
+
+table-models: install ## the README's table of the models of check-ins, side by side on real feeds
+	$(BIN)/python -m tests.benchmarks.table_models $(SHARED)/data
 
 docs: install ## deploy/METRICS.md, from the declarations of the metrics
 	@$(BIN)/python -c 'from stream.metrics import markdown; print(markdown(), end="")' > deploy/METRICS.md

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from core.measure_sequences import MeasureOptions
 from core.records import Kind
 from stream.files import RecordFile
 from stream.replay import Replay, Summary
@@ -43,16 +44,18 @@ class Replayed:
         return float(np.average([window["information_loss"][name] for window in told], weights=weights))
 
 
-def replay_file(path: Path, kind: Kind, given: dict[str, object]) -> Replayed:
-    """Replay a file under some settings, by dotted name."""
+def replay_file(path: Path, kind: Kind, given: dict[str, object], *, measure: MeasureOptions | None = None) -> Replayed:
+    """Replay a file under some settings, by dotted name; measuring counts as CPU time as well."""
     settings = load_settings(given={"privacy.secret": SECRET, **given})
     max_bytes = settings.limits.message_bytes
     feed = Feed(settings, kind, secret=SECRET)
-    file = RecordFile(path, kind, settings.fields.model_dump(), max_bytes=max_bytes, plane=plane_of(settings))
+    names, plane = settings.fields.model_dump(), plane_of(settings)
+    file = RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane, attributes=feed.attributes)
     begun = time.process_time()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            summary = Replay(feed, [file], now_ms=NOW_MS, max_bytes=max_bytes).run(Path(folder))
+            replay = Replay(feed, [file], now_ms=NOW_MS, max_bytes=max_bytes, measure=measure)
+            summary = replay.run(Path(folder))
             cpu_s = time.process_time() - begun
             lines = (Path(folder) / "windows.ndjson").read_bytes().splitlines()
     finally:

@@ -175,7 +175,7 @@ class KLmDiversity:
         """The guarantee in a sentence."""
         return (
             f"whoever knows up to {self.m} places of a person that are not sensitive, in order, finds at least "
-            f"{self.k} people who match, at most one in {self.l} of whom was at any one sensitive place"
+            f"{self.k} people who match, at most one in {self.l} of whom is shown at any one sensitive place"
         )
 
 

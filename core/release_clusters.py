@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from core.anonymize.klm.window import Clustered
 from core.anonymize.recoding import SUPPRESSED, Recoding
@@ -36,8 +37,7 @@ Published = tuple[tuple[str, ...], ...]
 
 def organize(window: SequenceWindow, plan: ClusterPlan) -> Clustered:
     """Anonymize an assembled window by the plan's model."""
-    hidden = np.array([name in plan.sensitive for name in window.vocabulary.names], dtype=np.bool_)
-    return plan.organizer.organize(window.sequences, window.vocabulary.xy_m, hidden, plan.guarantee)
+    return plan.organizer.organize(window.sequences, window.vocabulary.xy_m, _hidden(window, plan), plan.guarantee)
 
 
 def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
@@ -80,8 +80,9 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
         smallest_support=count.smallest_support,
         information_loss=published_recoding_loss(window.sequences, window.vocabulary, recoding),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
+        # What the attacker knows are places that are not sensitive, as the promise has it.
         risks=attack_sequences(
-            window.sequences,
+            window.sequences.where(~_hidden(window, plan)[window.sequences.locations]),
             window.vocabulary.names,
             candidate,
             users,
@@ -89,6 +90,11 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
             generator=keyed_generator(plan.secret, seal.release_id, "attack"),
         ),
     )
+
+
+def _hidden(window: SequenceWindow, plan: ClusterPlan) -> npt.NDArray[np.bool_]:
+    """Tell which locations of a window are sensitive, shape ``(L,)``."""
+    return np.array([name in plan.sensitive for name in window.vocabulary.names], dtype=np.bool_)
 
 
 def _candidate(window: SequenceWindow, recoding: Recoding) -> tuple[list[int], list[Published]]:

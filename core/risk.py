@@ -74,13 +74,15 @@ def attack_sequences(
     book = _Book(published)
     owner = np.asarray(owners, dtype=np.int64)
     begins = _begins(truth.users, truth.n_users)
-    found: dict[tuple[int, ...], IntArray] = {}
+    found: dict[tuple[tuple[int, ...], ...], IntArray] = {}
 
     def probability(user: int) -> float:
         which = int(generator.integers(begins[user], begins[user + 1]))
         visits = truth.locations[truth.starts[which] : truth.starts[which + 1]]
+        if not len(visits):
+            return 0.0  # there is nothing to know
         known = np.sort(generator.choice(len(visits), size=min(m, len(visits)), replace=False))
-        places = tuple(book.number.get(names[location], -1) for location in visits[known].tolist())
+        places = tuple(book.labels_of(names[location]) for location in visits[known].tolist())
         if places not in found:
             found[places] = np.unique(owner[book.containing(places)])
         return _share(user, found[places])
@@ -94,7 +96,10 @@ class _Book:
     def __init__(self, published: Sequence[Sequence[tuple[str, ...]]]) -> None:
         groups: dict[tuple[str, ...], int] = {}
         numbered = [groups.setdefault(place, len(groups)) for trajectory in published for place in trajectory]
-        self.number = {name: number for place, number in groups.items() for name in place}
+        self._labels: dict[str, list[int]] = {}
+        for place, number in groups.items():
+            for name in place:
+                self._labels.setdefault(name, []).append(number)
         lengths = np.array([len(trajectory) for trajectory in published], dtype=np.int64)
         self._width = int(lengths.max(initial=0)) + 1
         trajectory = np.repeat(np.arange(len(lengths)), lengths)
@@ -104,21 +109,33 @@ class _Book:
         order = np.argsort(place_at, kind="stable")
         cuts = np.searchsorted(place_at[order], np.arange(len(groups) + 1))
         self._at = [at[order[first:last]] for first, last in pairwise(cuts.tolist())]
+        self._at_any: dict[tuple[int, ...], IntArray] = {}
 
-    def containing(self, places: Sequence[int]) -> IntArray:
-        """Return the trajectories that visit some places in this order, shape ``(n,)``, ascending."""
-        if min(places) < 0:
+    def labels_of(self, name: str) -> tuple[int, ...]:
+        """Return the generalized locations that a place may have been released as: with local recoding several."""
+        return tuple(self._labels.get(name, ()))
+
+    def containing(self, places: Sequence[tuple[int, ...]]) -> IntArray:
+        """Return the trajectories that visit some places in this order, each by any of its labels, shape ``(n,)``."""
+        if not all(places):
             return np.empty(0, dtype=np.int64)
-        first = self._at[places[0]]
+        first = self._where(places[0])
         trajectories, earliest = np.unique(first // self._width, return_index=True)
         reached = first[earliest]
         for place in places[1:]:
-            at = self._at[place]
+            at = self._where(place)
             after = np.searchsorted(at, reached, side="right")
             inside = after < len(at)
             inside[inside] = at[after[inside]] // self._width == trajectories[inside]
             trajectories, reached = trajectories[inside], at[after[inside]]
         return np.asarray(trajectories, dtype=np.int64)
+
+    def _where(self, labels: tuple[int, ...]) -> IntArray:
+        if len(labels) == 1:
+            return self._at[labels[0]]
+        if labels not in self._at_any:
+            self._at_any[labels] = np.sort(np.concatenate([self._at[label] for label in labels]))
+        return self._at_any[labels]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -243,7 +243,7 @@ def _table(summary: Summary, output: Path) -> Table:
     counts = summary.as_dict()
     reasons, measures = counts.pop("reasons"), counts.pop("measures", None)
     for name, value in counts.items():
-        table.add_row(name.replace("_", " "), f"{value:,}")
+        table.add_row(name.replace("_", " "), "-" if value is None else f"{value:,}")
     if isinstance(reasons, dict):
         for reason, n in reasons.items():
             table.add_row(f"  {reason.replace('_', ' ')}", f"{n:,}")

@@ -91,8 +91,9 @@ class Summary:
     trajectories_released: int = 0
     points_released: int = 0
     points_suppressed: int = 0
-    highest_risk: float = 0.0
-    """Largest probability of finding a person that a simulated attack on a release came to: to compare with 1/k."""
+    highest_risk: float | None = None
+    """Largest probability of finding a person that a simulated attack on a release came to: to compare with 1/k. None
+    where none was simulated."""
 
     seconds: float = 0.0
     rows: int = 0
@@ -269,7 +270,8 @@ class Replay:
         summary.trajectories_released += len(result.messages) - 1
         if result.outcome == "released":
             summary.windows_released += 1
-            summary.highest_risk = max(summary.highest_risk, round(worst(result.risks), 6))
+            if result.risks:
+                summary.highest_risk = max(summary.highest_risk or 0.0, round(worst(result.risks), 6))
             return
         summary.reasons[str(result.facts["reason"])] += 1
         if result.outcome == "refused":

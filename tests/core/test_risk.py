@@ -190,3 +190,23 @@ def test_no_more_people_are_attacked_than_stated(monkeypatch: pytest.MonkeyPatch
     found = attack_sequences(truth, NAMES, [(("a",),)] * 20, range(20), m=2, generator=generator())
     assert (found[Attack.PLACES].highest, found[Attack.PLACES].people) == (1 / 20, 5)
     assert found[Attack.PLACES].mean == pytest.approx(1 / 20)
+
+
+def test_a_place_with_several_labels_is_looked_for_in_each() -> None:
+    """
+    With local recoding the attacker takes everybody for a match who has a label with the place in it.
+    """
+    truth = sequences([(user, [0]) for user in range(4)])
+    published = [(("a",),), (("a",),), (("a", "b"),), (("a", "b"),)]
+    risk = attack_sequences(truth, ["a"], published, [0, 1, 2, 3], m=1, generator=generator())
+    assert risk[Attack.PLACES] == Risk(highest=0.25, mean=0.25, people=4)
+
+
+def test_whoever_has_nothing_to_know_is_not_found() -> None:
+    """
+    A person without a visit that the attacker may know is attacked by nothing.
+    """
+    truth = sequences([(0, []), (1, [0]), (2, [0])])
+    risk = attack_sequences(truth, ["a"], [(("a",),), (("a",),)], [1, 2], m=1, generator=generator())
+    assert risk[Attack.PLACES].highest == 0.5
+    assert risk[Attack.PLACES].mean == pytest.approx(1 / 3)

@@ -37,6 +37,9 @@ from stream.settings.values import show_duration
 
 __all__ = ["build_plan"]
 
+_OF_CLUSTERS = ("lm-anon", "zga", "sga")
+_OF_ATTRIBUTES = ("rum-bound", "tum-bound")
+_WITH_SENSITIVE = (*_OF_CLUSTERS, *_OF_ATTRIBUTES)
 _OF_PROFILES = ("attributes", "sensitive_field", "sensitive_values")
 
 
@@ -73,6 +76,9 @@ def build_plan(  # noqa: PLR0911 - one for each family
         points_per_user=limits.points_per_user,
         trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
     )
+    # Before any file is digested: where one cannot be read, this says which setting names it.
+    meant = generalizer(own, locator) if own.kind is Kind.CHECKINS else None
+    sensitive = sensitive_locations(own, locator) if privacy.model in _WITH_SENSITIVE else frozenset()
     files = [*semantic_files(own), *hierarchy_files(own)]
     named = (privacy.taxonomy, privacy.constraints)
     fingerprint = digest(
@@ -88,20 +94,20 @@ def build_plan(  # noqa: PLR0911 - one for each family
         *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
     )
     common: dict[str, Any] = {"limits": curbs, "secret": secret, "settings": fingerprint}
-    if own.kind is Kind.FRAGMENTS:
+    if meant is None:
         return _point_plan(settings, own, common)
     common |= {"locator": locator}
-    if privacy.model in ("lm-anon", "zga", "sga"):
+    if privacy.model in _OF_CLUSTERS:
         return ClusterPlan(
             guarantee=KLmDiversity(k=privacy.k, l=privacy.l, m=privacy.m),
             organizer=_organizer(privacy),
-            sensitive=sensitive_locations(own, locator),
+            sensitive=sensitive,
             **common,
         )
     if privacy.model == "lkc":
         return _pair_plan(own, profile, common)
-    if privacy.model in ("rum-bound", "tum-bound"):
-        return _attribute_plan(own, locator, profile, trees, common)
+    if privacy.model in _OF_ATTRIBUTES:
+        return _attribute_plan(own, profile, trees, sensitive, common)
     if privacy.model == "disassociation":
         return _set_plan(privacy, common)
     if privacy.model == "p2ka":
@@ -109,7 +115,7 @@ def build_plan(  # noqa: PLR0911 - one for each family
         return PatternPlan(guarantee=guarantee, known_places=privacy.m, **common)
     return SequencePlan(
         guarantee=KmAnonymity(k=privacy.k, m=privacy.m),
-        generalizer=generalizer(own, locator),
+        generalizer=meant,
         **common,
     )
 
@@ -142,9 +148,9 @@ def _pair_plan(own: KindSettings, profile: Profile | None, common: dict[str, Any
 
 def _attribute_plan(
     own: KindSettings,
-    locator: Locator,
     profile: Profile | None,
     trees: Mapping[str, Categories],
+    sensitive: frozenset[str],
     common: dict[str, Any],
 ) -> AttributePlan:
     privacy = own.privacy
@@ -154,7 +160,6 @@ def _attribute_plan(
             "such as age: 0..120"
         )
     own_attributes = {one.name: one for one in profile.attributes if one.name in privacy.attributes}
-    sensitive = sensitive_locations(own, locator)
     return AttributePlan(
         guarantee=KKmAnonymity(k=privacy.k, m=privacy.m, l=privacy.l if sensitive else None),
         options=RTOptions(

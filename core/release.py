@@ -99,6 +99,8 @@ class PairTrajectory:
     midnight where slots are times of day."""
 
     sensitive: tuple[str, ...]
+    of_day: bool = False
+    """Whether slots are times of day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

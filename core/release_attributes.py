@@ -92,9 +92,11 @@ def anonymized(rows: Rows, window: SequenceWindow, plan: AttributePlan) -> RTRes
 
 def attributes_of(rows: Rows, plan: AttributePlan) -> Attributes:
     """Return the attributes of each user of a window, whose rows may disagree: those that most of them tell."""
-    _, codes = common_profiles(rows["user"], rows["profile"])
-    told = dict(zip(plan.profile.names, plan.profile.decode(codes), strict=True))
-    named = {one.name: one for one in plan.profile.attributes}
+    # What is told besides, and not released, does not decide which of them is taken.
+    profile, codes = plan.profile.part(rows["profile"], [attribute.name for attribute in plan.schema])
+    _, codes = common_profiles(rows["user"], codes)
+    told = dict(zip(profile.names, profile.decode(codes), strict=True))
+    named = {one.name: one for one in profile.attributes}
     columns: list[list[float | str]] = []
     for attribute in plan.schema:
         own, values = named[attribute.name], told[attribute.name].tolist()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from core.anonymize.klm.window import Clustered
 from core.anonymize.recoding import SUPPRESSED, Recoding
@@ -27,6 +26,7 @@ from core.release import (
 )
 from core.risk import attack_sequences
 from core.seal import Seal
+from core.trajectory import Sequences
 from core.verify.klm import verify_klm
 
 __all__ = ["organize", "release_clusters"]
@@ -37,7 +37,8 @@ Published = tuple[tuple[str, ...], ...]
 
 def organize(window: SequenceWindow, plan: ClusterPlan) -> Clustered:
     """Anonymize an assembled window by the plan's model."""
-    return plan.organizer.organize(window.sequences, window.vocabulary.xy_m, _hidden(window, plan), plan.guarantee)
+    hidden = np.array([name in plan.sensitive for name in window.vocabulary.names], dtype=np.bool_)
+    return plan.organizer.organize(window.sequences, window.vocabulary.xy_m, hidden, plan.guarantee)
 
 
 def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
@@ -63,6 +64,7 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
         return plan.refuse(seal, finding, withheld=n_rows, duplicates=duplicates)
 
     count = Headcount.of(users, window.n_users, report.smallest_support, k)
+    known, owners = _to_attack(window, users, hidden)
     return Release(
         release_id=seal.release_id,
         key=seal.key,
@@ -80,21 +82,15 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
         smallest_support=count.smallest_support,
         information_loss=published_recoding_loss(window.sequences, window.vocabulary, recoding),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
-        # What the attacker knows are places that are not sensitive, as the promise has it.
         risks=attack_sequences(
-            window.sequences.where(~_hidden(window, plan)[window.sequences.locations]),
+            known,
             window.vocabulary.names,
             candidate,
-            users,
+            owners,
             m=plan.guarantee.m,
             generator=keyed_generator(plan.secret, seal.release_id, "attack"),
         ),
     )
-
-
-def _hidden(window: SequenceWindow, plan: ClusterPlan) -> npt.NDArray[np.bool_]:
-    """Tell which locations of a window are sensitive, shape ``(L,)``."""
-    return np.array([name in plan.sensitive for name in window.vocabulary.names], dtype=np.bool_)
 
 
 def _candidate(window: SequenceWindow, recoding: Recoding) -> tuple[list[int], list[Published]]:
@@ -110,6 +106,25 @@ def _candidate(window: SequenceWindow, recoding: Recoding) -> tuple[list[int], l
             users.append(user)
             candidate.append(tuple(left))
     return users, candidate
+
+
+def _to_attack(window: SequenceWindow, users: list[int], hidden: frozenset[str]) -> tuple[Sequences, list[int]]:
+    """Return what may be known of people, who are numbered anew, and whose each of the users' trajectories is then.
+
+    Only nonsensitive locations: that somebody knows a sensitive one is not what the guarantee is about.
+    """
+    is_hidden = np.array([name in hidden for name in window.vocabulary.names], dtype=np.bool_)
+    shown = window.sequences.where(~is_hidden[window.sequences.locations])
+    lengths = np.diff(shown.starts)
+    present, number = np.unique(shown.users[lengths > 0], return_inverse=True)
+    known = Sequences(
+        users=number.astype(np.int64),
+        starts=np.append(0, np.cumsum(lengths[lengths > 0])).astype(np.int64),
+        locations=shown.locations,
+    )
+    number_of = {user: i for i, user in enumerate(present.tolist())}
+    # Nobody else is attacked, or mistaken for one of these.
+    return known, [number_of.get(user, len(present) + user) for user in users]
 
 
 def _people_suppressed(window: SequenceWindow, recoding: Recoding) -> int:

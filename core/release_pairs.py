@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from core.anonymize.lkc.suppress import suppress_pairs
 from core.assemble_pairs import VALUE, PairWindow, assemble_visits
+from core.pairs import Cycle
 from core.places import generalized_locations
 from core.plan import PairPlan
 from core.profile import distinct_profiles
@@ -70,6 +71,7 @@ def release_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> Outcome:
                 pseudonym=pseudonym,
                 visits=tuple((begin_of[slot], name) for slot, name in candidate.trajectories[i]),
                 sensitive=tuple(values[code] for code in candidate.values[i]),
+                of_day=plan.slots.cycle is Cycle.DAY,
             )
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate.users))
         ),

@@ -10,7 +10,6 @@ from typing import NamedTuple, cast
 import msgspec
 import numpy as np
 
-from core.pairs import DAY_MS
 from core.plan import ALGORITHMS
 from core.records import (
     POINT,
@@ -368,7 +367,7 @@ def _of_person(
     if isinstance(trajectory, SequenceTrajectory):
         return {"locations": trajectory.locations}
     if isinstance(trajectory, PairTrajectory):
-        visits = [(_slot(begin_ms), name) for begin_ms, name in trajectory.visits]
+        visits = [(_slot(begin_ms, of_day=trajectory.of_day), name) for begin_ms, name in trajectory.visits]
         return {"visits": visits, "sensitive": trajectory.sensitive}
     if isinstance(trajectory, AttributeRecord):
         shown: dict[str, object] = {"attributes": trajectory.attributes, "locations": trajectory.locations}
@@ -378,9 +377,9 @@ def _of_person(
     return {"points": list(points)}
 
 
-def _slot(begin_ms: int) -> str:
-    """Write when a slot begins: an instant, or a time of day, of which there are fewer milliseconds than of a day."""
-    return rfc3339(begin_ms) if begin_ms >= DAY_MS else rfc3339(begin_ms)[11:-1]
+def _slot(begin_ms: int, *, of_day: bool) -> str:
+    """Write when a slot begins: an instant, or a time of day."""
+    return rfc3339(begin_ms)[11:-1] if of_day else rfc3339(begin_ms)
 
 
 def _window_content(outcome: Outcome) -> dict[str, object]:

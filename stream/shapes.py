@@ -84,6 +84,7 @@ class _Window(msgspec.Struct):
 class _Emitted(msgspec.Struct):
     locations: list[list[str]] | None = None
     points: list[tuple[str, float, float]] | None = None
+    attributes: dict[str, object] | None = None
 
 
 _window = msgspec.json.Decoder(_Window)
@@ -129,6 +130,8 @@ def _drawn(emitted: _Emitted, index: dict[tuple[str, ...], int]) -> Trajectory |
     if emitted.points:
         points = [(lat, lon) for _, lat, lon in emitted.points]
         return Trajectory(points=points, first=emitted.points[0][0], last=emitted.points[-1][0])
+    if emitted.attributes is not None:  # a set of locations is no way to draw
+        return None
     visits = [index.get(tuple(members), -1) for members in emitted.locations or []]
     return Trajectory(locations=visits) if min(visits, default=-1) >= 0 else None
 

@@ -6,7 +6,7 @@ import msgspec
 
 __all__ = ["FeedStatus", "WindowFigures", "WithheldStatus", "WorkerStatus"]
 
-_Figure = float | int | str
+_Figure = bool | float | int | str
 
 
 class WindowFigures(msgspec.Struct, kw_only=True, frozen=True):

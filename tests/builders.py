@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
+from core.anonymize.disassociation.disassociate import DisassociationOptions
+from core.anonymize.klm.organize import Clusters
+from core.anonymize.lkc.suppress import LKCOptions
+from core.anonymize.rt.result import RTOptions
 from core.anonymize.seqanon import Generalization
 from core.anonymize.wait4me import Wait4MeOptions
 from core.assemble import Limits, SequenceWindow
+from core.attributes import CategoricalAttribute, Hierarchy, NumericAttribute
 from core.colocate import Colocator, WaitForMe
 from core.generalize import SeqAnon
-from core.guarantees import KDelta, KmAnonymity, PatternPreservingK
+from core.guarantees import (
+    DisassociatedKm,
+    KDelta,
+    KKmAnonymity,
+    KLmDiversity,
+    KmAnonymity,
+    LKCPrivacy,
+    PatternPreservingK,
+)
 from core.locate import Locator, Venues
+from core.organize import ZGA
+from core.pairs import Cycle, Slots
 from core.pipeline import release_window
-from core.plan import PatternPlan, Plan, PointPlan, SequencePlan
-from core.profile import AttributeValue
+from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan, SetPlan
+from core.profile import AttributeValue, Categorical, Numeric, Profile
 from core.records import (
     POINT,
     VISIT,
@@ -34,6 +49,7 @@ from core.records import (
 )
 from core.release import Outcome, Release
 from core.seal import Seal
+from core.taxonomy import Categories
 from core.validate import Rules, user_hash
 from core.window import WindowKey
 from stream.codec import OutMessage, outcome_messages
@@ -52,6 +68,24 @@ PLACES = ("bakery", "cinema", "market", "museum", "park", "station")
 """Names of the venues, ascending; a visit's location is an index into them."""
 
 VENUES = Venues(PLACES, np.linspace(52.50, 52.55, 6), np.linspace(13.30, 13.45, 6))
+
+PROFILE = Profile(
+    (
+        Numeric("age", 18, 99),
+        Categorical("plan", ("basic", "gold", "paid", "plus")),
+        Categorical("ward", ("oncology", "surgery"), others=True),
+    )
+)
+"""What visits may tell of their person: two attributes, and one that is sensitive."""
+
+SCHEMA = (
+    NumericAttribute(name="age", low=18, high=99),
+    CategoricalAttribute(
+        name="plan",
+        hierarchy=Hierarchy(Categories.from_rows([("basic", ""), ("paid", ""), ("gold", "paid"), ("plus", "paid")])),
+    ),
+)
+"""The attributes of :data:`PROFILE` that are released."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +155,11 @@ def visits(*rows: tuple[int, int, int] | tuple[int, int, int, int]) -> Rows:
     return np.array(columns, dtype=VISIT)
 
 
+def profile_code(*, age: int = 30, plan: str = "basic", ward: str | None = None) -> int:
+    """The code of a person of :data:`PROFILE`."""
+    return int(PROFILE.encode([[age], [plan], [ward]]).codes[0])
+
+
 def points(*rows: tuple[int, int, float, float] | tuple[int, int, float, float, int, float]) -> Rows:
     """Points ``(user, seconds into the window, lat, lon[, k, delta_m])``; offsets count up."""
     columns = []
@@ -152,6 +191,86 @@ def pattern_plan(*, k: int = 3, alike: bool = True, locator: Locator = VENUES, *
     return PatternPlan(guarantee=PatternPreservingK(k=k, alike=alike), locator=locator, **(values | changes))
 
 
+def cluster_plan(
+    *,
+    k: int = 3,
+    l: int = 2,  # noqa: E741 - the name the guarantee is known by
+    m: int = 2,
+    sensitive: Collection[str] = (),
+    locator: Locator = VENUES,
+    **changes: Any,
+) -> ClusterPlan:
+    """A plan for check-ins in clusters of people, by ZGA unless it says otherwise."""
+    values: dict[str, Any] = {
+        "limits": limits(),
+        "secret": SECRET,
+        "settings": "settings",
+        "organizer": ZGA(Clusters()),
+        "sensitive": frozenset(sensitive),
+    }
+    return ClusterPlan(guarantee=KLmDiversity(k=k, l=l, m=m), locator=locator, **(values | changes))
+
+
+def pair_plan(
+    *,
+    k: int = 3,
+    m: int = 2,
+    c: float = 0.5,
+    slot_ms: int = 300_000,
+    cycle: Cycle = Cycle.WINDOW,
+    locator: Locator = VENUES,
+    **changes: Any,
+) -> PairPlan:
+    """A plan for check-ins with their slots of time by LKC-privacy; the wards of :data:`PROFILE` are sensitive."""
+    values: dict[str, Any] = {
+        "limits": limits(),
+        "secret": SECRET,
+        "settings": "settings",
+        "options": LKCOptions(),
+        "profile": PROFILE,
+        "sensitive_field": "ward",
+    }
+    return PairPlan(
+        guarantee=LKCPrivacy(l=m, k=k, c=c),
+        slots=Slots(granularity_ms=slot_ms, cycle=cycle),
+        locator=locator,
+        **(values | changes),
+    )
+
+
+def attribute_plan(
+    *,
+    k: int = 3,
+    m: int = 2,
+    l: int | None = None,  # noqa: E741 - the paper's name
+    sensitive: Collection[str] = (),
+    locator: Locator = VENUES,
+    **changes: Any,
+) -> AttributePlan:
+    """A plan for check-ins with the attributes of :data:`PROFILE`, by Rum-bound that any loss is allowed."""
+    values: dict[str, Any] = {
+        "limits": limits(),
+        "secret": SECRET,
+        "settings": "settings",
+        "options": RTOptions(delta=1.0),
+        "profile": PROFILE,
+        "schema": SCHEMA,
+        "sensitive": frozenset(sensitive),
+    }
+    return AttributePlan(guarantee=KKmAnonymity(k=k, m=m, l=l), locator=locator, **(values | changes))
+
+
+def set_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: Any) -> SetPlan:
+    """A plan for check-ins by disassociation."""
+    values: dict[str, Any] = {
+        "limits": limits(),
+        "secret": SECRET,
+        "settings": "settings",
+        "options": DisassociationOptions(),
+    }
+    return SetPlan(guarantee=DisassociatedKm(k=k, m=m), locator=locator, **(values | changes))
+
+
 def point_plan(
     *,
     k: int = 3,
@@ -169,7 +288,7 @@ def point_plan(
 
 def seal_of(rows: Rows, plan: Plan, *, shard: str = "all", start_ms: int = START_MS) -> Seal:
     """The seal of a window that holds these rows."""
-    kind = Kind.CHECKINS if isinstance(plan, SequencePlan) else Kind.FRAGMENTS
+    kind = Kind.FRAGMENTS if isinstance(plan, PointPlan) else Kind.CHECKINS
     key = WindowKey(start_ms + WINDOW_MS, kind, shard, start_ms)
     return plan.seal(key, last_offset=7, n_rows=len(rows), writer="test")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.records import CheckIn, Fragment, Rows, Timestamp
 from core.trajectory import FloatArray
-from tests.builders import START_MS, points, visits
+from tests.builders import START_MS, points, profile_code, visits
 
 LATITUDES = st.floats(-90, 90) | st.sampled_from([-90.0, -0.0, 0.0, 89.9999999, 90.0])
 LONGITUDES = st.floats(-180, 180) | st.sampled_from([-180.0, -179.9999999, -0.0, 0.0, 179.9999999, 180.0])
@@ -70,6 +70,18 @@ def fragments() -> st.SearchStrategy[Fragment]:
 def visit_rows(*, max_users: int = 6, max_rows: int = 24) -> st.SearchStrategy[Rows]:
     """Draw the check-ins of a window: few people, few places, few instants, so that rows often coincide."""
     row = st.tuples(st.integers(1, max_users), st.integers(0, 6), st.integers(0, 5))
+    return st.lists(row, max_size=max_rows).map(lambda rows: visits(*rows))
+
+
+def told_rows(*, max_users: int = 6, max_rows: int = 24) -> st.SearchStrategy[Rows]:
+    """Draw the same check-ins with attributes of their people, who contradict themselves now and then."""
+    code = st.builds(
+        lambda age, plan, ward: profile_code(age=age, plan=plan, ward=ward),
+        st.sampled_from([18, 30, 99]),
+        st.sampled_from(["basic", "gold", "plus"]),
+        st.sampled_from([None, None, "oncology", "surgery"]),
+    )
+    row = st.tuples(st.integers(1, max_users), st.integers(0, 6).map(lambda step: 100 * step), st.integers(0, 5), code)
     return st.lists(row, max_size=max_rows).map(lambda rows: visits(*rows))
 
 

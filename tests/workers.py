@@ -400,7 +400,14 @@ def replay(
     secret = settings.for_kind(kind).privacy.secret
     feed = Feed(settings, kind, secret=secret.get_secret_value() if secret is not None else SECRET)
     records = [
-        RecordFile(file, kind, settings.fields.model_dump(), max_bytes=settings.limits.message_bytes) for file in files
+        RecordFile(
+            file,
+            kind,
+            settings.fields.model_dump(),
+            max_bytes=settings.limits.message_bytes,
+            attributes=feed.attributes,
+        )
+        for file in files
     ]
     run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=settings.limits.message_bytes)
     summary = run.run(output)

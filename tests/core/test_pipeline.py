@@ -9,8 +9,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -18,19 +19,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import core.colocate
+from core.anonymize.disassociation.disassociate import DisassociationOptions
 from core.anonymize.seqanon import Generalization
 from core.anonymize.sets import AnonymitySets
 from core.anonymize.wait4me import Wait4MeOptions, wait4me
 from core.assemble import Limits, SequenceWindow
 from core.guarantees import KDelta, KmAnonymity
+from core.pairs import Cycle
 from core.pipeline import release_window
-from core.plan import Plan, PointPlan
-from core.records import POINT, VISIT, Rows
+from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan, SetPlan
+from core.records import Rows
 from core.release import (
     Account,
+    AttributeRecord,
+    ClusterGroup,
     Outcome,
+    PairTrajectory,
     PointTrajectory,
     Release,
+    Released,
     ReleaseRefused,
     SequenceTrajectory,
     Withheld,
@@ -45,17 +52,22 @@ from tests.builders import (
     START_MS,
     WINDOW_MS,
     Planted,
+    attribute_plan,
+    cluster_plan,
     hash_of,
     integers_in,
     limits,
     messages,
+    pair_plan,
     pattern_plan,
     point_plan,
     points,
+    profile_code,
     release,
     released,
     seal_of,
     sequence_plan,
+    set_plan,
     visits,
     window_message,
 )
@@ -78,7 +90,32 @@ WALKERS = points(
 )
 """Eight people who walk north side by side, 13 m apart; one row is a duplicate."""
 
-CASES: list[tuple[Rows, Plan]] = [(CROWD, sequence_plan()), (CROWD, pattern_plan()), (WALKERS, point_plan())]
+TOLD = CROWD.copy()
+"""The same eight people, who tell what they are; the wards of three of them are sensitive."""
+for _user in range(1, 9):
+    TOLD["profile"][TOLD["user"] == hash_of(_user)] = profile_code(
+        age=20 + _user, plan=("gold", "plus")[_user % 2], ward={1: "surgery", 2: "surgery", 3: "oncology"}.get(_user)
+    )
+
+CASES: list[tuple[Rows, Plan]] = [
+    (CROWD, sequence_plan()),
+    (CROWD, pattern_plan()),
+    (CROWD, cluster_plan(sensitive={"market"})),
+    (TOLD, pair_plan()),
+    (TOLD, attribute_plan(l=2, sensitive={"market"})),
+    (CROWD, set_plan()),
+    (WALKERS, point_plan()),
+]
+"""A window of eight people for each kind of plan, all of whom are released."""
+
+ORDERED = {SequencePlan: SequenceTrajectory, PatternPlan: SequenceTrajectory, ClusterPlan: SequenceTrajectory}
+KINDS: dict[type[Plan], type[Released]] = ORDERED | {
+    PairPlan: PairTrajectory,
+    AttributePlan: AttributeRecord,
+    SetPlan: ClusterGroup,
+    PointPlan: PointTrajectory,
+}
+"""What each kind of plan releases."""
 
 
 def wire(outcome: Outcome) -> bytes:
@@ -86,19 +123,58 @@ def wire(outcome: Outcome) -> bytes:
     return b"\n".join(part for message in messages(outcome) for part in (message.key, message.value))
 
 
+PLACES_ALONE: list[Callable[..., Plan]] = [
+    sequence_plan,
+    cluster_plan,
+    partial(cluster_plan, sensitive={"market", "park"}),
+    set_plan,
+    partial(set_plan, options=DisassociationOptions(rare_locations=True)),
+]
+"""Plans of check-ins that have k and m, and need no more than places."""
+
+WITH_MORE: list[Callable[..., Plan]] = [
+    pair_plan,
+    partial(pair_plan, cycle=Cycle.DAY),
+    attribute_plan,
+    partial(attribute_plan, l=2, sensitive={"market", "park"}),
+]
+"""Those whose visits have times, or tell of their person."""
+
+
+def places_told(outcome: Release) -> list[str]:
+    """Every place that the messages of a release tell, as often as they do; of a generalized one all its members."""
+
+    def names(value: Any) -> list[str]:
+        return [value] if isinstance(value, str) else [name for inner in value for name in names(inner)]
+
+    found: list[str] = []
+    for message in messages(outcome)[:-1]:
+        content = json.loads(message.value)
+        found += names(content.get("locations", [])) + [name for _, name in content.get("visits", [])]
+        for cluster in content.get("clusters", []):
+            found += names(cluster["record_chunks"]) + cluster["term_chunk"]
+        found += names([joint["shared_chunks"] for joint in content.get("joint_clusters", [])])
+        found += names(content["sensitive"]) if "attributes" in content and "sensitive" in content else []
+    return found
+
+
 def drawn_windows() -> st.SearchStrategy[tuple[Rows, Plan]]:
-    """Draw a window and a plan of either kind; about half of them have something to release."""
-    k = st.integers(2, 4)
+    """Draw a window and a plan of any kind; about half of them have something to release."""
+    k, m = st.integers(2, 4), st.integers(1, 2)
     curbs = st.builds(limits, points_per_user=st.sampled_from([3, 1000]), trajectory_length=st.sampled_from([2, 100]))
     check_ins = st.tuples(
         strategies.visit_rows(max_users=7),
-        st.builds(lambda k, m, curbs: sequence_plan(k=k, m=m, limits=curbs), k, st.integers(1, 2), curbs),
+        st.builds(lambda make, k, m, curbs: make(k=k, m=m, limits=curbs), st.sampled_from(PLACES_ALONE), k, m, curbs),
+    )
+    told = st.tuples(
+        strategies.told_rows(max_users=7),
+        st.builds(lambda make, k, m, curbs: make(k=k, m=m, limits=curbs), st.sampled_from(WITH_MORE), k, m, curbs),
     )
     fragments = st.tuples(
         strategies.point_rows(max_users=7),
         st.builds(lambda k, curbs: point_plan(k=k, limits=curbs), k, curbs),
     )
-    return st.one_of(check_ins, fragments)
+    return st.one_of(check_ins, told, fragments)
 
 
 # ---------------------------------------------------------------- what a release is
@@ -125,7 +201,25 @@ def test_walkers_are_released() -> None:
     assert outcome.smallest_support >= 3
 
 
-@settings(max_examples=100)
+def size_of(one: Released) -> int:
+    """How many places or points a message tells."""
+    match one:
+        case SequenceTrajectory():
+            return len(one.locations)
+        case PairTrajectory():
+            return len(one.visits)
+        case AttributeRecord():
+            return len(one.locations) + len(one.sensitive)
+        case ClusterGroup():
+            chunks = [chunk for cluster in one.clusters for chunk in cluster.record_chunks]
+            chunks += [chunk for joint in one.joint_clusters for chunk in joint.shared_chunks]
+            terms = sum(len(cluster.term_chunk) for cluster in one.clusters)
+            return terms + sum(len(subrecord) for chunk in chunks for subrecord in chunk)
+        case PointTrajectory():
+            return len(one.t_ms)
+
+
+@settings(max_examples=200)
 @given(window=drawn_windows())
 def test_every_row_is_accounted_for_once(window: tuple[Rows, Plan]) -> None:
     """
@@ -138,16 +232,15 @@ def test_every_row_is_accounted_for_once(window: tuple[Rows, Plan]) -> None:
     assert min(account.duplicates, account.released, account.suppressed, account.withheld) >= 0
     if isinstance(outcome, Release):
         assert account.withheld == 0
-        if outcome.locations is not None:
+        if isinstance(plan, SequencePlan | ClusterPlan):
             assert outcome.points_released == account.released
-        else:  # of trajectories what is in the release is told, which need not be what it stands for
-            lengths = [len(one.t_ms) for one in outcome.trajectories if isinstance(one, PointTrajectory)]
-            assert outcome.points_released == sum(lengths)
+        # What is in the release is told, which need not be what it stands for.
+        assert outcome.points_released == sum(map(size_of, outcome.trajectories))
     else:
         assert account.released == account.suppressed == 0
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(window=drawn_windows(), data=st.data())
 def test_the_order_of_rows_changes_no_byte(window: tuple[Rows, Plan], data: st.DataObject) -> None:
     """
@@ -181,7 +274,7 @@ def test_a_release_leaves_its_rows_as_they_were(rows: Rows, plan: Plan) -> None:
 
 
 def fingerprint() -> str:
-    """Digest of all that two windows send."""
+    """Digest of all that a window of each kind sends."""
     return hashlib.sha256(b"\n".join(wire(release(rows, plan)) for rows, plan in CASES)).hexdigest()
 
 
@@ -259,16 +352,25 @@ def _within_300_m(one: list[Any], other: list[Any]) -> bool:
 
 NOT_PEOPLE = {
     "schema",
-    "parameters.k",
-    "parameters.m",
     "information_loss.sets",
+    "information_loss.groups",
+    "information_loss.clusters",
     "information_loss.generalized_locations",
     "information_loss.original_locations",
+    "information_loss.released_locations",
+    "information_loss.released_pairs",
 }
-"""Integers of the windows message that count neither people nor what people did."""
+"""Integers of the windows message, besides the parameters, that count neither people nor what people did."""
+
+READ_OFF: dict[type[Plan], set[str]] = {
+    SetPlan: {"trajectories", "points_released"},
+    AttributePlan: {"points_released"},
+}
+"""Those that count messages and the places in them where one of these need not be of a person, or a person need not
+have any place: whoever has the release can count them as well, and nobody behind it."""
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(window=drawn_windows())
 def test_no_count_below_k_leaves(window: tuple[Rows, Plan]) -> None:
     """
@@ -278,7 +380,9 @@ def test_no_count_below_k_leaves(window: tuple[Rows, Plan]) -> None:
     small = [
         (path, value)
         for path, value in integers_in(window_message(release(rows, plan)))
-        if path not in NOT_PEOPLE and 0 < value < plan.guarantee.k
+        if path not in NOT_PEOPLE | READ_OFF.get(type(plan), set())
+        and not path.startswith("parameters.")
+        and 0 < value < plan.guarantee.k
     ]
     assert not small
 
@@ -298,7 +402,9 @@ def test_a_window_of_too_few_people_tells_nothing_but_that(window: tuple[Rows, P
     (message,) = messages(outcome)
     content = json.loads(message.value)
     assert message.topic == "windows"
-    assert {path for path, _ in integers_in(content)} <= {"schema", "parameters.k", "parameters.m"}
+    told = {path: value for path, value in integers_in(content) if not path.startswith("parameters.")}
+    assert told == {"schema": 1}
+    assert content["parameters"] == plan.parameters
     assert (content["outcome"], content["verified"]) == ("withheld", False)
 
 
@@ -375,7 +481,7 @@ def test_no_hash_of_a_user_leaves(rows: Rows, plan: Plan) -> None:
     Neither the hash of a user, in any notation, nor the key nor the secret is in what is sent.
     """
     sent = wire(release(rows, plan)).lower()
-    assert sent.count(b"pseudonym") == 8
+    assert sent.count(b"pseudonym") == (0 if isinstance(plan, SetPlan) else 8)
     for user in set(rows["user"].tolist()):
         big, little = user.to_bytes(8, "big"), user.to_bytes(8, "little")
         for trace in (str(user).encode(), f"{user:x}".encode(), big.hex().encode(), little.hex().encode(), big, little):
@@ -384,11 +490,14 @@ def test_no_hash_of_a_user_leaves(rows: Rows, plan: Plan) -> None:
     assert SECRET.hex().encode() not in sent
 
 
-def test_no_time_of_a_visit_leaves() -> None:
+@pytest.mark.parametrize(
+    ("rows", "plan"), [(rows, plan) for rows, plan in CASES if not isinstance(plan, PairPlan | PointPlan)]
+)
+def test_no_time_of_a_visit_leaves(rows: Rows, plan: Plan) -> None:
     """
-    Sequences have an order, not times: the only instants are the window's bounds.
+    Sequences have an order and sets not even that, no times: the only instants are the window's bounds.
     """
-    for message in messages(released(CROWD, sequence_plan())):
+    for message in messages(released(rows, plan)):
         content = json.loads(message.value)
         assert content.pop("window") == ["2026-11-27T21:00:00Z", "2026-11-27T21:15:00Z"]
         assert "2026-" not in json.dumps(content)
@@ -408,18 +517,34 @@ def test_no_raw_point_leaves() -> None:
         assert tuple(trajectory.t_ms.tolist()) not in raw_times
 
 
-@settings(max_examples=50)
-@given(rows=strategies.visit_rows(max_users=8))
-def test_a_place_that_is_suppressed_is_not_listed(rows: Rows) -> None:
+@settings(max_examples=200)
+@given(window=drawn_windows())
+def test_a_place_that_is_suppressed_is_not_listed(window: tuple[Rows, Plan]) -> None:
     """
-    The windows message describes exactly the generalized locations that occur in the trajectories.
+    The windows message describes exactly the generalized locations that occur in the trajectories, each once.
     """
-    outcome = release(rows, sequence_plan(k=2))
-    if isinstance(outcome, Release):
-        assert outcome.locations is not None
+    outcome = release(*window)
+    if isinstance(outcome, Release) and outcome.locations is not None:
         listed = [place.members for place in outcome.locations]
-        used = {place for one in outcome.trajectories if isinstance(one, SequenceTrajectory) for place in one.locations}
-        assert sorted(listed) == sorted(used)
+        assert len(listed) == len(set(listed))
+        assert {name for members in listed for name in members} == set(places_told(outcome))
+        if isinstance(window[1], SequencePlan | ClusterPlan):
+            sequences = [one for one in outcome.trajectories if isinstance(one, SequenceTrajectory)]
+            assert set(listed) == {place for one in sequences for place in one.locations}
+
+
+@settings(max_examples=100)
+@given(window=drawn_windows())
+def test_what_is_sensitive_is_released_as_it_is_and_marked(window: tuple[Rows, Plan]) -> None:
+    """
+    A sensitive location stands alone wherever it stands, and it alone is marked.
+    """
+    outcome, plan = release(*window), window[1]
+    sensitive = plan.sensitive if isinstance(plan, ClusterPlan | AttributePlan) else frozenset()
+    if isinstance(outcome, Release) and outcome.locations is not None:
+        for place in outcome.locations:
+            assert place.sensitive == bool(sensitive.intersection(place.members))
+            assert not place.sensitive or len(place.members) == 1
 
 
 @pytest.mark.parametrize(("rows", "plan"), CASES)
@@ -434,12 +559,16 @@ def test_pseudonyms_are_sorted_and_fresh_in_every_window(rows: Rows, plan: Plan)
         release_window(seal_of(later, plan, start_ms=START_MS + WINDOW_MS), later, plan),
         release_window(seal_of(rows, plan, shard="other"), rows, plan),
     ]
+    assert len({outcome.release_id for outcome in outcomes}) == 3
     names = []
     for outcome in outcomes:
-        sent = [json.loads(message.value)["pseudonym"] for message in messages(outcome)[:-1]]
+        sent = [json.loads(message.value).get("pseudonym") for message in messages(outcome)[:-1]]
+        if isinstance(plan, SetPlan):  # no message is of a person
+            assert set(sent) == {None}
+            continue
         assert sent == sorted(set(sent))
         names += sent
-    assert len(names) == len(set(names)) == 24
+    assert len(names) == len(set(names)) == (0 if isinstance(plan, SetPlan) else 24)
 
 
 # ---------------------------------------------------------------- windows that are not what was sealed
@@ -484,7 +613,7 @@ def test_changed_settings_are_told_before_missing_records() -> None:
     assert outcome.reason is WithholdReason.SETTINGS_CHANGED
 
 
-@pytest.mark.parametrize(("rows", "plan"), [(np.empty(0, VISIT), sequence_plan()), (np.empty(0, POINT), point_plan())])
+@pytest.mark.parametrize(("rows", "plan"), [(rows[:0], plan) for rows, plan in CASES])
 def test_a_window_without_rows_is_withheld(rows: Rows, plan: Plan) -> None:
     """
     A sealed window whose records were all late comes to an end all the same.
@@ -745,8 +874,10 @@ def test_an_anonymizer_that_fails_lets_nothing_out() -> None:
 
 def test_each_kind_of_plan_has_its_path() -> None:
     """
-    Check-ins become sequences, fragments become points.
+    Each releases messages of its own form, and of no other; every kind has a case here.
     """
     for rows, plan in CASES:
-        expected = PointTrajectory if isinstance(plan, PointPlan) else SequenceTrajectory
-        assert {type(one) for one in released(rows, plan).trajectories} == {expected}
+        outcome = released(rows, plan)
+        assert {type(one) for one in outcome.trajectories} == {KINDS[type(plan)]}
+        assert (outcome.people, outcome.population) == (8, 8)
+    assert {type(plan) for _, plan in CASES} == KINDS.keys() == set(get_args(Plan))

@@ -31,9 +31,15 @@ from core.records import (
 )
 from core.release import (
     Account,
+    AttributeRecord,
+    ClusterGroup,
     GeneralizedLocation,
+    NamedCluster,
+    NamedJoint,
+    PairTrajectory,
     PointTrajectory,
     Release,
+    Released,
     ReleaseRefused,
     SequenceTrajectory,
     Withheld,
@@ -171,6 +177,84 @@ def test_a_released_gps_trajectory_has_these_bytes() -> None:
         b'"points":[["2026-11-27T21:00:00Z",37.8,-122.41],["2026-11-27T21:00:30.500Z",37.801,-122.4]]}',
         NINE_MS + 900_000,
     )
+
+
+PAIR = PairTrajectory(
+    pseudonym="5be1000000000001", visits=((NINE_MS, "8a2a"), (NINE_MS + 300_000, "8a2b")), sensitive=("surgery",)
+)
+RECORD = AttributeRecord(
+    pseudonym="5be1000000000001",
+    attributes={"age": (20.0, 29.5), "plan": "paid"},
+    locations=(("8a2a", "8a2b"), ("8a2c",)),
+    sensitive=("8a2d",),
+)
+GROUP = ClusterGroup(
+    clusters=(
+        NamedCluster(size=2, record_chunks=((("8a2a", "8a2b"), ("8a2a",)),), term_chunk=("8a2c",)),
+        NamedCluster(size=3, record_chunks=(), term_chunk=()),
+    ),
+    joint_clusters=(NamedJoint(first=0, end=2, shared_chunks=((("8a2d",), ("8a2d",)),)),),
+)
+HEADED = b'{"schema":1,"release":"9f2c000000000001",' + HEAD
+NAMED = HEADED + b'"pseudonym":"5be1000000000001",'
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "expected"),
+    [
+        (
+            PAIR,
+            NAMED + b'"visits":[["2026-11-27T21:00:00Z","8a2a"],["2026-11-27T21:05:00Z","8a2b"]],'
+            b'"sensitive":["surgery"]}',
+        ),
+        (
+            replace(PAIR, visits=((0, "8a2a"), (86_399_000, "8a2b"), (86_399_500, "8a2b")), sensitive=(), of_day=True),
+            NAMED + b'"visits":[["00:00:00","8a2a"],["23:59:59","8a2b"],["23:59:59.500","8a2b"]],"sensitive":[]}',
+        ),
+        (
+            replace(PAIR, visits=((-1_000, "8a2a"), (0, "8a2b"))),
+            NAMED + b'"visits":[["1969-12-31T23:59:59Z","8a2a"],["1970-01-01T00:00:00Z","8a2b"]],'
+            b'"sensitive":["surgery"]}',
+        ),
+        (
+            RECORD,
+            NAMED + b'"attributes":{"age":[20.0,29.5],"plan":"paid"},"locations":[["8a2a","8a2b"],["8a2c"]],'
+            b'"sensitive":["8a2d"]}',
+        ),
+        (
+            replace(RECORD, locations=(), sensitive=()),
+            NAMED + b'"attributes":{"age":[20.0,29.5],"plan":"paid"},"locations":[]}',
+        ),
+        (
+            GROUP,
+            HEADED + b'"clusters":[{"size":2,"record_chunks":[[["8a2a","8a2b"],["8a2a"]]],"term_chunk":["8a2c"]},'
+            b'{"size":3,"record_chunks":[],"term_chunk":[]}],'
+            b'"joint_clusters":[{"first":0,"end":2,"shared_chunks":[[["8a2d"],["8a2d"]]]}]}',
+        ),
+    ],
+    ids=["pairs", "pairs of a day", "pairs before 1970", "attributes", "attributes alone", "sets"],
+)
+def test_a_message_of_the_other_models_has_these_bytes(trajectory: Released, expected: bytes) -> None:
+    """
+    Visits with instants or times of day; attributes as bounds or a node, and a set of places; clusters with what they
+    share. All are plain JSON, which says the same when it is read and written again.
+    """
+    message, _ = outcome_messages(replace(SEQUENCES, trajectories=(trajectory,)))
+    assert message.value == expected
+    assert json.dumps(json.loads(message.value), separators=(",", ":")).encode() == expected
+
+
+def test_a_sensitive_location_is_marked_in_the_windows_message() -> None:
+    """
+    It has one more field than others.
+    """
+    places = (
+        GeneralizedLocation(members=("8a2a",), lat_deg=40.75, lon_deg=-73.84, sensitive=True),
+        GeneralizedLocation(members=("8a2b",), lat_deg=40.75, lon_deg=-73.84),
+    )
+    *_, window = outcome_messages(replace(SEQUENCES, locations=places))
+    expected = b'"locations":[{"members":["8a2a"],"lat":40.75,"lon":-73.84,"sensitive":true},'
+    assert expected + b'{"members":["8a2b"],"lat":40.75,"lon":-73.84}],' in window.value
 
 
 def test_the_windows_message_of_a_release_comes_last_and_has_these_bytes() -> None:

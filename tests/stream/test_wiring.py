@@ -167,16 +167,16 @@ CHANGED: dict[str, Any] = {
     "default_constraint": "other",
     "suppression_percent": 6.0,
     "l": 3,
-    "sensitive_locations": ["a clinic"],
+    "sensitive_locations": ("park",),
     "clusters": 3,
-    "key_patterns": 5,
+    "key_patterns": 11,
     "time_slot": 1_800_000,
     "slots_of": "day",
     "max_confidence": 0.4,
     "spare": "instances",
-    "max_loss": 0.5,
+    "max_loss": 0.6,
     "merge": "r",
-    "largest_cluster": 20,
+    "largest_cluster": 40,
     "rare_locations": True,
     "alike": False,
     "translation": "minimal",
@@ -208,12 +208,10 @@ OF_PROFILES = {"attributes", "sensitive_field", "sensitive_values"}
 MODELS = ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m")
 
 
-DURATIONS = {"time_step", "time_tolerance", "granularity", "time_slot"}
-
-
 def as_written(name: str) -> object:
     """A changed value as people write it."""
-    return f"{CHANGED[name]}ms" if name in DURATIONS else CHANGED[name]
+    durations = ("time_step", "time_tolerance", "time_slot", "granularity")
+    return f"{CHANGED[name]}ms" if name in durations else CHANGED[name]
 
 
 def of_fragments(model: str | None = None, *names: str) -> PointPlan:

@@ -52,7 +52,7 @@ MAPPED_BYTES = 1024**2
 MEANINGS = {
     WithholdReason.TOO_FEW_PEOPLE: "fewer than k people were in the window",
     WithholdReason.NOTHING_LEFT: "after suppression nobody was left to release",
-    WithholdReason.CONSTRAINTS_NOT_SATISFIED: "the utility constraints cannot be kept within the suppression allowed",
+    WithholdReason.CONSTRAINTS_NOT_SATISFIED: "the utility constraints, or the bound of losses, cannot be kept",
     WithholdReason.SETTINGS_CHANGED: "settings or secret changed after the window was sealed",
     WithholdReason.RECORDS_MISSING: "records of the sealed window are no longer on the shards topic",
     WithholdReason.TOO_LARGE: "a message of the release is longer than its topic takes",

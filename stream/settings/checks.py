@@ -50,6 +50,9 @@ _MODELS: dict[Kind, tuple[str, ...]] = {
 }
 """Models of each kind of feed, the default first."""
 
+_WITH_SENSITIVE_LOCATIONS = ("lm-anon", "zga", "sga", "rum-bound", "tum-bound")
+"""Models that bound what is learnt of sensitive locations."""
+
 
 def check_kind(settings: KindSettings) -> None:
     """Check that the sections of one kind of feed fit it and one another."""
@@ -69,6 +72,11 @@ def check_kind(settings: KindSettings) -> None:
         raise SettingsError(
             "privacy.constraints is not set: privacy.model u-seqanon needs level:N of the taxonomy, "
             "or a CSV with location,constraint"
+        )
+    if kind is Kind.CHECKINS and privacy.sensitive_locations and privacy.model not in _WITH_SENSITIVE_LOCATIONS:
+        raise SettingsError(
+            f"privacy.sensitive_locations is set: privacy.model {privacy.model or _MODELS[kind][0]} does not protect "
+            f"them; {', '.join(_WITH_SENSITIVE_LOCATIONS)} do"
         )
     if privacy.taxonomy != "own" and location.kind != "venues":
         raise SettingsError(

@@ -438,3 +438,14 @@ def test_a_feed_with_attributes_is_replayed_and_measured(
     assert b"none of yours" not in everything
     assert (b"surgery" in everything) == (model == "lkc")
     assert summary["trajectories_released"] == (2 if model == "disassociation" else 24)
+
+
+@pytest.mark.parametrize("model", ["seqanon", "lkc", "p2ka", "disassociation"])
+def test_sensitive_locations_that_nothing_protects_are_refused(files: Files, model: str) -> None:
+    """
+    Whoever sets them believes that they are protected: a model that looks at none says which ones do.
+    """
+    assert files.complaint(model, sensitive_locations="v1") == (
+        f"privacy.sensitive_locations is set: privacy.model {model} does not protect them; "
+        "lm-anon, zga, sga, rum-bound, tum-bound do"
+    )

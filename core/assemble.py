@@ -67,6 +67,12 @@ class SequenceWindow:
     n_users: int
     """Distinct people in the rows."""
 
+    def people_suppressed(self, kept: npt.NDArray[np.bool_]) -> int:
+        """Count the people of whom a row is not released, where the visits that are kept, shape ``(p,)``, are."""
+        affected = self.curbed.copy()
+        affected[self.sequences.owners[~kept]] = True
+        return int(affected.sum())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointWindow:

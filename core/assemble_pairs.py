@@ -70,6 +70,12 @@ class PairWindow:
     n_users: int
     """Distinct people in the rows."""
 
+    def people_suppressed(self, kept: BoolArray) -> int:
+        """Count the people of whom a row is not released, where the visits that are kept, shape ``(p,)``, are."""
+        affected = self.curbed.copy()
+        affected[self.sequences.owners[~kept]] = True
+        return int(affected.sum())
+
     def published(self, kept: BoolArray) -> Published:
         """Write down the visits that are kept, shape ``(p,)``, as they would be published."""
         ids = self.sequences.locations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import h3
@@ -29,7 +30,18 @@ from core.locate import Locator
 from core.organize import Organizer
 from core.pairs import Slots
 from core.profile import Categorical, Profile
-from core.release import Account, ReleaseRefused, Withheld, WithholdReason, keyed_id
+from core.release import (
+    Account,
+    GeneralizedLocation,
+    Headcount,
+    Release,
+    Released,
+    ReleaseRefused,
+    Withheld,
+    WithholdReason,
+    keyed_id,
+)
+from core.risk import Attack, Risk
 from core.seal import Seal
 from core.window import WindowKey
 
@@ -93,6 +105,37 @@ class _PlanBase:
             release_id=release_id,
             digest=self.digest,
             writer=writer,
+        )
+
+    def release(
+        self,
+        seal: Seal,
+        count: Headcount,
+        *,
+        trajectories: tuple[Released, ...],
+        locations: tuple[GeneralizedLocation, ...] | None,
+        points_released: int,
+        points_suppressed: int | None,
+        information_loss: dict[str, float | int | None],
+        account: Account,
+        risks: Mapping[Attack, Risk] | None = None,
+    ) -> Release:
+        """Let a verified window leave; see :class:`core.release.Release` for each argument."""
+        return Release(
+            release_id=seal.release_id,
+            key=seal.key,
+            model=self.model,
+            parameters=self.parameters,
+            population=count.population,
+            people=count.people,
+            trajectories=trajectories,
+            locations=locations,
+            points_released=points_released,
+            points_suppressed=points_suppressed,
+            smallest_support=count.smallest_support,
+            information_loss=information_loss,
+            account=account,
+            risks=risks or {},
         )
 
     def withhold(self, seal: Seal, reason: WithholdReason, *, withheld: int, duplicates: int = 0) -> Withheld:

@@ -17,7 +17,6 @@ from core.release import (
     AttributeRecord,
     Headcount,
     Outcome,
-    Release,
     WithholdReason,
     pseudonyms,
     publishable,
@@ -57,21 +56,16 @@ def release_attributes(seal: Seal, rows: Rows, plan: AttributePlan) -> Outcome:
     supports = [report.smallest_group, *([report.smallest_support] if report.smallest_support is not None else [])]
     count = Headcount.of(records.users, window.n_users, min(supports), k)
     labels = sorted({ids for group in result.groups for ids in group.generalized} | _sensitive_ids(result))
-    return Release(
-        release_id=seal.release_id,
-        key=seal.key,
-        model=plan.model,
-        parameters=plan.parameters,
-        population=count.population,
-        people=count.people,
+    return plan.release(
+        seal,
+        count,
         trajectories=tuple(
             _record(pseudonym, records, i, plan)
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(records.users))
         ),
         locations=generalized_locations(window.vocabulary, labels, plan.sensitive),
         points_released=sum(map(len, records.locations)) + sum(map(len, records.sensitive)),
-        points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, result)),
-        smallest_support=count.smallest_support,
+        points_suppressed=publishable(n_rows - n_released, k, people=window.people_suppressed(result.kept)),
         information_loss={"ncp": round(result.ncp, 6), "ul": round(result.ul, 6), "groups": len(result.groups)},
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
     )
@@ -121,10 +115,3 @@ def _plain(value: Value) -> str | tuple[float, float]:
 
 def _sensitive_ids(result: RTResult) -> set[tuple[int, ...]]:
     return {(location,) for group in result.groups for its in group.sensitive for location in its}
-
-
-def _people_suppressed(window: SequenceWindow, result: RTResult) -> int:
-    """Count the people of whom a visit is not released."""
-    affected = window.curbed.copy()
-    affected[np.repeat(window.sequences.users, np.diff(window.sequences.starts))[~result.kept]] = True
-    return int(affected.sum())

@@ -17,7 +17,6 @@ from core.release import (
     Account,
     Headcount,
     Outcome,
-    Release,
     SequenceTrajectory,
     WithholdReason,
     keyed_generator,
@@ -65,21 +64,16 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
 
     count = Headcount.of(users, window.n_users, report.smallest_support, k)
     known, owners = _to_attack(window, users, hidden)
-    return Release(
-        release_id=seal.release_id,
-        key=seal.key,
-        model=plan.model,
-        parameters=plan.parameters,
-        population=count.population,
-        people=count.people,
+    return plan.release(
+        seal,
+        count,
         trajectories=tuple(
             SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
         ),
         locations=generalized_locations(window.vocabulary, recoding.labels, plan.sensitive),
         points_released=n_released,
-        points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, recoding)),
-        smallest_support=count.smallest_support,
+        points_suppressed=publishable(n_rows - n_released, k, people=window.people_suppressed(recoding.kept)),
         information_loss=published_recoding_loss(window.sequences, window.vocabulary, recoding),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
         risks=attack_sequences(
@@ -125,11 +119,3 @@ def _to_attack(window: SequenceWindow, users: list[int], hidden: frozenset[str])
     number_of = {user: i for i, user in enumerate(present.tolist())}
     # Nobody else is attacked, or mistaken for one of these.
     return known, [number_of.get(user, len(present) + user) for user in users]
-
-
-def _people_suppressed(window: SequenceWindow, recoding: Recoding) -> int:
-    """Count the people of whom a visit is not released."""
-    owner = np.repeat(window.sequences.users, np.diff(window.sequences.starts))
-    affected = window.curbed.copy()
-    affected[owner[~recoding.kept]] = True
-    return int(affected.sum())

@@ -17,7 +17,6 @@ from core.release import (
     Headcount,
     Outcome,
     PairTrajectory,
-    Release,
     WithholdReason,
     keyed_generator,
     pseudonyms,
@@ -59,13 +58,9 @@ def release_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> Outcome:
     count = Headcount.of(candidate.users, window.n_users, report.smallest_support, k)
     begins_ms = plan.slots.begins_ms(window.pairs.slots, start_ms=seal.key.start_ms).tolist()
     begin_of = dict(zip(window.pairs.slots.tolist(), begins_ms, strict=True))
-    return Release(
-        release_id=seal.release_id,
-        key=seal.key,
-        model=plan.model,
-        parameters=plan.parameters,
-        population=count.population,
-        people=count.people,
+    return plan.release(
+        seal,
+        count,
         trajectories=tuple(
             PairTrajectory(
                 pseudonym=pseudonym,
@@ -77,8 +72,7 @@ def release_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> Outcome:
         ),
         locations=generalized_locations(window.vocabulary, ([location] for location in shown)),
         points_released=int(kept.sum()),
-        points_suppressed=publishable(n_rows - n_released, k, people=_people_without_a_visit(window, kept)),
-        smallest_support=count.smallest_support,
+        points_suppressed=publishable(n_rows - n_released, k, people=window.people_suppressed(kept)),
         information_loss={
             "released_locations": len(shown),
             "released_pairs": len(np.unique(window.sequences.locations[kept])),
@@ -116,10 +110,3 @@ def _names(window: PairWindow) -> list[str]:
     names = window.vocabulary.names
     pairs = zip(window.pairs.slots.tolist(), window.pairs.locations.tolist(), strict=True)
     return [f"{slot} {names[location]}" for slot, location in pairs]
-
-
-def _people_without_a_visit(window: PairWindow, kept: npt.NDArray[np.bool_]) -> int:
-    """Count the people of whom a visit is not released."""
-    affected = window.curbed.copy()
-    affected[np.repeat(window.sequences.users, np.diff(window.sequences.starts))[~kept]] = True
-    return int(affected.sum())

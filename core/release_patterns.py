@@ -16,7 +16,6 @@ from core.release import (
     Account,
     Headcount,
     Outcome,
-    Release,
     SequenceTrajectory,
     WithholdReason,
     keyed_generator,
@@ -59,13 +58,9 @@ def release_patterns(seal: Seal, rows: Rows, plan: PatternPlan) -> Outcome:
     crowd = report.smallest_crowd if plan.guarantee.alike and report.smallest_crowd is not None else k
     count = Headcount.of(users, window.n_users, crowd, k)
     shown = np.unique(result.sequences.locations).tolist()
-    return Release(
-        release_id=seal.release_id,
-        key=seal.key,
-        model=plan.model,
-        parameters=plan.parameters,
-        population=count.population,
-        people=count.people,
+    return plan.release(
+        seal,
+        count,
         trajectories=tuple(
             SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
@@ -73,7 +68,6 @@ def release_patterns(seal: Seal, rows: Rows, plan: PatternPlan) -> Outcome:
         locations=generalized_locations(window.vocabulary, ([location] for location in shown)),
         points_released=len(result.sequences.locations),
         points_suppressed=publishable(n_rows - n_kept, k, people=_people_without_a_visit(window, result)),
-        smallest_support=count.smallest_support,
         information_loss={
             "released_locations": len(shown),
             "points_added": publishable(

@@ -13,7 +13,6 @@ from core.release import (
     Headcount,
     Outcome,
     PointTrajectory,
-    Release,
     WithholdReason,
     keyed_generator,
     pseudonyms,
@@ -65,13 +64,9 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
 
     n_released = int(window.stands_for[result.kept].sum())
     count = Headcount.of(users, window.n_users, report.smallest_set, k)
-    return Release(
-        release_id=seal.release_id,
-        key=seal.key,
-        model=plan.model,
-        parameters=plan.parameters,
-        population=count.population,
-        people=count.people,
+    return plan.release(
+        seal,
+        count,
         trajectories=tuple(
             PointTrajectory(pseudonym=pseudonym, t_ms=t_ms[i], lat_deg=lats[i], lon_deg=lons[i])
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(users))
@@ -81,7 +76,6 @@ def release_points(seal: Seal, rows: Rows, plan: PointPlan) -> Outcome:
         # translation what was created, may be of one person.
         points_released=len(result.t_ms),
         points_suppressed=publishable(n_rows - n_released, k, people=_n_incomplete(window, colocated)),
-        smallest_support=count.smallest_support,
         information_loss={
             **_translation(colocated, k),
             "sets": n_sets,

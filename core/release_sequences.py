@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
-
 from core.anonymize.seqanon import Generalization
 from core.assemble import SequenceWindow, assemble_sequences
 from core.generalize import SDSeqAnon, USeqAnon
@@ -17,7 +15,6 @@ from core.release import (
     Account,
     Headcount,
     Outcome,
-    Release,
     SequenceTrajectory,
     WithholdReason,
     keyed_generator,
@@ -66,21 +63,16 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
     shown = sorted(set(result.group_of[sequences.locations][result.kept].tolist()))
     taxonomy = plan.generalizer.taxonomy if isinstance(plan.generalizer, SDSeqAnon) else None
     count = Headcount.of(users, window.n_users, report.smallest_support, k)
-    return Release(
-        release_id=seal.release_id,
-        key=seal.key,
-        model=plan.model,
-        parameters=plan.parameters,
-        population=count.population,
-        people=count.people,
+    return plan.release(
+        seal,
+        count,
         trajectories=tuple(
             SequenceTrajectory(pseudonym=pseudonym, locations=candidate[i])
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate))
         ),
         locations=generalized_locations(vocabulary, (members[group] for group in shown)),
         points_released=n_released,
-        points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, result)),
-        smallest_support=count.smallest_support,
+        points_suppressed=publishable(n_rows - n_released, k, people=window.people_suppressed(result.kept)),
         information_loss=published_loss(sequences, vocabulary, result.group_of, result.kept, taxonomy),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
         risks=attack_sequences(
@@ -132,12 +124,3 @@ def _unsatisfied(window: SequenceWindow, candidate: list[Published], generalizer
         f"{report.straddling} generalized locations straddle utility constraints, "
         f"{report.suppressed_percent:.1f} % of the locations are suppressed where {budget} % may be"
     )
-
-
-def _people_suppressed(window: SequenceWindow, result: Generalization) -> int:
-    """Count the people of whom a visit is not released."""
-    sequences = window.sequences
-    owner = np.repeat(sequences.users, np.diff(sequences.starts))
-    affected = window.curbed.copy()
-    affected[owner[~result.kept]] = True
-    return int(affected.sum())

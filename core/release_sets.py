@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-import numpy as np
-
 from core.anonymize.disassociation.disassociate import Disassociation, disassociate
 from core.assemble import SequenceWindow, assemble_sequences
 from core.disassociated import Chunk, Cluster, Disassociated
@@ -21,7 +19,6 @@ from core.release import (
     NamedCluster,
     NamedJoint,
     Outcome,
-    Release,
     WithholdReason,
     keyed_generator,
     publishable,
@@ -64,18 +61,13 @@ def release_sets(seal: Seal, rows: Rows, plan: SetPlan) -> Outcome:
     users = [user for its in result.users for user in its]
     count = Headcount.of(users, window.n_users, smallest, k)
     shown = sorted(candidate.locations)
-    return Release(
-        release_id=seal.release_id,
-        key=seal.key,
-        model=plan.model,
-        parameters=plan.parameters,
-        population=count.population,
-        people=count.people,
+    return plan.release(
+        seal,
+        count,
         trajectories=tuple(_groups(candidate, window.vocabulary.names)),
         locations=generalized_locations(window.vocabulary, ([location] for location in shown)),
         points_released=told,
-        points_suppressed=publishable(n_rows - n_released, k, people=_people_suppressed(window, result)),
-        smallest_support=count.smallest_support,
+        points_suppressed=publishable(n_rows - n_released, k, people=window.people_suppressed(result.kept)),
         information_loss={
             "released_locations": len(shown),
             "clusters": len(candidate.clusters),
@@ -135,10 +127,3 @@ def _named(cluster: Cluster, names: tuple[str, ...]) -> NamedCluster:
 
 def _chunk(chunk: Chunk, names: tuple[str, ...]) -> NamedChunk:
     return tuple(tuple(names[location] for location in subrecord) for subrecord in chunk.subrecords)
-
-
-def _people_suppressed(window: SequenceWindow, result: Disassociation) -> int:
-    """Count the people of whom a visit is not released."""
-    affected = window.curbed.copy()
-    affected[np.repeat(window.sequences.users, np.diff(window.sequences.starts))[~result.kept]] = True
-    return int(affected.sum())

@@ -55,6 +55,11 @@ class Sequences:
         """Number of distinct people."""
         return int(self.users[-1]) + 1 if len(self.users) else 0
 
+    @property
+    def owners(self) -> IntArray:
+        """User of each visit, shape ``(p,)``."""
+        return np.repeat(self.users, np.diff(self.starts))
+
     def where(self, kept: npt.NDArray[np.bool_]) -> Sequences:
         """Return the same trajectories with the visits that are kept, shape ``(p,)``, alone; some may be empty."""
         starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]

@@ -81,6 +81,7 @@ class _Group(click.Group):
         from stream.broker import BrokerError
         from stream.demo import DemoError
         from stream.health import ListenError
+        from stream.reconstruction import ReconstructionError
         from stream.status import StatusError
 
         try:
@@ -88,7 +89,10 @@ class _Group(click.Group):
         except SettingsError as fault:
             click.echo(f"shoal: {fault}", err=True)
             ctx.exit(2)
-        except (ClusterError, FileFormatError, DemoError, BrokerError, ListenError, StatusError) as fault:
+        except (
+            *(ClusterError, FileFormatError, DemoError, BrokerError),
+            *(ListenError, ReconstructionError, StatusError),
+        ) as fault:
             click.echo(f"shoal: {fault}", err=True)
             ctx.exit(1)
         except OSError as fault:
@@ -253,6 +257,28 @@ def _table(summary: Summary, output: Path) -> Table:
         for name, value in measures.items():
             table.add_row(f"  {name.replace('_', ' ')}", "-" if value is None else f"{value:,.4g}")
     return table
+
+
+@main.command(name="reconstruct")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="NDJSON file to write.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed, the same windows."
+)
+def reconstruct_windows(file: Path, output: Path, seed: int) -> None:
+    """Draw windows that the disassociated releases in FILE may be of, for analysis.
+
+    FILE holds messages of the anonymized topic (privacy.model disassociation), such as anonymized.ndjson of a replay.
+    Writes one JSON object a person with the locations visited; work on several seeds, for no one of them is the truth.
+    """
+    from stream.reconstruction import reconstructed
+
+    people = 0
+    with file.open("rb") as lines, output.open("wb") as out:
+        for line in reconstructed(lines, seed=seed):
+            out.write(line + b"\n")
+            people += 1
+    click.echo(f"{people} people")
 
 
 @main.group()

@@ -18,7 +18,15 @@ from core.locate import Locator
 from core.records import Rows
 from core.trajectory import Demands, IntArray, PointTrajectories, Sequences, Vocabulary
 
-__all__ = ["Limits", "PointWindow", "SequenceWindow", "affordable_length", "assemble_points", "assemble_sequences"]
+__all__ = [
+    "Limits",
+    "PointWindow",
+    "SequenceWindow",
+    "affordable_length",
+    "assemble_points",
+    "assemble_sequences",
+    "vocabulary_of",
+]
 
 _JOIN_ALL = Joining()
 
@@ -113,19 +121,7 @@ def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> Sequence
         locator: The vocabulary that numbered their locations.
         limits: When trajectories are cut and users curbed.
     """
-    present, location = np.unique(rows["location"], return_inverse=True)
-    names, lat, lon = locator.describe(present)
-    by_name = np.argsort(np.array(names), kind="stable") if names else np.empty(0, dtype=np.intp)
-    rank = np.empty(len(present), dtype=np.int64)
-    rank[by_name] = np.arange(len(present))
-    location = rank[location]
-    vocabulary = Vocabulary(
-        ids=present[by_name],
-        names=tuple(names[i] for i in by_name.tolist()),
-        lat_deg=lat[by_name],
-        lon_deg=lon[by_name],
-        xy_m=LocalProjection.around(lat[by_name], lon[by_name]).to_metres(lat[by_name], lon[by_name]),
-    )
+    vocabulary, location = vocabulary_of(rows, locator)
 
     order = np.lexsort((location, rows["ts_ms"], rows["user"]))
     user, ts_ms, location = rows["user"][order], rows["ts_ms"][order], location[order]
@@ -150,6 +146,24 @@ def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> Sequence
         curbed=curbed,
         n_users=len(curbed),
     )
+
+
+def vocabulary_of(rows: Rows, locator: Locator) -> tuple[Vocabulary, IntArray]:
+    """Return the locations that occur, by name, and the row of each of the ``n`` rows' location in it."""
+    present, location = np.unique(rows["location"], return_inverse=True)
+    names, lat, lon = locator.describe(present)
+    by_name = np.argsort(np.array(names), kind="stable") if names else np.empty(0, dtype=np.intp)
+    rank = np.empty(len(present), dtype=np.int64)
+    rank[by_name] = np.arange(len(present))
+    lat, lon = lat[by_name], lon[by_name]
+    vocabulary = Vocabulary(
+        ids=present[by_name],
+        names=tuple(names[i] for i in by_name.tolist()),
+        lat_deg=lat,
+        lon_deg=lon,
+        xy_m=LocalProjection.around(lat, lon).to_metres(lat, lon),
+    )
+    return vocabulary, rank[location]
 
 
 def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits, joining: Joining = _JOIN_ALL) -> PointWindow:

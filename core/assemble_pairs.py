@@ -13,8 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from core.assemble import Limits
-from core.geo import LocalProjection
+from core.assemble import Limits, vocabulary_of
 from core.locate import Locator
 from core.pairs import Pairs, Slots, Values
 from core.records import Rows
@@ -114,7 +113,7 @@ def assemble_visits(
     Raises:
         ValueError: A value's code is negative.
     """
-    vocabulary, location = _vocabulary(rows, locator)
+    vocabulary, location = vocabulary_of(rows, locator)
     users, user = np.unique(rows["user"], return_inverse=True)
     order = np.lexsort((location, rows["ts_ms"], user))
     user, ts_ms, location = user[order], rows["ts_ms"][order], location[order]
@@ -156,24 +155,6 @@ def assemble_visits(
         curbed=curbed,
         n_users=len(users),
     )
-
-
-def _vocabulary(rows: Rows, locator: Locator) -> tuple[Vocabulary, IntArray]:
-    """Return the locations that occur, by name, and the row of each of the ``n`` rows' location in it."""
-    present, location = np.unique(rows["location"], return_inverse=True)
-    names, lat, lon = locator.describe(present)
-    by_name = np.argsort(np.array(names), kind="stable") if names else np.empty(0, np.intp)
-    rank = np.empty(len(present), np.int64)
-    rank[by_name] = np.arange(len(present))
-    lat, lon = lat[by_name], lon[by_name]
-    vocabulary = Vocabulary(
-        ids=present[by_name],
-        names=tuple(names[i] for i in by_name.tolist()),
-        lat_deg=lat,
-        lon_deg=lon,
-        xy_m=LocalProjection.around(lat, lon).to_metres(lat, lon),
-    )
-    return vocabulary, rank[location]
 
 
 def _values(values: npt.NDArray[np.void], users: npt.NDArray[np.uint64]) -> Values:

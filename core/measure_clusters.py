@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from core.assemble import assemble_sequences
 from core.figures import Figures
 from core.plan import ClusterPlan
@@ -58,7 +56,7 @@ def measure_clusters(rows: Rows, plan: ClusterPlan) -> ClusterMeasures | None:
         return None
     xy_m, sequences = window.vocabulary.xy_m, window.sequences
     statistics = label_statistics(xy_m, found.recoding)
-    hidden = np.array([name in plan.sensitive for name in window.vocabulary.names], dtype=np.bool_)
+    hidden = window.vocabulary.among(plan.sensitive)
     of_sensitive = found.recoding.kept[hidden[sequences.locations]]
     distance_m = recoded_distance(sequences, xy_m, found.recoding)
     return ClusterMeasures(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from core.anonymize.rt.bounding import anonymize_rt
 from core.anonymize.rt.result import BoundNotMet, RTRecords, RTResult, published
 from core.assemble import SequenceWindow, assemble_sequences
@@ -73,7 +71,7 @@ def release_attributes(seal: Seal, rows: Rows, plan: AttributePlan) -> Outcome:
 
 def anonymized(rows: Rows, window: SequenceWindow, plan: AttributePlan) -> RTResult | BoundNotMet:
     """Anonymize an assembled window."""
-    hidden = np.array([name in plan.sensitive for name in window.vocabulary.names], dtype=np.bool_)
+    hidden = window.vocabulary.among(plan.sensitive)
     return anonymize_rt(
         window.sequences,
         attributes_of(rows, plan),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from core.anonymize.klm.window import Clustered
-from core.anonymize.recoding import SUPPRESSED, Recoding
 from core.assemble import SequenceWindow, assemble_sequences
 from core.loss import published_recoding_loss
-from core.places import generalized_locations
+from core.places import generalized_locations, published_sequences
 from core.plan import ClusterPlan
 from core.records import Rows
 from core.release import (
@@ -30,13 +27,10 @@ from core.verify.klm import verify_klm
 
 __all__ = ["organize", "release_clusters"]
 
-Published = tuple[tuple[str, ...], ...]
-"""One sequence as it would leave: the members of each generalized location."""
-
 
 def organize(window: SequenceWindow, plan: ClusterPlan) -> Clustered:
     """Anonymize an assembled window by the plan's model."""
-    hidden = np.array([name in plan.sensitive for name in window.vocabulary.names], dtype=np.bool_)
+    hidden = window.vocabulary.among(plan.sensitive)
     return plan.organizer.organize(window.sequences, window.vocabulary.xy_m, hidden, plan.guarantee)
 
 
@@ -51,7 +45,8 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
     n_released = int(recoding.kept.sum())
     if not n_released:
         return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
-    users, candidate = _candidate(window, recoding)
+    names = recoding.named(window.vocabulary.names)
+    users, candidate = published_sequences(recoding.apply(window.sequences), names)
     hidden = plan.sensitive.intersection(window.vocabulary.names)
     report = verify_klm(users, candidate, hidden, plan.guarantee)
     if not report.holds or report.smallest_support is None:
@@ -87,27 +82,12 @@ def release_clusters(seal: Seal, rows: Rows, plan: ClusterPlan) -> Outcome:
     )
 
 
-def _candidate(window: SequenceWindow, recoding: Recoding) -> tuple[list[int], list[Published]]:
-    """Return the user and the sequence of every trajectory that is left, as it would be published."""
-    names = recoding.named(window.vocabulary.names)
-    bounds = window.sequences.starts.tolist()
-    labels = recoding.label_of.tolist()
-    users: list[int] = []
-    candidate: list[Published] = []
-    for user, (start, end) in zip(window.sequences.users.tolist(), pairwise(bounds), strict=True):
-        left = [names[label] for label in labels[start:end] if label != SUPPRESSED]
-        if left:
-            users.append(user)
-            candidate.append(tuple(left))
-    return users, candidate
-
-
 def _to_attack(window: SequenceWindow, users: list[int], hidden: frozenset[str]) -> tuple[Sequences, list[int]]:
     """Return what may be known of people, who are numbered anew, and whose each of the users' trajectories is then.
 
     Only nonsensitive locations: that somebody knows a sensitive one is not what the guarantee is about.
     """
-    is_hidden = np.array([name in hidden for name in window.vocabulary.names], dtype=np.bool_)
+    is_hidden = window.vocabulary.among(hidden)
     shown = window.sequences.where(~is_hidden[window.sequences.locations])
     lengths = np.diff(shown.starts)
     present, number = np.unique(shown.users[lengths > 0], return_inverse=True)

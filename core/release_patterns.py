@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import numpy.typing as npt
 
 from core.anonymize.p2ka import PatternRelease, p2ka
 from core.assemble import SequenceWindow, assemble_sequences
-from core.places import generalized_locations
+from core.places import generalized_locations, published_sequences
 from core.plan import PatternPlan
 from core.records import Rows
 from core.release import (
@@ -29,9 +27,6 @@ from core.verify.patterns import verify_patterns
 
 __all__ = ["release_patterns"]
 
-Named = tuple[tuple[str, ...], ...]
-"""One sequence by the names of its locations, each a generalized location of one member."""
-
 
 def release_patterns(seal: Seal, rows: Rows, plan: PatternPlan) -> Outcome:
     """Anonymize and verify the visits of a sealed window. The same arguments give the same bytes."""
@@ -42,10 +37,11 @@ def release_patterns(seal: Seal, rows: Rows, plan: PatternPlan) -> Outcome:
         return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
     result = p2ka(window.sequences, plan.guarantee)
     names = window.vocabulary.names
-    users, candidate = _named(result.sequences, names)
+    alone = [(name,) for name in names]  # each location is a generalized one of its own
+    users, candidate = published_sequences(result.sequences, alone)
     if not candidate:
         return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
-    report = verify_patterns(*_named(window.sequences, names), users, candidate, plan.guarantee)
+    report = verify_patterns(*published_sequences(window.sequences, alone), users, candidate, plan.guarantee)
     if not report.holds:
         finding = (
             f"{report.violations} released sequences are supported by fewer than k={k} people of the window, "
@@ -84,18 +80,6 @@ def release_patterns(seal: Seal, rows: Rows, plan: PatternPlan) -> Outcome:
             generator=keyed_generator(plan.secret, seal.release_id, "attack"),
         ),
     )
-
-
-def _named(sequences: Sequences, names: tuple[str, ...]) -> tuple[list[int], list[Named]]:
-    """Return the user and the locations of every sequence that is not empty."""
-    locations = [(names[location],) for location in sequences.locations.tolist()]
-    users: list[int] = []
-    named: list[Named] = []
-    for user, (start, end) in zip(sequences.users.tolist(), pairwise(sequences.starts.tolist()), strict=True):
-        if end > start:
-            users.append(user)
-            named.append(tuple(locations[start:end]))
-    return users, named
 
 
 def _people_where(sequences: Sequences, of_trajectory: npt.NDArray[np.bool_]) -> int:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from core.anonymize.seqanon import Generalization
 from core.assemble import SequenceWindow, assemble_sequences
 from core.generalize import SDSeqAnon, USeqAnon
 from core.loss import published_loss
-from core.places import generalized_locations
+from core.places import Published, generalized_locations, published_sequences
 from core.plan import SequencePlan
 from core.records import Rows
 from core.release import (
@@ -23,13 +21,11 @@ from core.release import (
 )
 from core.risk import attack_sequences
 from core.seal import Seal
+from core.utility import generalized
 from core.verify.constraints import verify_constraints
 from core.verify.km import verify_km
 
 __all__ = ["release_sequences"]
-
-Published = tuple[tuple[str, ...], ...]
-"""One sequence as it would leave: the members of each generalized location."""
 
 
 def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
@@ -50,7 +46,8 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
         return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
 
     members = _members(result)
-    users, candidate = _candidate(window, result, members)
+    names = {group: tuple(vocabulary.names[i] for i in ids) for group, ids in members.items()}
+    users, candidate = published_sequences(generalized(sequences, result.group_of, result.kept), names)
     report = verify_km(users, candidate, plan.guarantee)
     if not report.holds or report.smallest_support is None:
         finding = f"{report.violations} subtrajectories of length <= {plan.guarantee.m} have support below k={k}"
@@ -92,23 +89,6 @@ def _members(result: Generalization) -> dict[int, list[int]]:
     for location, group in enumerate(result.group_of.tolist()):
         members.setdefault(group, []).append(location)
     return members
-
-
-def _candidate(
-    window: SequenceWindow, result: Generalization, members: dict[int, list[int]]
-) -> tuple[list[int], list[Published]]:
-    """Return the user and the sequence of every trajectory that is left, as it would be published."""
-    names = {group: tuple(window.vocabulary.names[i] for i in ids) for group, ids in members.items()}
-    groups = result.group_of[window.sequences.locations]
-    bounds = window.sequences.starts.tolist()
-    users: list[int] = []
-    candidate: list[Published] = []
-    for user, (start, end) in zip(window.sequences.users.tolist(), pairwise(bounds), strict=True):
-        left = groups[start:end][result.kept[start:end]].tolist()
-        if left:
-            users.append(user)
-            candidate.append(tuple(names[group] for group in left))
-    return users, candidate
 
 
 def _unsatisfied(window: SequenceWindow, candidate: list[Published], generalizer: USeqAnon) -> str | None:

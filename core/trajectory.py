@@ -6,6 +6,7 @@ Several trajectories may belong to one user (a long one is cut); every count of 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,10 @@ class Vocabulary:
 
     xy_m: FloatArray
     """The same centres in a local projection, metres, shape ``(L, 2)``."""
+
+    def among(self, names: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Tell which locations are named, shape ``(L,)``."""
+        return np.array([name in names for name in self.names], dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -19,7 +19,7 @@ def visited_sets(trajectories: Sequences) -> Sequences:
     >>> visited_sets(window).locations.tolist(), visited_sets(window).starts.tolist()
     ([3, 5, 7], [0, 3, 3])
     """
-    owner = np.repeat(trajectories.users, np.diff(trajectories.starts))  # (p,)
+    owner = trajectories.owners  # (p,)
     order = np.lexsort((trajectories.locations, owner))
     owner, locations = owner[order], trajectories.locations[order]
     first = np.ones(len(owner), np.bool_)

@@ -30,6 +30,7 @@ from core.profile import Categorical, Numeric, Profile
 from core.records import Kind
 from core.taxonomy import Categories
 from stream.colocation import colocator
+from stream.digests import digest, file_digest
 from stream.profiles import hierarchy_files
 from stream.semantics import generalizer, semantic_files, sensitive_locations
 from stream.settings import KindSettings, PrivacySettings, Settings, SettingsError
@@ -49,8 +50,6 @@ def build_plan(
     vocabulary: str,
     profile: Profile | None,
     trees: Mapping[str, Categories],
-    digest: Callable[..., str],
-    file_digest: Callable[[Path | None], str],
 ) -> Plan:
     """Build the plan of one kind of feed by its model.
 
@@ -62,8 +61,6 @@ def build_plan(
         vocabulary: Digest of what located the records.
         profile: What records tell of their person.
         trees: Hierarchies of its attributes, by name.
-        digest: Makes a short digest of plain data.
-        file_digest: Makes one of a file.
 
     Raises:
         SettingsError: A file does not fit.

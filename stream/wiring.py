@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from core.validate import Rules
 from core.window import WindowPolicy
 from stream.demands import default_demands
+from stream.digests import digest, file_digest
 from stream.plane import Plane
 from stream.plans import build_plan
 from stream.profiles import hierarchies, profile
@@ -45,11 +45,11 @@ class Feed:
         self.kind = kind
         own = settings.for_kind(kind)
         locator = _locator(own.location)
-        venues = _file_digest(own.location.venues_file)
+        venues = file_digest(own.location.venues_file)
         user_key = _derived_key(secret, "users")
         self.hierarchies = hierarchies(own)
         self.profile = profile(own, self.hierarchies)
-        vocabulary = _digest(
+        vocabulary = digest(
             own.location.model_dump(mode="json", exclude={"venues_file"}),
             venues,
             own.shard.model_dump(mode="json"),
@@ -87,8 +87,6 @@ class Feed:
             vocabulary=vocabulary,
             profile=self.profile,
             trees=self.hierarchies,
-            digest=_digest,
-            file_digest=_file_digest,
         )
         self._own, self._locator = own, locator
 
@@ -133,12 +131,6 @@ def plane_of(settings: Settings) -> Plane | None:
     return Plane(settings.files.metres, (settings.files.start or 0) / (1000 if settings.time.unit == "s" else 1))
 
 
-def _digest(*parts: object) -> str:
-    """Return a short digest of plain data, the same on every machine."""
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def _derived_key(secret: str, purpose: str) -> bytes:
     """Derive a key, so that what one of them is used for tells nothing about another."""
     root = hashlib.blake2b(secret.encode(), digest_size=64).digest()
@@ -176,13 +168,6 @@ def _venues(file: Path) -> Venues:
     if not ((np.abs(lat_deg) <= 90) & (np.abs(lon_deg) <= 180)).all():
         raise SettingsError(f"location.venues_file {file}: lat must be from -90 to 90, lon from -180 to 180")
     return Venues(names, lat_deg, lon_deg)
-
-
-def _file_digest(file: Path | None) -> str:
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else ""
-    except OSError as fault:
-        raise SettingsError(f"{file}: cannot be read ({fault.strerror}), and the settings name it") from None
 
 
 def _sharder(shard: ShardSettings) -> Sharder:

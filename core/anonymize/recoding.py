@@ -80,6 +80,5 @@ class Recoding:
         Args:
             trajectories: The originals, with ``p`` visits.
         """
-        kept = self.kept
-        starts = np.concatenate(([0], np.cumsum(kept)))[trajectories.starts]
-        return Sequences(users=trajectories.users, starts=starts, locations=self.label_of[kept])
+        left = trajectories.where(self.kept)
+        return Sequences(users=left.users, starts=left.starts, locations=self.label_of[self.kept])

@@ -21,6 +21,5 @@ def generalized(trajectories: Sequences, group_of: IntArray, kept: npt.NDArray[n
     Returns:
         The same ``n`` trajectories over generalized locations; one may be empty.
     """
-    starts = np.concatenate(([0], np.cumsum(kept)))[trajectories.starts]
-    locations = group_of[trajectories.locations[kept]]
-    return Sequences(users=trajectories.users, starts=starts, locations=locations)
+    left = trajectories.where(kept)
+    return Sequences(users=left.users, starts=left.starts, locations=group_of[left.locations])

@@ -43,12 +43,8 @@ def pair_shares(
         longest: Most pairs of one; see :func:`core.utility.frequent_patterns`.
     """
     pairs = trajectories.locations
-    owners = np.repeat(trajectories.users, np.diff(trajectories.starts))
-    left = Sequences(
-        users=trajectories.users,
-        starts=np.concatenate(([0], np.cumsum(kept)))[trajectories.starts],
-        locations=pairs[kept],
-    )
+    owners = trajectories.owners
+    left = trajectories.where(kept)
     before = frequent_patterns(trajectories, min_support=min_support, longest=longest)
     after = frequent_patterns(left, min_support=min_support, longest=longest)
     return PairShares(

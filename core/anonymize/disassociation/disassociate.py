@@ -107,9 +107,8 @@ def _without_rare(sets: Sequences, trajectories: Sequences, fewest: int) -> tupl
     """Suppress locations that fewer people visited; return what is left, and which visits are, shape ``(p,)``."""
     often = np.bincount(sets.locations) >= fewest  # a location is in a set once
     left = often[sets.locations] if len(sets.locations) else np.zeros(0, np.bool_)
-    starts = np.concatenate(([0], np.cumsum(left)))[sets.starts].astype(np.int64)
     kept = often[trajectories.locations] if len(trajectories.locations) else np.zeros(0, np.bool_)
-    return Sequences(users=sets.users, starts=starts, locations=sets.locations[left]), kept
+    return sets.where(left), kept
 
 
 def _visitors(sets: Sequences, people: IntArray) -> dict[int, int]:

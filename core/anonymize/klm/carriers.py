@@ -36,7 +36,7 @@ class Carriers:
     def of(cls, trajectories: Sequences, sensitive: npt.NDArray[np.bool_]) -> Carriers:
         """Collect the sensitive visits of a window; ``sensitive`` tells of each location, shape ``(L,)``."""
         at = sensitive[trajectories.locations]  # (p,)
-        user_of = np.repeat(trajectories.users, np.diff(trajectories.starts))
+        user_of = trajectories.owners
         locations, number = np.unique(trajectories.locations[at], return_inverse=True)
         n_places = max(len(locations), 1)
         codes, visits = np.unique(user_of[at] * n_places + number, return_counts=True)

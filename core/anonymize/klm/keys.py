@@ -69,7 +69,7 @@ def location_keys(sequences: Sequences, order: IntArray) -> list[Key]:
     """
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))[::-1]
-    user_of = np.repeat(sequences.users, np.diff(sequences.starts))
+    user_of = sequences.owners
     n_bits = max(len(order), 1)
     codes = np.unique(user_of * n_bits + position[sequences.locations])
     bounds = np.searchsorted(codes, np.arange(sequences.n_users + 1) * n_bits).tolist()

@@ -138,7 +138,7 @@ class ClusteredWindow:
         n_places = max(len(carriers.locations), 1)
         told = (carriers.users * n_places + carriers.places)[~suppressed]
         at = np.flatnonzero(self._is_sensitive)
-        user_of = np.repeat(trajectories.users, np.diff(trajectories.starts))
+        user_of = trajectories.owners
         place = np.searchsorted(carriers.locations, trajectories.locations[at])
         left = np.isin(user_of[at] * n_places + place, told)
         label_of = recoding.label_of.copy()

@@ -70,7 +70,7 @@ class _People:
 
     def __init__(self, trajectories: Sequences, attributes: Attributes, sensitive: BoolArray | None) -> None:
         n = attributes.n_users
-        owner = np.repeat(trajectories.users, np.diff(trajectories.starts))
+        owner = trajectories.owners
         n_ids = int(trajectories.locations.max(initial=0)) + 1
         visits = np.unique(owner * n_ids + trajectories.locations)
         owner, location = visits // n_ids, visits % n_ids
@@ -221,7 +221,7 @@ def _kept(groups: list[RTGroup], trajectories: Sequences) -> BoolArray:
         for user, sensitive in zip(group.users, group.sensitive, strict=True)
         for location in sensitive
     ]
-    owner = np.repeat(trajectories.users, np.diff(trajectories.starts))
+    owner = trajectories.owners
     in_group = np.isin(group_of[owner] * n_ids + trajectories.locations, np.array(generalized, dtype=np.int64))
     in_record = np.isin(owner * n_ids + trajectories.locations, np.array(alone, dtype=np.int64))
     kept: BoolArray = in_group | in_record

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import comb
 from typing import Protocol
 
 import numpy as np
 
+from core.anonymize.least_loss import LeastLossOptions, Prices, least_loss, window_loss_m
 from core.anonymize.seqanon import Generalization, sd_seqanon, seqanon, u_seqanon
 from core.assemble import SequenceWindow
 from core.guarantees import KmAnonymity
 from core.locate import Locator
 from core.taxonomy import Categories, LocationTree, Path
-from core.trajectory import Vocabulary
+from core.trajectory import Sequences, Vocabulary
 
 __all__ = [
+    "Auto",
     "Constraints",
     "Generalizer",
+    "LeastLoss",
     "LevelConstraints",
     "ListedConstraints",
     "OwnTaxonomy",
@@ -192,3 +196,79 @@ class USeqAnon:
             constraint_of,
             max_suppressed_percent=self.max_suppressed_percent,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class LeastLoss:
+    """Distance, suppression and splits by one loss, whichever costs least."""
+
+    options: LeastLossOptions
+    model: str = field(default="least-loss", init=False)
+
+    @property
+    def parameters(self) -> Parameters:
+        """See :attr:`Generalizer.parameters`."""
+        return {
+            **_prices(self.options.prices),
+            "max_suppressed": self.options.max_suppressed_percent,
+            "max_split": self.options.max_split_percent,
+        }
+
+    def generalize(self, window: SequenceWindow, guarantee: KmAnonymity) -> Generalization | None:
+        """See :meth:`Generalizer.generalize`."""
+        return least_loss(window.sequences, window.vocabulary.xy_m, guarantee, self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Whichever of several loses least, window by window."""
+
+    candidates: tuple[Generalizer, ...]
+    """In the order in which they are tried; the first one always is."""
+
+    prices: Prices
+    max_work: int
+    """Most embeddings of subtrajectories that all of them together may look at in a window. A count, not a clock: a
+    replay has to decide alike."""
+
+    model: str = field(default="auto", init=False)
+
+    @property
+    def parameters(self) -> Parameters:
+        """See :attr:`Generalizer.parameters`."""
+        named: Parameters = {"candidates": ", ".join(one.model for one in self.candidates)}
+        for one in self.candidates:
+            named |= one.parameters
+        return named | _prices(self.prices)
+
+    def generalize(self, window: SequenceWindow, guarantee: KmAnonymity) -> Generalization | None:
+        """See :meth:`Generalizer.generalize`."""
+        xy_m = window.vocabulary.xy_m
+        affordable = max(1, self.max_work // max(1, embeddings(window.sequences, guarantee.m)))
+        found: dict[str, tuple[float, Generalization]] = {}
+        for one in self.candidates[:affordable]:
+            result = one.generalize(window, guarantee)
+            if result is not None:
+                found[one.model] = (window_loss_m(window.sequences, xy_m, result, self.prices), result)
+        if not found:
+            return None
+        order = sorted(found, key=lambda name: found[name][0])  # stable: of two alike the one that was tried first
+        return replace(found[order[0]][1], comparison={name: found[name][0] for name in order})
+
+
+def embeddings(sequences: Sequences, m: int) -> int:
+    """Count the ways to choose 1 to ``m`` visits of a trajectory, over all of them: the work that counting supports is.
+
+    >>> embeddings(Sequences(users=np.array([0]), starts=np.array([0, 4]), locations=np.array([1, 2, 3, 1])), 2)
+    10
+    """
+    lengths, counts = np.unique(np.diff(sequences.starts), return_counts=True)
+    return sum(
+        n * comb(length, size)
+        for length, n in zip(lengths.tolist(), counts.tolist(), strict=True)
+        for size in range(1, m + 1)
+    )
+
+
+def _prices(prices: Prices) -> Parameters:
+    return {"suppression_price": prices.suppression, "split_price": prices.split}

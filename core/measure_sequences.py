@@ -129,6 +129,7 @@ def measure_window(
         options: How much is drawn.
     """
     sequences, xy_m, group_of, kept = window.sequences, window.vocabulary.xy_m, result.group_of, result.kept
+    released = result.released(sequences)
     distance_m = dataset_distance(sequences, xy_m, group_of, kept)
     dissimilarity = tree.dissimilarity(group_of)
     held = np.isin(group_of, group_of[sequences.locations[kept]])
@@ -138,12 +139,12 @@ def measure_window(
     queries = draw_queries(sequences, for_queries, n=options.queries, largest=options.largest_query)
     every_location = draw_subtrajectories(sequences, for_pairs, size=1, n=len(xy_m))
     pairs = draw_subtrajectories(sequences, for_pairs, size=2, n=options.queries)
-    of_locations = support_divergence(sequences, group_of, kept, every_location)
-    of_pairs = support_divergence(sequences, group_of, kept, pairs)
+    of_locations = support_divergence(sequences, released, group_of, every_location)
+    of_pairs = support_divergence(sequences, released, group_of, pairs)
     patterns = pattern_shares(
         sequences,
+        released,
         group_of,
-        kept,
         for_patterns,
         projections=options.projections,
         min_support=options.min_support(window.n_users, k),
@@ -158,7 +159,7 @@ def measure_window(
         generalized_locations=statistics.generalized,
         generalized_size=statistics.mean_size,
         generalized_distance_share=statistics.mean_distance_share,
-        are=average_relative_error(sequences, group_of, kept, queries),
+        are=average_relative_error(sequences, released, group_of, queries),
         kl_locations=of_locations.nats,
         kl_locations_lost=of_locations.lost_share,
         kl_pairs=of_pairs.nats,

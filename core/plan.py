@@ -119,13 +119,17 @@ class _PlanBase:
         information_loss: dict[str, float | int | None],
         account: Account,
         risks: Mapping[Attack, Risk] | None = None,
+        chosen: Parameters | None = None,
     ) -> Release:
-        """Let a verified window leave; see :class:`core.release.Release` for each argument."""
+        """Let a verified window leave; see :class:`core.release.Release` for each argument.
+
+        ``chosen`` tells what was decided for this window alone, beside the plan's parameters.
+        """
         return Release(
             release_id=seal.release_id,
             key=seal.key,
             model=self.model,
-            parameters=self.parameters,
+            parameters=self.parameters | (chosen or {}),
             population=count.population,
             people=count.people,
             trajectories=trajectories,

@@ -21,7 +21,6 @@ from core.release import (
 )
 from core.risk import attack_sequences
 from core.seal import Seal
-from core.utility import generalized
 from core.verify.constraints import verify_constraints
 from core.verify.km import verify_km
 
@@ -47,7 +46,7 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
 
     members = _members(result)
     names = {group: tuple(vocabulary.names[i] for i in ids) for group, ids in members.items()}
-    users, candidate = published_sequences(generalized(sequences, result.group_of, result.kept), names)
+    users, candidate = published_sequences(result.released(sequences), names)
     report = verify_km(users, candidate, plan.guarantee)
     if not report.holds or report.smallest_support is None:
         finding = f"{report.violations} subtrajectories of length <= {plan.guarantee.m} have support below k={k}"
@@ -70,8 +69,12 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
         locations=generalized_locations(vocabulary, (members[group] for group in shown)),
         points_released=n_released,
         points_suppressed=publishable(n_rows - n_released, k, people=window.people_suppressed(result.kept)),
-        information_loss=published_loss(sequences, vocabulary, result.group_of, result.kept, taxonomy),
+        # By the trajectories that leave: whose pieces belong together is not told.
+        information_loss=published_loss(
+            sequences.split(result.splits), vocabulary, result.group_of, result.kept, taxonomy
+        ),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
+        chosen=_chosen(result),
         risks=attack_sequences(
             sequences,
             vocabulary.names,
@@ -81,6 +84,17 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
             generator=keyed_generator(plan.secret, seal.release_id, "attack"),
         ),
     )
+
+
+def _chosen(result: Generalization) -> dict[str, float | int | str]:
+    """Tell which models were compared, and which one lost least.
+
+    Their losses are computed from raw visits. Two digits tell how the models compare, and not who was where.
+    """
+    losses: dict[str, float | int | str] = {
+        f"loss_m.{model}": float(f"{loss_m:.2g}") for model, loss_m in result.comparison.items()
+    }
+    return {"chosen": next(iter(result.comparison)), **losses} if losses else {}
 
 
 def _members(result: Generalization) -> dict[int, list[int]]:

@@ -70,6 +70,13 @@ class Sequences:
         starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         return Sequences(users=self.users, starts=starts, locations=self.locations[kept])
 
+    def split(self, before: IntArray) -> Sequences:
+        """Return the same visits with trajectories split in two before some of them, which stay their person's."""
+        inside = np.setdiff1d(before, self.starts)
+        at = np.searchsorted(self.starts, inside)
+        users = np.insert(self.users, at, self.users[at - 1])
+        return Sequences(users=users, starts=np.insert(self.starts, at, inside), locations=self.locations)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointTrajectories:

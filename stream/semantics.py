@@ -8,9 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from core.anonymize.least_loss import LeastLossOptions, Prices
 from core.generalize import (
+    Auto,
     Constraints,
     Generalizer,
+    LeastLoss,
     LevelConstraints,
     ListedConstraints,
     OwnTaxonomy,
@@ -37,7 +40,24 @@ def generalizer(settings: KindSettings, locator: Locator) -> Generalizer:
         return SDSeqAnon(taxonomy(settings, locator))
     if settings.privacy.model == "u-seqanon":
         return USeqAnon(_constraints(settings, locator), settings.privacy.suppression_percent)
+    if settings.privacy.model in {"least-loss", "auto"}:
+        return _least_loss(settings, locator)
     return SeqAnon()
+
+
+def _least_loss(settings: KindSettings, locator: Locator) -> Generalizer:
+    privacy = settings.privacy
+    prices = Prices(suppression=privacy.suppression_price, split=privacy.split_price)
+    model = LeastLoss(
+        LeastLossOptions(
+            prices=prices,
+            max_suppressed_percent=privacy.max_suppressed,
+            max_split_percent=privacy.max_split,
+        )
+    )
+    if privacy.model == "least-loss":
+        return model
+    return Auto((model, SeqAnon(), SDSeqAnon(taxonomy(settings, locator))), prices, privacy.max_work)
 
 
 def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[str]:

@@ -18,7 +18,8 @@ with the guarantee, at the latest there. Every support it looks at is one after 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from core.guarantees import KmAnonymity
 from core.support import Recounted, SupportIndex, Supports, subtrajectories
 from core.taxonomy import LocationTree
 from core.trajectory import FloatArray, IntArray, Sequences
+from core.utility.generalized import generalized
 
 __all__ = [
     "Generalization",
@@ -57,6 +59,16 @@ class Generalization:
 
     merges: int
     """How many times two generalized locations were made one."""
+
+    comparison: Mapping[str, float] = field(default_factory=dict)
+    """Losses of the models that were compared, metres a visit, by name, the one that was chosen first."""
+
+    splits: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Visits before which a trajectory is split in two, ascending."""
+
+    def released(self, trajectories: Sequences) -> Sequences:
+        """Return what leaves of the window: trajectories over generalized locations; some may be empty."""
+        return generalized(trajectories.split(self.splits), self.group_of, self.kept)
 
 
 def seqanon(

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from core.support import Subtrajectory, subtrajectories, support
 from core.trajectory import IntArray, Sequences
-from core.utility.generalized import generalized
 
 __all__ = ["Divergence", "draw_subtrajectories", "support_divergence"]
 
@@ -44,8 +42,8 @@ def draw_subtrajectories(
 
 def support_divergence(
     trajectories: Sequences,
+    released: Sequences,
     group_of: IntArray,
-    kept: npt.NDArray[np.bool_],
     chosen: Sequence[Subtrajectory],
 ) -> Divergence:
     """Compare the distribution of the supports of some subtrajectories S before and after generalization.
@@ -60,11 +58,10 @@ def support_divergence(
 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
+        released: What is released of them, over generalized locations.
         group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
-        kept: False where an occurrence is suppressed, shape ``(p,)``.
         chosen: S, distinct subtrajectories that occur in the originals.
     """
-    released = generalized(trajectories, group_of, kept)
     before = np.array([support(one, trajectories) for one in chosen], np.float64)
     after = np.array([support(group_of[list(one)].tolist(), released) for one in chosen], np.float64)
     left = after > 0

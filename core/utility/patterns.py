@@ -10,12 +10,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from prefixspan import PrefixSpan
 
 from core.support import Subtrajectory
 from core.trajectory import IntArray, Sequences
-from core.utility.generalized import generalized
 
 __all__ = ["PatternShares", "frequent_patterns", "pattern_shares", "pattern_supports", "project"]
 
@@ -86,8 +84,8 @@ def pattern_supports(sequences: Sequences, *, min_support: int, longest: int) ->
 
 def pattern_shares(
     trajectories: Sequences,
+    released: Sequences,
     group_of: IntArray,
-    kept: npt.NDArray[np.bool_],
     rng: np.random.Generator,
     *,
     projections: int,
@@ -102,14 +100,13 @@ def pattern_shares(
 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
+        released: What is released of them, over generalized locations.
         group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
-        kept: False where an occurrence is suppressed, shape ``(p,)``.
         rng: All chance there is.
         projections: How many to draw.
         min_support: See :func:`frequent_patterns`.
         longest: See :func:`frequent_patterns`.
     """
-    released = generalized(trajectories, group_of, kept)
     original = frequent_patterns(trajectories, min_support=min_support, longest=longest)
     kept_shares: list[float] = []
     invented_shares: list[float] = []

@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from core.support import Subtrajectory, subtrajectories, support
 from core.trajectory import IntArray, Sequences
-from core.utility.generalized import generalized
 
 __all__ = ["average_relative_error", "draw_queries", "expected_count"]
 
@@ -45,7 +43,7 @@ def draw_queries(trajectories: Sequences, rng: np.random.Generator, *, n: int, l
 
 
 def average_relative_error(
-    trajectories: Sequences, group_of: IntArray, kept: npt.NDArray[np.bool_], queries: Sequence[Subtrajectory]
+    trajectories: Sequences, released: Sequences, group_of: IntArray, queries: Sequence[Subtrajectory]
 ) -> float:
     """Mean relative error of the answers that a release gives to COUNT queries.
 
@@ -54,14 +52,13 @@ def average_relative_error(
 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
+        released: What is released of them, over generalized locations.
         group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
-        kept: False where an occurrence is suppressed, shape ``(p,)``.
         queries: Subtrajectories that occur in the originals.
 
     Returns:
         The error, at least 0; NaN without a query.
     """
-    released = generalized(trajectories, group_of, kept)
     errors: list[float] = []
     for query in queries:
         answer = support(query, trajectories)

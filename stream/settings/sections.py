@@ -286,6 +286,8 @@ CheckInModel = Literal[
     "seqanon",
     "sd-seqanon",
     "u-seqanon",
+    "least-loss",
+    "auto",
     "lm-anon",
     "zga",
     "sga",
@@ -305,7 +307,7 @@ class PrivacySettings(Section):
     """What a release promises."""
 
     model: Literal[CheckInModel, FragmentModel] | None = None
-    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``lm-anon``, ``zga``, ``sga``, ``lkc``, ``p2ka``,
+    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``least-loss``, ``auto``, ``lm-anon``, ``zga``, ``sga``, ``lkc``, ``p2ka``,
     ``rum-bound``, ``tum-bound`` or ``disassociation`` for check-ins; the others for fragments, of which ``w4m`` is the
     default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the others give it to
     their sets, ``bounded-pw4m`` as far as the distortion allows."""
@@ -382,6 +384,24 @@ class PrivacySettings(Section):
 
     suppression_percent: Annotated[float, Field(ge=0, le=100)] = 5.0
     """Most locations of a window that ``u-seqanon`` may suppress, percent."""
+
+    suppression_price: Annotated[float, Field(ge=0, le=1_000)] = 1.0
+    """What ``least-loss`` and ``auto`` count for a suppressed visit: as much as moving this many visits as far as if the
+    whole window were one location. At 0 nothing but suppression is left, up to ``max_suppressed``."""
+
+    split_price: Annotated[float, Field(ge=0, le=1_000)] = 1.0
+    """The same for splitting a trajectory in two with pseudonyms of their own, which takes away their order."""
+
+    max_suppressed: Annotated[float, Field(ge=0, le=100)] = 5.0
+    """Most visits of a window that ``least-loss`` may suppress, percent; more only where one location for the whole
+    window would need it too."""
+
+    max_split: Annotated[float, Field(ge=0, le=100)] = 5.0
+    """Most splits, in percent of a window's trajectories."""
+
+    max_work: Annotated[int, Field(ge=1)] = 50_000_000
+    """How many subtrajectories ``auto`` may look at in a window, over all models that it tries; ``least-loss`` always
+    is. A count and not a time, so that a replay chooses alike."""
 
     attributes: dict[FieldName, str] = {}
     """What check-ins tell of their person: for a field's name ``LOW..HIGH``, whole numbers, or a CSV with the header

@@ -92,8 +92,9 @@ def test_the_error_of_a_workload_worked_out() -> None:
     """
     a, b, c = 0, 1, 2
     window = as_sequences([(0, (a,)), (1, (a,)), (2, (b,)), (3, (c,))])
-    everything = np.ones(4, np.bool_)
-    error = average_relative_error(window, np.array([a, a, c]), everything, [(a,), (b,), (c,)])
+    group_of = np.array([a, a, c])
+    released = generalized(window, group_of, np.ones(4, np.bool_))
+    error = average_relative_error(window, released, group_of, [(a,), (b,), (c,)])
     assert error == pytest.approx((0.25 + 0.5 + 0.0) / 3)
 
 
@@ -112,9 +113,10 @@ def test_what_is_suppressed_is_missed() -> None:
     Nothing is left of a: the answer is 0, and the error 1.
     """
     window = as_sequences([(0, (0,)), (1, (0, 1))])
-    kept = np.array([False, False, True])
-    assert average_relative_error(window, np.array([0, 1]), kept, [(0,)]) == 1.0
-    assert math.isnan(average_relative_error(window, np.array([0, 1]), kept, []))
+    group_of = np.array([0, 1])
+    released = generalized(window, group_of, np.array([False, False, True]))
+    assert average_relative_error(window, released, group_of, [(0,)]) == 1.0
+    assert math.isnan(average_relative_error(window, released, group_of, []))
 
 
 @given(crowd=crowds(), seed=st.integers(0, 99))
@@ -153,7 +155,8 @@ def test_divergence_is_that_of_the_definition(crowd: Crowd, groups: list[int], d
     after = released_crowd(crowd, groups, kept)
     supports = {s: (support(s, crowd), support([groups[x] for x in s], after)) for s in chosen}
     left = [both for both in supports.values() if both[1]]
-    found = support_divergence(as_sequences(crowd), np.array(groups), kept, chosen)
+    window, group_of = as_sequences(crowd), np.array(groups)
+    found = support_divergence(window, generalized(window, group_of, kept), group_of, chosen)
     if left:
         sums = [sum(column) for column in zip(*left, strict=True)]
         pairs = [(before / sums[0], now / sums[1]) for before, now in left]
@@ -171,7 +174,9 @@ def test_divergence_worked_out() -> None:
     Supports 2, 1, 1 become 3, 3, 1 where a and b are one location (footnote 2: a counterpart's support).
     """
     window = as_sequences([(0, (0,)), (1, (0,)), (2, (1,)), (3, (2,))])
-    found = support_divergence(window, np.array([0, 0, 2]), np.ones(4, np.bool_), [(0,), (1,), (2,)])
+    group_of = np.array([0, 0, 2])
+    released = generalized(window, group_of, np.ones(4, np.bool_))
+    found = support_divergence(window, released, group_of, [(0,), (1,), (2,)])
     expected = 1 / 2 * math.log(7 / 6) + 1 / 4 * math.log(7 / 12) + 1 / 4 * math.log(7 / 4)
     assert found.nats == pytest.approx(expected)
     assert found.lost_share == 0.0
@@ -241,17 +246,19 @@ def test_shares_of_patterns_are_means_over_projections(
     Kept: of the original's patterns. Invented: of the projection's, where it has any.
     """
     kept = flags(data, crowd)
-    arguments = as_sequences(crowd), np.array(groups), kept
-    found = pattern_shares(*arguments, np.random.default_rng(seed), projections=3, min_support=2, longest=2)
+    window, group_of = as_sequences(crowd), np.array(groups)
+    released = generalized(window, group_of, kept)
+    found = pattern_shares(
+        window, released, group_of, np.random.default_rng(seed), projections=3, min_support=2, longest=2
+    )
 
     def mined(these: Crowd) -> set[Trajectory]:
         return {part for part in occurring(these) if support(part, these) >= 2}
 
     original, rng = mined(crowd), np.random.default_rng(seed)
-    released = generalized(*arguments)
     projections = []
     for _ in range(3):
-        drawn = iter(project(released, np.array(groups), rng).locations.tolist())
+        drawn = iter(project(released, group_of, rng).locations.tolist())
         after = released_crowd(crowd, groups, kept)
         projections.append(mined([(user, tuple([next(drawn) for _ in t])) for user, t in after]))
     shares = [len(one & original) / len(original) for one in projections] if original else [math.nan]
@@ -345,9 +352,9 @@ def test_without_generalization_nothing_is_lost(crowd: Crowd, paths: list[tuple[
         np.ones(sum(len(t) for _, t in crowd), np.bool_),
         np.random.default_rng(seed),
     )
-    assert average_relative_error(window, APART, kept, draw_queries(window, rng, n=10)) == 0.0
-    assert support_divergence(window, APART, kept, occurring(crowd)) == (0.0, 0.0)
+    assert average_relative_error(window, window, APART, draw_queries(window, rng, n=10)) == 0.0
+    assert support_divergence(window, window, APART, occurring(crowd)) == (0.0, 0.0)
     values = LocationTree(paths).dissimilarity(APART)
     assert semantic_penalty(window, values, kept) == pytest.approx(1 / L)
-    shares = pattern_shares(window, APART, kept, rng, projections=2, min_support=1, longest=2)
+    shares = pattern_shares(window, window, APART, rng, projections=2, min_support=1, longest=2)
     assert shares == (len(occurring(crowd)), 1.0, 0.0)

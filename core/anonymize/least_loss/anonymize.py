@@ -1,0 +1,209 @@
+"""k^m-anonymity that takes only what it needs: locations are merged, visits suppressed, trajectories split.
+
+SeqAnon (Poulis et al. 2014) repairs every infrequent subtrajectory by merging locations for the whole window. Most of
+them are a few people's, and a visit less, or an order less, of these people repairs them as well. Here three ways are
+weighed by one loss, in metres a visit (:mod:`.prices`):
+
+    the mean distance that released visits are moved (``D_loc`` of Definition 6)
+    + the price of a suppressed visit times their share + the price of a split times its share
+
+Merges are ordered first (:mod:`.hierarchy`), each the one that adds least to the loss. The further they go, the fewer
+infrequent subtrajectories are left for suppression and splits to repair (:mod:`.repair`), each step the one with the
+least loss for each infrequent subtrajectory that it repairs. How far they go is where the whole loses least: further,
+a merge would cost more for what it repairs than repairing it locally, and less far the other way round.
+
+The loop ends: a level whose repair would suppress too much is never tried again, nor is a finer one; at the coarsest
+level nothing limits the local repairs; and these end by themselves (:func:`.repair.repair`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from core.anonymize.least_loss.counted import Counted
+from core.anonymize.least_loss.hierarchy import hierarchy
+from core.anonymize.least_loss.prices import Prices, window_loss_m
+from core.anonymize.least_loss.repair import Allowed, repair
+from core.anonymize.least_loss.search import Search
+from core.anonymize.seqanon import Generalization, affordable_visits, seqanon
+from core.guarantees import KmAnonymity
+from core.trajectory import FloatArray, Sequences
+
+__all__ = ["LeastLossOptions", "least_loss"]
+
+_LOOKS = 6
+"""Levels whose infrequent subtrajectories are counted before the most promising is tried."""
+
+_MORE_TRIES = 1
+"""Levels that are tried after the first whose repair is within the budget."""
+
+_LITTLE_WORK = 6_000
+"""Visits times levels up to which every level is tried, and SeqAnon beside them."""
+
+_WORTH_TRYING, _WORTH_LOOKING = 0.9, 0.95
+"""Shares that have to be promised: of the best loss so far for another try, of the best that is known for a look."""
+
+_NEXT_TO_NOTHING = 1e-9
+
+_START = 0.05
+"""What visits are moved at the level that is looked at first, as a share of what a suppressed one costs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeastLossOptions:
+    """Prices and budgets.
+
+    Raises:
+        ValueError: A share is not in ``0..100``.
+    """
+
+    prices: Prices = field(default_factory=Prices)
+
+    max_suppressed_percent: float = 5.0
+    """Most visits that may be suppressed, percent; or as many as have to be even with one location for the whole
+    window, which every release that keeps the guarantee lacks."""
+
+    max_split_percent: float = 5.0
+    """Most splits, in percent of the trajectories."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_suppressed_percent", "max_split_percent"):
+            if not 0 <= getattr(self, name) <= 100:
+                raise ValueError(f"{name} is {getattr(self, name)}: it must be in 0..100")
+
+
+def least_loss(
+    trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, options: LeastLossOptions
+) -> Generalization:
+    """Make a window k^m-anonymous with the least loss that is found.
+
+    Args:
+        trajectories: The window. Support counts its distinct people; the pieces of a split trajectory stay one
+            person's.
+        xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
+        guarantee: k and m. With fewer than k people everything is suppressed.
+        options: Prices and budgets.
+
+    Raises:
+        ValueError: A position is missing or not finite.
+    """
+    if len(trajectories.locations) and int(trajectories.locations.max()) >= len(xy_m):
+        raise ValueError(f"a location id is {int(trajectories.locations.max())}: xy_m has {len(xy_m)} rows")
+    if not np.isfinite(xy_m).all():
+        raise ValueError("xy_m holds a position that is not finite: every location needs one")
+    if not len(trajectories.locations):
+        return Generalization(group_of=np.arange(len(xy_m)), kept=np.zeros(0, np.bool_), merges=0)
+    return _Run(trajectories, xy_m, guarantee, options).best()
+
+
+class _Run:
+    def __init__(
+        self, trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, options: LeastLossOptions
+    ) -> None:
+        self._trajectories, self._xy_m, self._guarantee, self._options = trajectories, xy_m, guarantee, options
+        # Rows of the hierarchy are the locations that are visited: a vocabulary may hold more.
+        self._visited, self._rows = np.unique(trajectories.locations, return_inverse=True)
+        self._hierarchy = hierarchy(xy_m[self._visited], np.bincount(self._rows))
+        n_visits = len(trajectories.locations)
+        inevitable = int((~affordable_visits(trajectories, guarantee)).sum())
+        whole_m = float(self._hierarchy.moved_m[-1]) / n_visits or 1.0
+        self._allowed = Allowed(
+            # What costs nothing is still worth counting.
+            suppression_m=max(options.prices.suppression, _NEXT_TO_NOTHING) * whole_m,
+            split_m=max(options.prices.split, _NEXT_TO_NOTHING) * whole_m,
+            # A share that a float holds inexactly counts in full.
+            suppressions=max(inevitable, int(n_visits * (options.max_suppressed_percent + 1e-10) / 100)),
+            splits=int(len(trajectories.users) * (options.max_split_percent + 1e-10) / 100),
+        )
+        self._search = Search(self._hierarchy, self._allowed)
+        self._least_m = np.inf  # what it lost, metres a visit
+        self._by_row = replace(trajectories, locations=self._rows)
+        self._counted = Counted.of(self._by_row, guarantee.m)
+        # Of the level that was looked at last; others would take too much memory.
+        self._looked_at: int | None = None
+        self._counted_there = self._counted
+
+    def best(self) -> Generalization:
+        """Try levels, and return what lost least."""
+        if len(self._rows) * len(self._visited) <= _LITTLE_WORK:
+            return self._best_of_all()
+        return self._best_of_few()
+
+    def _best_of_all(self) -> Generalization:
+        """Try every level from the coarsest on, until two in a row would suppress too much."""
+        # Where people are few, what SeqAnon leaves alone may weigh more than what it merges in vain.
+        best = seqanon(self._trajectories, self._xy_m, self._guarantee)
+        self._least_m = self._lost_m(best)
+        failures, level = 0, self._search.coarsest
+        while level >= 0 and failures < 2:
+            result = self._tried(level)
+            best = self._better(best, result)
+            failures = failures + 1 if result is None else 0
+            level -= 1
+        return best
+
+    def _best_of_few(self) -> Generalization:
+        """Try the levels that promise least."""
+        best = None
+        while best is None:
+            best = self._tried(self._most_promising())
+        self._least_m = self._lost_m(best)
+        for _ in range(_MORE_TRIES):
+            level = self._most_promising()
+            if self._search.foretold_m(level) / len(self._rows) > _WORTH_TRYING * self._least_m:
+                break
+            best = self._better(best, self._tried(level))
+        return best
+
+    def _better(self, best: Generalization, other: Generalization | None) -> Generalization:
+        """Return which of two lost less, the first where they lost the same."""
+        lost_m = np.inf if other is None else self._lost_m(other)
+        if other is None or lost_m >= self._least_m:
+            return best
+        self._least_m = lost_m
+        return other
+
+    def _lost_m(self, result: Generalization) -> float:
+        return window_loss_m(self._trajectories, self._xy_m, result, self._options.prices)
+
+    def _most_promising(self) -> int:
+        """Look at levels until the one that promises least is known, and return it."""
+        search = self._search
+        if self._looked_at is None:
+            self._look(search.moving(_START))
+        for _ in range(_LOOKS):
+            level, known = search.best(), search.best_known()
+            if known is not None and search.foretold_m(level) > _WORTH_LOOKING * search.foretold_m(known):
+                return known
+            self._look(level)
+        return search.best()
+
+    def _look(self, level: int) -> Counted:
+        if self._looked_at != level:
+            self._looked_at, self._counted_there = level, self._counted.merged(self._hierarchy.group_of(level))
+            self._search.learn(level, self._counted_there.infrequent(self._guarantee.k))
+        return self._counted_there
+
+    def _tried(self, level: int) -> Generalization | None:
+        """Repair a level locally; None where that takes more suppression than is allowed."""
+        search, counted = self._search, self._look(level)
+        allowed = self._allowed
+        if level == search.coarsest:
+            allowed = replace(allowed, suppressions=len(self._rows))
+        generalized = replace(self._by_row, locations=self._hierarchy.group_of(level)[self._rows])
+        repaired = repair(generalized, counted, self._guarantee, allowed)
+        if repaired is None:
+            search.failed(level)
+            return None
+        search.repaired(level, suppressed=int((~repaired.kept).sum()), splits=len(repaired.splits))
+        # A location of which nothing is left has no part in what is released.
+        left = np.unique(self._trajectories.locations[repaired.kept])
+        rows = np.searchsorted(self._visited, left)
+        names, first, number = np.unique(self._hierarchy.group_of(level)[rows], return_index=True, return_inverse=True)
+        group_of = np.arange(len(self._xy_m))
+        group_of[left] = left[first][number]
+        return Generalization(
+            group_of=group_of, kept=repaired.kept, merges=len(left) - len(names), splits=repaired.splits
+        )

@@ -1,0 +1,191 @@
+"""Repair a window locally: suppress visits and split trajectories until nothing that is left is infrequent."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+import numpy as np
+import numpy.typing as npt
+
+from core.anonymize.least_loss.counted import Counted
+from core.anonymize.least_loss.person import Person, Ways, bits
+from core.guarantees import KmAnonymity
+from core.trajectory import IntArray, Sequences
+
+__all__ = ["Allowed", "Repaired", "repair"]
+
+_FRAGILE = (0.3, 0.15, 0.075)
+"""What an infrequent subtrajectory counts that somebody else would get where a support falls from k, k + 1, k + 2.
+
+The support has to fall further first, and some of these people lose the subtrajectory for another reason: measured over
+inputs of both kinds of ``tests/benchmarks/inputs.py``, weights from 0.2 to 0.5 suppress least, within a twentieth.
+"""
+
+
+_EARLIEST, _CLEARLY = 0.2, 1.2
+"""Share of the people after whom it is foretold whether the budget will do, and by how much it must not to give up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """What local repairs cost and how many there may be."""
+
+    suppression_m: float
+    """Price of a suppressed visit, metres, above 0."""
+
+    split_m: float
+    """Price of a split, metres, above 0."""
+
+    suppressions: int
+    """Most visits that may be suppressed."""
+
+    splits: int
+    """Most splits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Repaired:
+    """What is left of a window."""
+
+    kept: npt.NDArray[np.bool_]
+    """False where an occurrence is suppressed, shape ``(p,)``."""
+
+    splits: IntArray
+    """Visits before which a trajectory is split in two, ascending."""
+
+
+def repair(sequences: Sequences, counted: Counted, guarantee: KmAnonymity, allowed: Allowed) -> Repaired | None:
+    """Suppress visits and split trajectories until every subtrajectory of at most m locations has support k or none.
+
+    One person after the other is repaired, whoever has an infrequent subtrajectory: of all visits that could go and all
+    gaps where a trajectory could be split, the one with the smallest price for each infrequent subtrajectory that the
+    person so loses, less what the loss of others costs: where a support falls below k, everybody else who has that
+    subtrajectory is to be repaired next. Each step suppresses a visit or splits at a gap, and there are finitely many
+    of both, so the loop ends. When it does, nobody waits, and everybody with an infrequent subtrajectory was waiting
+    since its support fell below k.
+
+    Args:
+        sequences: The window, over generalized locations.
+        counted: Its subtrajectories of at most m locations.
+        guarantee: k and m.
+        allowed: Prices and budgets.
+
+    Returns:
+        The repaired window; None as soon as more visits have to be suppressed than are allowed, or clearly will.
+    """
+    run = _Repair(sequences, counted, guarantee, allowed)
+    return run.result() if run.finished else None
+
+
+class _Repair:
+    def __init__(self, sequences: Sequences, counted: Counted, guarantee: KmAnonymity, allowed: Allowed) -> None:
+        self._k, self._m, self._allowed = guarantee.k, guarantee.m, allowed
+        self._counted, self._supports = counted, counted.supports()
+        self._digits: list[int] = (sequences.locations + 1).tolist()
+        self._starts: list[int] = sequences.starts.tolist()
+        self._first: list[int] = np.searchsorted(sequences.users, np.arange(sequences.n_users + 1)).tolist()
+        self._people: dict[int, Person] = {}
+        self._waiting = deque(counted.exposed(self._k))
+        self._waits = set(self._waiting)
+        # A visit's infrequent subtrajectories count 1 each; what others get counts by how near it is.
+        self._weights = dict(enumerate((-(self._k - 1) * share for share in _FRAGILE), start=self._k))
+        self._suppressed: list[int] = []
+        self._splits: list[int] = []
+        self.finished = self._run()
+
+    def result(self) -> Repaired:
+        """Return what is left."""
+        kept = np.ones(len(self._digits), np.bool_)
+        kept[self._suppressed] = False
+        return Repaired(kept=kept, splits=np.array(sorted(self._splits), np.int64))
+
+    def _run(self) -> bool:
+        n_exposed, budget = len(self._waiting), self._allowed.suppressions
+        turn = 0
+        while self._waiting:
+            user = self._waiting.popleft()
+            self._waits.discard(user)
+            if not self._repair(user):
+                return False
+            turn += 1
+            # Whoever is exposed from the start comes first, whoever others expose after them.
+            if n_exposed * _EARLIEST < turn <= n_exposed:
+                foretold = min(len(self._suppressed) * n_exposed / turn, len(self._digits))
+                if foretold > _CLEARLY * budget:
+                    return False
+        return True
+
+    def _repair(self, user: int) -> bool:
+        """Repair one person; return whether the budget allowed it."""
+        k, supports, digits, person = self._k, self._supports, self._counted.digits, self._person(user)
+        before = person.subtrajectories()
+        near = sorted(number for number in before if supports[number] < k + len(self._weights))
+        infrequent, changed = [number for number in near if supports[number] < k], False
+        while True:
+            infrequent = [number for number in infrequent if person.ways(digits(number)) is not None]
+            if not infrequent:
+                break
+            ways = {number: its for number in near if (its := person.ways(digits(number))) is not None}
+            bit, is_split = self._next_step(ways, infrequent) or (person.most_used(digits(infrequent[0])), False)
+            at = person.first + bit.bit_length() - 1
+            if is_split:
+                self._splits.append(at + 1)
+                person.split(bit)
+            elif len(self._suppressed) == self._allowed.suppressions:
+                return False
+            else:
+                self._suppressed.append(at)
+                person.suppress(bit)
+            changed = True
+        if changed:
+            for lost in sorted(before - person.subtrajectories()):
+                self._lose(lost, user)
+        return True
+
+    def _person(self, user: int) -> Person:
+        person = self._people.get(user)
+        if person is None:
+            bounds = self._starts[self._first[user] : self._first[user + 1] + 1]
+            person = self._people[user] = Person(self._digits, bounds, self._counted.base, self._m)
+        return person
+
+    def _lose(self, subtrajectory: int, user: int) -> None:
+        """Take note that a person has a subtrajectory no more."""
+        support = self._supports[subtrajectory] = self._supports[subtrajectory] - 1
+        if support != self._k - 1:
+            return
+        for other in self._counted.supporters(subtrajectory):
+            if other != user and other not in self._waits:
+                person = self._people.get(other)
+                if person is None or person.ways(self._counted.digits(subtrajectory)) is not None:
+                    self._waits.add(other)
+                    self._waiting.append(other)
+
+    def _next_step(self, ways: dict[int, Ways], infrequent: list[int]) -> tuple[int, bool] | None:
+        """Choose the visit to suppress, or the gap to split at.
+
+        Args:
+            ways: A person's subtrajectories that are infrequent or near it, and how they can be lost.
+            infrequent: Those that are, at least one.
+
+        Returns:
+            Its bit, and whether it is a gap; None where no single step repairs anything.
+        """
+        weights, supports = self._weights, self._supports
+        harmed = [(weights[supports[number]], its) for number, its in ways.items() if number not in infrequent]
+        prices_m = [self._allowed.suppression_m]
+        if len(self._splits) < self._allowed.splits:
+            prices_m.append(self._allowed.split_m)
+        best: tuple[float, int, bool, int] | None = None
+        for way, price_m in enumerate(prices_m):  # visits, then gaps
+            useful = reduce(or_, (ways[number][way] for number in infrequent))
+            for bit in bits(useful):
+                repaired = sum(1 for number in infrequent if ways[number][way] & bit)
+                gain = repaired + sum(weight for weight, its in harmed if its[way] & bit)
+                step = (gain / price_m if gain > 0 else gain * price_m, repaired, way == 0, bit)
+                if best is None or step > best:
+                    best = step
+        return None if best is None else (best[3], not best[2])

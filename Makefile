@@ -10,9 +10,10 @@ MINUTES ?= 20
 N ?= 1000000
 ROUNDS ?= 50
 SEED ?= 1
+FEEDS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km table-models docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km table-models frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The chart's README is written by this version of helm-docs.
 HELM_DOCS := v1.14.2
@@ -83,6 +84,9 @@ table-km: install ## the README's table of k^m on the real check-in feeds
 
 table-models: install ## the README's table of the models of check-ins, side by side on real feeds
 	$(BIN)/python -m tests.benchmarks.table_models $(SHARED)/data
+
+frontiers: install ## deploy/frontiers: what every model costs on the real feeds, drawn; FEEDS="fsq_calgary cabs_sf" for some
+	$(BIN)/python -m tests.benchmarks.frontiers $(SHARED)/data $(FEEDS)
 
 docs: install ## deploy/METRICS.md, from the declarations of the metrics
 	@$(BIN)/python -c 'from stream.metrics import markdown; print(markdown(), end="")' > deploy/METRICS.md

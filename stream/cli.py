@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from core.records import Kind
 from stream.acls import Role, acls, aligned, kafka_acls_line
 from stream.city import City, CityOptions
 from stream.files import FileFormatError, RecordFile
+from stream.frontier_command import draw_frontier, frontier_options
 from stream.generate import send_messages, write_messages
 from stream.kafka import new_producer
 from stream.logs import set_up_logs
@@ -61,7 +63,8 @@ def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def _settings(config: Path | None, given: tuple[str, ...]) -> Settings:
+def _settings(config: Path | None, given: tuple[str, ...], more: dict[str, Any] | None = None) -> Settings:
+    """Load the settings; ``more`` wins over what is given on the command line."""
     named: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
@@ -71,7 +74,7 @@ def _settings(config: Path | None, given: tuple[str, ...]) -> Settings:
             named[name.strip()] = yaml.safe_load(value)
         except yaml.YAMLError:
             named[name.strip()] = value
-    return load_settings(config, named)
+    return load_settings(config, named | (more or {}))
 
 
 class _Group(click.Group):
@@ -190,6 +193,7 @@ def health(url: str | None, config: Path | None, given: tuple[str, ...]) -> None
     type=click.Choice(["all"]),
     help="Also compare each release with its raw window. Takes longer; the figures are for you, not for publication.",
 )
+@frontier_options
 @_with_settings
 def replay(
     files: tuple[Path, ...],
@@ -199,13 +203,24 @@ def replay(
     measure: str | None,
     config: Path | None,
     given: tuple[str, ...],
+    **frontier: Any,
 ) -> None:
     """Run the service's code on FILES, without Kafka.
 
     Reads CSV with the header user,lat,lon,ts,venue,category and the fields of privacy.attributes, NDJSON of the topics'
     records, and, of fragments, .tsv with user, time, x and y in metres of the map projection files.metres; gzipped or
-    not. Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics.
+    not. Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics; with --frontier the
+    losses of all models instead.
     """
+    if frontier["frontier"]:
+        if measure is not None:
+            raise click.UsageError(
+                "--measure is of one replay: leave it out with --frontier, which measures of its own"
+            )
+        draw_frontier(partial(_settings, config, given), Kind(kind), files, output, options=frontier, as_json=as_json)
+        return
+    if lost := [name for name, value in frontier.items() if value]:
+        raise click.UsageError(f"--{lost[0].replace('_', '-')} goes with --frontier")
     settings = _settings(config, given)
     own = settings.for_kind(Kind(kind)).privacy.secret
     if own is None:

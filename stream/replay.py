@@ -37,7 +37,7 @@ from stream.files import Entry, RecordFile
 from stream.releasing import WindowResult, release
 from stream.wiring import Feed
 
-__all__ = ["Replay", "Summary"]
+__all__ = ["FileWindows", "Replay", "Summary"]
 
 _BATCH = 5_000
 _CLOCK_MS = 0  # nothing is ever idle here: a file says when it is at its end
@@ -112,6 +112,82 @@ class Summary:
         return counts if self.measures is None else counts | {"measures": self.measures.as_dict()}
 
 
+class FileWindows:
+    """The sealed windows of some files of one kind, one after the other, none kept.
+
+    Args:
+        feed: How to treat the records.
+        files: The files, read side by side.
+        now_ms: The present, Unix milliseconds.
+        summary: What counts the records, and what became of those that are in no window.
+    """
+
+    def __init__(self, feed: Feed, files: Sequence[RecordFile], *, now_ms: int, summary: Summary) -> None:
+        self._feed, self._files, self._now_ms, self._summary = feed, files, now_ms, summary
+        # No limit on open windows: it would seal some before a file that is read later comes to them.
+        policy = replace(feed.policy, max_open=sys.maxsize)
+        self._partition = Partition({feed.kind: policy}, partial(feed.plan.seal, writer="replay"))
+        self._offset = 0
+
+    @property
+    def position(self) -> int:
+        """Bytes of the files read so far."""
+        return sum(file.position for file in self._files)
+
+    def __iter__(self) -> Iterator[ReleaseWindow]:
+        """Read everything and yield each window with its first seal.
+
+        Raises:
+            FileFormatError: A file is damaged or of another form.
+        """
+        entries = [enumerate(file) for file in self._files]
+        behind = [(float("-inf"), i) for i in range(len(entries))]
+        while behind:
+            newest_ms, i = heapq.heappop(behind)
+            batch = list(islice(entries[i], _BATCH))
+            source = Source("replay", i)
+            if batch:
+                heapq.heappush(behind, (max(newest_ms, self._take(source, batch)), i))
+            else:
+                self._partition.retire(self._feed.kind, source)
+            yield from self._due()
+
+    def _take(self, source: Source, batch: Sequence[tuple[int, Entry]]) -> float:
+        """Take in a batch and return its newest event time."""
+        records: list[tuple[int, CheckIn | Fragment]] = []
+        for offset, entry in batch:
+            if isinstance(entry, tuple):
+                self._summary.reasons[entry[0]] += 1
+                self._summary.rejected += 1
+            else:
+                records.append((offset, entry))
+        chunks, rejected = self._feed.intake.run(
+            records, source=source, n_partitions=len(self._files), now_ms=self._now_ms
+        )
+        self._summary.records += len(batch)
+        self._summary.rejected += len(rejected)
+        self._summary.reasons.update(one.reason for one in rejected)
+        newest_ms = float("-inf")
+        for chunk in chunks:
+            accepted = self._partition.accept(chunk, self._offset, clock_ms=_CLOCK_MS)
+            self._offset += 1
+            self._summary.rows += len(chunk.rows)
+            self._summary.late += accepted.late
+            self._summary.duplicates += accepted.duplicates
+            newest_ms = max(newest_ms, float(chunk.rows["ts_ms"].max()))
+        return newest_ms
+
+    def _due(self) -> Iterator[ReleaseWindow]:
+        while action := self._partition.next_action(clock_ms=_CLOCK_MS):
+            if isinstance(action, WriteSeal):
+                self._summary.late += self._partition.apply_seal(action.seal)
+            elif isinstance(action, ReleaseWindow):
+                yield action
+                self._partition.released(action.seal)
+            else:
+                self._partition.completed(action)
+
+
 class Replay:
     """One run over some files of one kind.
 
@@ -141,11 +217,8 @@ class Replay:
         self._taxonomy: Taxonomy | None = None
         if measure is not None and isinstance(feed.plan, SequencePlan):
             self._taxonomy = feed.taxonomy()
-        self._feed, self._files, self._now_ms, self._max_bytes = feed, files, now_ms, max_bytes
-        # No limit on open windows: it would seal some before a file that is read later comes to them.
-        policy = replace(feed.policy, max_open=sys.maxsize)
-        self._partition = Partition({feed.kind: policy}, partial(feed.plan.seal, writer="replay"))
-        self._offset = 0
+        self._feed, self._max_bytes = feed, max_bytes
+        self._windows = FileWindows(feed, files, now_ms=now_ms, summary=self.summary)
 
     def run(
         self,
@@ -175,68 +248,19 @@ class Replay:
                     files[message.topic].write(message.value + b"\n")
                 if result.alarm is not None:
                     alarm(result.alarm)
-                progress(sum(file.position for file in self._files))
+                progress(self._windows.position)
         for topic, part in parts.items():
             part.replace(paths[topic])
         self.summary.seconds = round(time.perf_counter() - begun, 3)
         return self.summary
 
     def _results(self) -> Iterator[WindowResult]:
-        entries = [enumerate(file) for file in self._files]
-        behind = [(float("-inf"), i) for i in range(len(entries))]
-        while behind:
-            newest_ms, i = heapq.heappop(behind)
-            batch = list(islice(entries[i], _BATCH))
-            source = Source("replay", i)
-            if batch:
-                heapq.heappush(behind, (max(newest_ms, self._take(source, batch)), i))
-            else:
-                self._partition.retire(self._feed.kind, source)
-            yield from self._due()
-
-    def _take(self, source: Source, batch: Sequence[tuple[int, Entry]]) -> float:
-        """Take in a batch and return its newest event time."""
-        records: list[tuple[int, CheckIn | Fragment]] = []
-        for offset, entry in batch:
-            if isinstance(entry, tuple):
-                self.summary.reasons[entry[0]] += 1
-                self.summary.rejected += 1
-            else:
-                records.append((offset, entry))
-        chunks, rejected = self._feed.intake.run(
-            records, source=source, n_partitions=len(self._files), now_ms=self._now_ms
-        )
-        self.summary.records += len(batch)
-        self.summary.rejected += len(rejected)
-        self.summary.reasons.update(one.reason for one in rejected)
-        newest_ms = float("-inf")
-        for chunk in chunks:
-            accepted = self._partition.accept(chunk, self._offset, clock_ms=_CLOCK_MS)
-            self._offset += 1
-            self.summary.rows += len(chunk.rows)
-            self.summary.late += accepted.late
-            self.summary.duplicates += accepted.duplicates
-            newest_ms = max(newest_ms, float(chunk.rows["ts_ms"].max()))
-        return newest_ms
-
-    def _due(self) -> Iterator[WindowResult]:
-        while action := self._partition.next_action(clock_ms=_CLOCK_MS):
-            if isinstance(action, WriteSeal):
-                self.summary.late += self._partition.apply_seal(action.seal)
-            elif isinstance(action, ReleaseWindow):
-                result = release(
-                    action.seal,
-                    action.rows,
-                    self._feed.plan,
-                    max_bytes=self._max_bytes,
-                )
-                self._count(result)
-                if self._measure is not None and result.outcome == "released":
-                    self._take_measures(action.seal, action.rows, result, self._measure)
-                yield result
-                self._partition.released(action.seal)
-            else:
-                self._partition.completed(action)
+        for window in self._windows:
+            result = release(window.seal, window.rows, self._feed.plan, max_bytes=self._max_bytes)
+            self._count(result)
+            if self._measure is not None and result.outcome == "released":
+                self._take_measures(window.seal, window.rows, result, self._measure)
+            yield result
 
     def _take_measures(self, seal: Seal, rows: Rows, result: WindowResult, options: MeasureOptions) -> None:
         plan = self._feed.plan

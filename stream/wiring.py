@@ -36,15 +36,16 @@ class Feed:
         settings: All settings.
         kind: The kind of feed.
         secret: Stands in for ``privacy.secret``.
+        like: A feed of the same locations, whose vocabulary of them is shared: one of venues takes memory.
 
     Raises:
         SettingsError: A setting does not fit, or a file that it names cannot be read.
     """
 
-    def __init__(self, settings: Settings, kind: Kind, *, secret: str) -> None:
+    def __init__(self, settings: Settings, kind: Kind, *, secret: str, like: Feed | None = None) -> None:
         self.kind = kind
         own = settings.for_kind(kind)
-        locator = _locator(own.location)
+        locator: Locator = _locator(own.location) if like is None else like._locator
         venues = file_digest(own.location.venues_file)
         user_key = _derived_key(secret, "users")
         self.hierarchies = hierarchies(own)
@@ -88,7 +89,8 @@ class Feed:
             profile=self.profile,
             trees=self.hierarchies,
         )
-        self._own, self._locator = own, locator
+        self._own = own
+        self._locator: Locator = locator
 
     @property
     def attributes(self) -> tuple[str, ...]:

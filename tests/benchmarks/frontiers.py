@@ -1,0 +1,108 @@
+"""Draw the frontier of every real feed, for the README: ``deploy/frontiers/FEED.svg``, and the table behind it as CSV.
+
+Run it as ``python -m tests.benchmarks.frontiers DATA_DIR``, with names of feeds for some of them only.
+
+Windows and vocabularies are those of the README's tables. Models are given what they need as in the table of models:
+people have drawn attributes, ``u-seqanon`` the coarsest constraints, ``lkc`` one slot a window. No place is sensitive:
+with some, ``seqanon`` and others would not run.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.records import Kind
+from stream.files import RecordFile
+from stream.frontier import Frontier
+from stream.frontier_picture import as_svg
+from stream.frontier_table import as_csv, frontier_rows
+from stream.settings import Settings, load_settings
+from stream.settings.values import show_duration
+from stream.wiring import plane_of
+from tests.benchmarks.replays import NOW_MS, SECRET
+from tests.benchmarks.table_models import Inputs
+from tests.benchmarks.table_real_feeds import FEEDS as CHECKINS
+from tests.benchmarks.table_trajectories import FEEDS as FRAGMENTS
+
+__all__ = ["FEEDS", "OUTPUT", "draw", "main"]
+
+OUTPUT = Path(__file__).resolve().parents[2] / "deploy" / "frontiers"
+FEEDS = (*CHECKINS, *FRAGMENTS)
+
+
+def _given(name: str, data: Path, folder: Path) -> tuple[Kind, Path, dict[str, object]]:
+    """Return what a feed is, its file, and the settings it is read by."""
+    if name in FRAGMENTS:
+        file, own = FRAGMENTS[name]
+        return Kind.FRAGMENTS, data / file, own
+    own, inputs = CHECKINS[name], Inputs.make(name, data, folder)
+    return (
+        Kind.CHECKINS,
+        inputs.with_people,
+        {
+            **own,
+            "privacy.attributes": {"age": "18..90", "plan": str(inputs.plans)},
+            "privacy.constraints": "level:1",
+            "privacy.time_slot": own["window.size"],
+        },
+    )
+
+
+def draw(name: str, data: Path, output: Path, *, variants: Sequence[str] | None = None) -> None:
+    """Write the picture and the table of one feed.
+
+    Args:
+        name: One of :data:`FEEDS`.
+        data: Where the real feeds are.
+        output: Where to write; made where it is missing.
+        variants: Models to compare; all if not given.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        kind, path, given = _given(name, data, Path(folder))
+
+        def load(more: dict[str, Any]) -> Settings:
+            return load_settings(given={"privacy.secret": SECRET, **given, **more})
+
+        settings = load({})
+        frontier = Frontier(load, kind, ranges={}, variants=variants)
+        _say(f"{name}: {len(frontier.combinations)} combinations ...")
+        for line in frontier.left_out:
+            _say(line)
+        file = RecordFile(
+            path,
+            kind,
+            settings.fields.model_dump(),
+            max_bytes=settings.limits.message_bytes,
+            plane=plane_of(settings),
+            attributes=frontier.feed.attributes,
+        )
+        frontier.run([file], now_ms=NOW_MS, max_bytes=settings.limits.message_bytes, alarm=_say)
+        file.close()
+    if frontier.ended_early:
+        sys.exit(f"{name}: ended early, and left as it was")
+    rows = frontier_rows(frontier.combinations, ended_early=frontier.ended_early)
+    title = f"{name}, windows of {show_duration(frontier.feed.policy.size_ms)}"
+    notice = "computed from raw records, which are public here; of your own feed it is not for publication"
+    output.mkdir(parents=True, exist_ok=True)
+    (output / f"{name}.csv").write_bytes(as_csv(rows))
+    (output / f"{name}.svg").write_bytes(as_svg(rows, title=title, notice=notice))
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def main() -> None:
+    """Draw them one after the other."""
+    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(FEEDS):
+        sys.exit(f"usage: python -m tests.benchmarks.frontiers DATA_DIR [{'|'.join(FEEDS)} ...]")
+    for name in sys.argv[2:] or FEEDS:
+        draw(name, Path(sys.argv[1]), OUTPUT)
+
+
+if __name__ == "__main__":
+    main()

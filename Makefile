@@ -13,7 +13,7 @@ SEED ?= 1
 FEEDS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km table-models frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The chart's README is written by this version of helm-docs.
 HELM_DOCS := v1.14.2
@@ -81,6 +81,9 @@ chaos: install ## three workers on a real Kafka are killed, put to sleep and res
 
 table-km: install ## the README's table of k^m on the real check-in feeds
 	$(BIN)/python -m tests.benchmarks.table_real_feeds $(SHARED)/data
+
+table-least-loss: install ## least-loss beside SeqAnon and suppression alone, on drawn inputs and real feeds
+	$(BIN)/python -m tests.benchmarks.table_least_loss $(SHARED)/data
 
 table-models: install ## the README's table of the models of check-ins, side by side on real feeds
 	$(BIN)/python -m tests.benchmarks.table_models $(SHARED)/data

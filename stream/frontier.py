@@ -45,7 +45,11 @@ class Variant:
     """More settings of the section ``privacy``, by name."""
 
 
-_NAMED: dict[Kind, tuple[Variant, ...]] = {Kind.CHECKINS: (), Kind.FRAGMENTS: ()}
+_SUPPRESSION_ONLY: dict[str, object] = {"suppression_price": 0, "max_suppressed": 100, "max_split": 0}
+_NAMED: dict[Kind, tuple[Variant, ...]] = {
+    Kind.CHECKINS: (Variant(name="suppression only", model="least-loss", given=_SUPPRESSION_ONLY),),
+    Kind.FRAGMENTS: (),
+}
 """Variants beside the models as the settings have them: a model under settings of its own, as a point of reference."""
 
 _AXES: dict[Kind, tuple[str, ...]] = {Kind.CHECKINS: ("k", "m"), Kind.FRAGMENTS: ("k", "delta_m")}

@@ -307,9 +307,9 @@ class PrivacySettings(Section):
     """What a release promises."""
 
     model: Literal[CheckInModel, FragmentModel] | None = None
-    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``least-loss``, ``auto``, ``lm-anon``, ``zga``, ``sga``, ``lkc``, ``p2ka``,
-    ``rum-bound``, ``tum-bound`` or ``disassociation`` for check-ins; the others for fragments, of which ``w4m`` is the
-    default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the others give it to
+    """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``least-loss``, ``auto``, ``lm-anon``, ``zga``,
+    ``sga``, ``lkc``, ``p2ka``, ``rum-bound``, ``tum-bound`` or ``disassociation`` for check-ins; the others for
+    fragments, of which ``w4m`` is the default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the others give it to
     their sets, ``bounded-pw4m`` as far as the distortion allows."""
 
     k: Annotated[int, Field(ge=2)] = 5
@@ -386,11 +386,11 @@ class PrivacySettings(Section):
     """Most locations of a window that ``u-seqanon`` may suppress, percent."""
 
     suppression_price: Annotated[float, Field(ge=0, le=1_000)] = 1.0
-    """What ``least-loss`` and ``auto`` count for a suppressed visit: as much as moving this many visits as far as if the
-    whole window were one location. At 0 nothing but suppression is left, up to ``max_suppressed``."""
+    """What ``least-loss`` and ``auto`` count for a suppressed visit: as much as for this many visits that are moved as
+    far as if the whole window were one location. At 0 visits are suppressed first, up to ``max_suppressed``."""
 
     split_price: Annotated[float, Field(ge=0, le=1_000)] = 1.0
-    """The same for splitting a trajectory in two with pseudonyms of their own, which takes away their order."""
+    """The same for splitting a trajectory in two with pseudonyms of their own, whose order nobody is told."""
 
     max_suppressed: Annotated[float, Field(ge=0, le=100)] = 5.0
     """Most visits of a window that ``least-loss`` may suppress, percent; more only where one location for the whole

@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from core.assemble import assemble_sequences
 from core.measure_sequences import MeasureOptions
+from core.plan import SequencePlan
 from core.records import Kind
+from core.trajectory import FloatArray, Sequences
 from stream.files import RecordFile
-from stream.replay import Replay, Summary
+from stream.replay import FileWindows, Replay, Summary
 from stream.settings import load_settings
 from stream.wiring import Feed, plane_of
 
-__all__ = ["Replayed", "replay_file"]
+__all__ = ["Replayed", "checkin_windows", "replay_file"]
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 NOW_MS = 1_900_000_000_000
@@ -62,3 +65,18 @@ def replay_file(path: Path, kind: Kind, given: dict[str, object], *, measure: Me
         file.close()
     released = [window for window in map(json.loads, lines) if window["outcome"] == "released"]
     return Replayed(summary=summary, released=released, cpu_s=cpu_s)
+
+
+def checkin_windows(path: Path, given: dict[str, object]) -> list[tuple[Sequences, FloatArray]]:
+    """Return the windows of a file of check-ins as anonymizers get them: trajectories, and positions in metres."""
+    settings = load_settings(given={"privacy.secret": SECRET, **given})
+    feed = Feed(settings, Kind.CHECKINS, secret=SECRET)
+    names, plane, plan = settings.fields.model_dump(), plane_of(settings), feed.plan
+    assert isinstance(plan, SequencePlan)
+    file = RecordFile(path, Kind.CHECKINS, names, max_bytes=settings.limits.message_bytes, plane=plane)
+    try:
+        sealed = FileWindows(feed, [file], now_ms=NOW_MS, summary=Summary())
+        windows = [assemble_sequences(window.rows, plan.locator, plan.limits) for window in sealed]
+    finally:
+        file.close()
+    return [(window.sequences, window.vocabulary.xy_m) for window in windows]

@@ -94,6 +94,8 @@ MODELS = (
     Model(
         label="u-seqanon, level:1", given={"privacy.model": "u-seqanon", "privacy.constraints": "level:1"}, figures=_D
     ),
+    Model(label="least-loss", given={"privacy.model": "least-loss"}, figures=_D),
+    Model(label="auto", given={"privacy.model": "auto"}, figures=_D),
     Model(label="lm-anon, l=2", given={"privacy.model": "lm-anon"}, figures=_D, places=True),
     Model(label="zga, l=2", given={"privacy.model": "zga"}, figures=_D, places=True),
     Model(label="sga, l=2", given={"privacy.model": "sga"}, figures=_D, places=True),

@@ -27,6 +27,8 @@ N_WINDOWS = 2
 AGE = {"privacy.attributes.age": "0..120"}
 WARD = {"privacy.sensitive_field": "ward", "privacy.sensitive_values": "surgery"}
 MODELS: dict[str, dict[str, Any]] = {
+    "least-loss": {"privacy.max_suppressed": "10"},
+    "auto": {},
     "zga": {"privacy.sensitive_locations": SENSITIVE},
     "sga": {"privacy.clusters": "2"},
     "lm-anon": {},

@@ -119,11 +119,7 @@ class _Run:
         )
         self._search = Search(self._hierarchy, self._allowed)
         self._least_m = np.inf  # what it lost, metres a visit
-        self._by_row = replace(trajectories, locations=self._rows)
-        self._counted = Counted.of(self._by_row, guarantee.m)
-        # Of the level that was looked at last; others would take too much memory.
-        self._looked_at: int | None = None
-        self._counted_there = self._counted
+        self._counted = Counted.of(replace(trajectories, locations=self._rows), guarantee.m)
 
     def best(self) -> Generalization:
         """Try levels, and return what lost least."""
@@ -146,6 +142,7 @@ class _Run:
 
     def _best_of_few(self) -> Generalization:
         """Try the levels that promise least."""
+        self._look(self._search.moving(_START))
         best = None
         while best is None:
             best = self._tried(self._most_promising())
@@ -171,8 +168,6 @@ class _Run:
     def _most_promising(self) -> int:
         """Look at levels until the one that promises least is known, and return it."""
         search = self._search
-        if self._looked_at is None:
-            self._look(search.moving(_START))
         for _ in range(_LOOKS):
             level, known = search.best(), search.best_known()
             if known is not None and search.foretold_m(level) > _WORTH_LOOKING * search.foretold_m(known):
@@ -180,19 +175,19 @@ class _Run:
             self._look(level)
         return search.best()
 
-    def _look(self, level: int) -> Counted:
-        if self._looked_at != level:
-            self._looked_at, self._counted_there = level, self._counted.merged(self._hierarchy.group_of(level))
-            self._search.learn(level, self._counted_there.infrequent(self._guarantee.k))
-        return self._counted_there
+    def _look(self, level: int) -> None:
+        pairs = self._counted.infrequent_where(self._hierarchy.group_of(level), self._guarantee.k)
+        self._search.learn(level, pairs)
 
     def _tried(self, level: int) -> Generalization | None:
         """Repair a level locally; None where that takes more suppression than is allowed."""
-        search, counted = self._search, self._look(level)
+        search, group_of_row = self._search, self._hierarchy.group_of(level)
+        counted = self._counted.merged(group_of_row)
+        search.learn(level, counted.infrequent(self._guarantee.k))
         allowed = self._allowed
         if level == search.coarsest:
             allowed = replace(allowed, suppressions=len(self._rows))
-        generalized = replace(self._by_row, locations=self._hierarchy.group_of(level)[self._rows])
+        generalized = replace(self._trajectories, locations=group_of_row[self._rows])
         repaired = repair(generalized, counted, self._guarantee, allowed)
         if repaired is None:
             search.failed(level)
@@ -201,7 +196,7 @@ class _Run:
         # A location of which nothing is left has no part in what is released.
         left = np.unique(self._trajectories.locations[repaired.kept])
         rows = np.searchsorted(self._visited, left)
-        names, first, number = np.unique(self._hierarchy.group_of(level)[rows], return_index=True, return_inverse=True)
+        names, first, number = np.unique(group_of_row[rows], return_index=True, return_inverse=True)
         group_of = np.arange(len(self._xy_m))
         group_of[left] = left[first][number]
         return Generalization(

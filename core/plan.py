@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 ALGORITHMS = {
-    "algorithms": "4",
+    "algorithms": "5",
     "numpy": np.__version__,
     "proj": pyproj.proj_version_str,
     "h3": str(h3.versions()["c"]),

@@ -9,6 +9,7 @@ import numpy as np
 
 from core.anonymize.chunks import Chunk
 from core.anonymize.refinement import refine
+from core.anonymize.regrouping import LARGEST, Tracks, regroup
 from core.trajectory import Demands, IntArray
 
 __all__ = ["Clustering", "greedy_clustering"]
@@ -38,6 +39,7 @@ def greedy_clustering(
     largest_radius: int | None = None,
     trash_share: float,
     refined: bool,
+    regrouped: bool = False,
 ) -> Clustering:
     """Cluster trajectories around pivots, each cluster with the distinct users that all its members demand.
 
@@ -66,8 +68,10 @@ def greedy_clustering(
         max_radius: Radius of the first round, whole units of the distance, at least 1.
         largest_radius: What the radius does not grow beyond, whatever is in the trash; None for nothing.
         trash_share: Largest share of the trajectories in the trash that does not let the radius grow, in ``0..1``.
-        refined: Whether the clusters are then improved (:func:`~core.anonymize.refinement.refine`), and what is still
-            left is placed once more.
+        refined: Whether the clusters are then improved by the distances from their pivots
+            (:func:`~core.anonymize.refinement.refine`), and what is still left is placed once more.
+        regrouped: Whether refined clusters are improved once more, by the distances between their members
+            (:func:`~core.anonymize.regrouping.regroup`): for sets that are published around the mean of their members.
     """
     searches = [_Search(chunk, demands.of(chunk.members)) for chunk in chunks]
     n = len(demands.k)
@@ -86,6 +90,8 @@ def greedy_clustering(
     for chunk, search in zip(chunks, searches, strict=True):
         if refined:
             search.refine(radius)
+        if refined and regrouped:
+            search.regroup(radius)
         cluster[chunk.members] = np.where(search.cluster < 0, -1, search.cluster + len(pivots))
         pivots += chunk.members[search.pivots].tolist()
     return Clustering(cluster=cluster, pivots=np.array(pivots, dtype=np.int64), radius=radius)
@@ -95,7 +101,7 @@ class _Search:
     """The rounds' common state for one chunk; distances are measured once and only where they decide something."""
 
     def __init__(self, chunk: Chunk, demands: Demands) -> None:
-        trajectories = chunk.trajectories
+        self._trajectories = trajectories = chunk.trajectories
         self._users = trajectories.users
         self._n = len(self._users)
         self._distances = chunk.distances
@@ -146,6 +152,19 @@ class _Search:
             self._users, self._demands, self._distances, self.cluster, self.pivots, radius=radius
         )
         self._place_the_rest(radius)
+
+    def regroup(self, radius: int) -> None:
+        """Improve the clusters of the last round once more, unless there are too many trajectories."""
+        if self._n <= LARGEST:
+            self.cluster, self.pivots = regroup(
+                Tracks(self._trajectories),
+                self._users,
+                self._demands,
+                self._distances,
+                self.cluster,
+                self.pivots,
+                radius=radius,
+            )
 
     def _nearest(self, pivot: int, unvisited: IntArray, radius: int) -> IntArray | None:
         """Return the nearest unvisited trajectories of other users that satisfy all, if they are within the radius."""

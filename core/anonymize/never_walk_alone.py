@@ -76,6 +76,7 @@ def never_walk_alone(
         max_radius=max(round(options.max_radius_m * Euclidean.unit), 1),
         trash_share=options.trash_share,
         refined=options.refined,
+        regrouped=True,
     )
     cluster = np.full(len(trajectories.users), -1)
     cluster[spanning] = clustering.cluster

@@ -39,7 +39,9 @@ class SetOptions:
     as one of them, but not as trash; who spans no interval of Never Walk Alone counts as neither."""
 
     refined: bool = True
-    """Whether clusters are improved by local search; else they are those of the published algorithm."""
+    """Whether clusters are improved by local search; else they are those of the published algorithm. They are improved
+    by how near members are to one another where sets are published around their mean: not in Wait for Me with
+    ``minimal`` translation, which edits everybody into the pivot, and would have to delete more points by that."""
 
     margin_m: float = 0.5
     """How much less than the delta of their set the discs measure across, metres; at least 0. A delta that is not

@@ -68,11 +68,16 @@ def translate_exchangeable(
     """Publish members as points drawn from common discs at common times (point 8 of the guarantees).
 
     The time stamps are the multiples of ``time_step_ms`` from the median start to the median end of the members,
-    both rounded down, so that they stay inside a window whose bounds are multiples of the step. At each of them
-    every member is represented by its position nearest to the pivot's, as LSTD matches them, also where EDR chose
-    them: EDR leaves points without a counterpart, and the mean of those who have one would tell where few people
-    were; the disc is centred on the mean of these, and every member's published point is drawn uniformly from it. A
-    raw point therefore moves nothing but the centre, by one part in ``s``.
+    both rounded down, so that they stay inside a window whose bounds are multiples of the step. At each of them every
+    member is represented by a position of its own, as LSTD matches them, also where EDR chose them: EDR leaves points
+    without a counterpart, and the mean of those who have one would tell where few people were. First these are the
+    positions nearest to the pivot's, then, as it is not to the pivot that anybody is moved, those nearest to the mean
+    of the first. The disc is centred on the mean of the second, and every member's published point is drawn uniformly
+    from it. A raw point therefore moves nothing but the centre, by one part in ``s``, and which positions are matched.
+
+    The centre is the mean, though the point from which the members are least far in sum is their median: that often is
+    one member's own point, which the release would then tell. Nor does the disc shrink to what the members' spread
+    asks for: its size would tell how near to one another they really were.
 
     A point at a time outside its trajectory's span counts as created. An input point takes part when it bounds, or
     lies inside, the stretch of its trajectory that was represented.
@@ -93,6 +98,7 @@ def translate_exchangeable(
     of_pivot = slice(*trajectories.starts[pivot : pivot + 2])
     reference = positions_at(t_ms, trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot])
     matched = matching.match(t_ms, reference, members)
+    matched = matching.match(t_ms, matched.xy_m.mean(axis=0), members)
 
     xy_m = matched.xy_m.mean(axis=0) + in_disc((len(members), len(t_ms)), diameter_m / 2, rng)
     created = (t_ms < first[:, None]) | (t_ms > last[:, None])

@@ -139,6 +139,7 @@ class Wait4Me:
             largest_radius=unit - 1 if by_edr else None,
             trash_share=options.trash_share,
             refined=options.refined,
+            regrouped=options.translation == "exchangeable",  # the published rule edits everybody into the pivot
         )
         translated = []
         for number, pivot in enumerate(clustering.pivots.tolist()):

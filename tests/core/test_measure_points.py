@@ -232,9 +232,10 @@ def test_another_secret_measures_another_release() -> None:
 )
 def test_every_figure_of_a_crowd_is_a_number(plan: PointPlan) -> None:
     """
-    Where people walk side by side there is something to measure of everything.
+    Where people walk side by side there is something to measure of everything, with as many queries as meet somebody
+    whatever their chance.
     """
-    found = figures(WALKERS, plan)
+    found = figures(WALKERS, plan, RangeQueryOptions(n=2_000))
     assert list(found) == [field.name for field in fields(PointMeasures)]
     assert all(type(value) is float and math.isfinite(value) and value >= 0 for value in found.values())
     assert all(found[name] <= 1 for name in OF_RANGES)

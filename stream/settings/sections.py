@@ -309,8 +309,8 @@ class PrivacySettings(Section):
     model: Literal[CheckInModel, FragmentModel] | None = None
     """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``least-loss``, ``auto``, ``lm-anon``, ``zga``,
     ``sga``, ``lkc``, ``p2ka``, ``rum-bound``, ``tum-bound`` or ``disassociation`` for check-ins; the others for
-    fragments, of which ``w4m`` is the default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and ``delta_m``; the others give it to
-    their sets, ``bounded-pw4m`` as far as the distortion allows."""
+    fragments, of which ``w4m`` is the default. ``w4m`` and ``nwa`` leave out people who demand more than ``k`` and
+    ``delta_m``; the others give it to their sets, ``bounded-pw4m`` as far as the distortion allows."""
 
     k: Annotated[int, Field(ge=2)] = 5
     """The least number of people that anything released has in common."""

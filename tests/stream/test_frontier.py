@@ -25,6 +25,7 @@ from core.measure_sequences import MeasureOptions
 from core.records import Kind
 from stream.cli import main
 from stream.files import RecordFile
+from stream.frontier import variants_of
 from stream.frontier_labels import Point, places
 from stream.frontier_picture import as_svg
 from stream.frontier_table import NOTICE, FrontierRow
@@ -45,7 +46,7 @@ SETTINGS: dict[str, object] = {
 }
 CHECKINS = get_args(CheckInModel)
 FRAGMENTS = get_args(FragmentModel)
-MEASURED = ("seqanon", "sd-seqanon", "u-seqanon", "lm-anon", "zga", "sga")
+MEASURED = ("seqanon", "sd-seqanon", "u-seqanon", "least-loss", "auto", "lm-anon", "zga", "sga")
 """Models of check-ins whose measures have D as well."""
 
 Shoal = Callable[..., Result]
@@ -131,17 +132,20 @@ def test_every_model_and_every_k_and_m_has_its_row_with_the_figures_of_a_replay(
     checkins: Path, tmp_path: Path, shoal: Shoal
 ) -> None:
     """
-    Rows stand by k, then m, then as the settings list the models; each counts as a replay under its settings does, and
-    has the distance that this measures.
+    Rows stand by k, then m, then as the settings list the models, named variants last; each counts as a replay under
+    its settings does, and has the distance that this measures.
     """
     result = shoal(checkins, tmp_path, "--frontier-k", "5,3", "--frontier-m", "2,1")
     assert result.exit_code == 0, result.output
     rows = rows_of(tmp_path)
+    variants = {variant.name: variant for variant in variants_of(Kind.CHECKINS)}
     assert list(rows[0]) == [field.name for field in fields(FrontierRow)]
-    wanted = [(str(k), str(m), model) for k in (3, 5) for m in (1, 2) for model in CHECKINS]
+    wanted = [(str(k), str(m), model) for k in (3, 5) for m in (1, 2) for model in variants]
     assert [(row["k"], row["m"], row["model"]) for row in rows] == wanted
     for row in rows:
-        given = {**SETTINGS, "privacy.model": row["model"], "privacy.k": int(row["k"]), "privacy.m": int(row["m"])}
+        variant = variants[row["model"]]
+        given = {**SETTINGS, "privacy.model": variant.model, "privacy.k": int(row["k"]), "privacy.m": int(row["m"])}
+        given |= {f"privacy.{name}": value for name, value in variant.given.items()}
         summary = replayed(checkins, Kind.CHECKINS, given, tmp_path / "replay")
         assert int(row["points_released"]) == summary.points_released
         assert int(row["points_suppressed"]) == summary.points_suppressed

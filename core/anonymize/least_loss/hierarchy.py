@@ -109,9 +109,7 @@ class _Merging:
         merges: list[_Merge] = []
         g, turn_mm = len(self._names), -np.inf
         # Of each, the other one that it costs least to merge it with: only rows near a merge change.
-        added_mm = np.full((g, g), np.inf)
-        for row in range(g):
-            added_mm[row] = self._added(row)
+        added_mm = self._all_added()
         best = added_mm.argmin(axis=1) if g else np.zeros(0, np.int64)
         best_mm = added_mm[np.arange(g), best]
         for _ in range(g - 1):
@@ -123,11 +121,12 @@ class _Merging:
             best_mm[absorbed] = added_mm[absorbed] = added_mm[:, absorbed] = np.inf
             added_mm[into] = added_mm[:, into] = self._added(into)
             stale = np.flatnonzero(self._there & ((best == into) | (best == absorbed)))
-            for row in (*stale.tolist(), into):
-                best[row] = added_mm[row].argmin()
-                best_mm[row] = added_mm[row, best[row]]
-            nearer = (added_mm[:, into] < best_mm) | ((added_mm[:, into] == best_mm) & (into < best))
-            best[nearer], best_mm[nearer] = into, added_mm[nearer, into]
+            stale = np.append(stale, into)
+            best[stale] = added_mm[stale].argmin(axis=1)
+            best_mm[stale] = added_mm[stale, best[stale]]
+            column_mm = added_mm[:, into]
+            nearer = np.flatnonzero((column_mm < best_mm) | ((column_mm == best_mm) & (into < best)))
+            best[nearer], best_mm[nearer] = into, column_mm[nearer]
         return merges
 
     def _merge(self, into: int, absorbed: int) -> None:
@@ -138,6 +137,14 @@ class _Merging:
         self._own_mm[into] = moved_mm[into, into] / self._sizes[into]
         self._there[absorbed] = False
         self.sum_mm = float(moved_mm[0, 0])
+
+    def _all_added(self) -> FloatArray:
+        """Return what merging any two adds, whole millimetres, shape ``(g, g)``."""
+        moved_mm, own_mm = self._moved_mm, self._own_mm
+        together_mm = moved_mm.diagonal()[:, None] + moved_mm + moved_mm.T + moved_mm.diagonal()
+        added_mm: FloatArray = np.rint(together_mm / (self._sizes[:, None] + self._sizes) - own_mm[:, None] - own_mm)
+        np.fill_diagonal(added_mm, np.inf)
+        return added_mm
 
     def _added(self, row: int) -> FloatArray:
         """Return what merging one with each of the others adds, whole millimetres, shape ``(g,)``."""

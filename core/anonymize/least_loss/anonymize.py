@@ -19,6 +19,7 @@ level nothing limits the local repairs; and these end by themselves (:func:`.rep
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,16 +35,13 @@ from core.trajectory import FloatArray, Sequences
 __all__ = ["LeastLossOptions", "least_loss"]
 
 _LOOKS = 6
-"""Levels whose infrequent subtrajectories are counted before the most promising is tried."""
+"""Levels whose infrequent subtrajectories are counted before the most promising is repaired."""
 
-_MORE_TRIES = 1
-"""Levels that are tried after the first whose repair is within the budget."""
-
-_LITTLE_WORK = 6_000
-"""Visits times levels up to which every level is tried, and SeqAnon beside them."""
+_LITTLE_WORK, _MODERATE_WORK = 6_000, 500_000
+"""Visits times levels up to which every level is tried, and up to which SeqAnon is, beside them."""
 
 _WORTH_TRYING, _WORTH_LOOKING = 0.9, 0.95
-"""Shares that have to be promised: of the best loss so far for another try, of the best that is known for a look."""
+"""Shares that have to be promised: of the best loss so far for another repair, of the best that is known for a look."""
 
 _NEXT_TO_NOTHING = 1e-9
 
@@ -98,6 +96,13 @@ def least_loss(
     return _Run(trajectories, xy_m, guarantee, options).best()
 
 
+class _Weighed(NamedTuple):
+    lost_m: float
+    """Metres a visit."""
+
+    result: Generalization
+
+
 class _Run:
     def __init__(
         self, trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, options: LeastLossOptions
@@ -118,52 +123,40 @@ class _Run:
             splits=int(len(trajectories.users) * (options.max_split_percent + 1e-10) / 100),
         )
         self._search = Search(self._hierarchy, self._allowed)
-        self._least_m = np.inf  # what it lost, metres a visit
         self._counted = Counted.of(replace(trajectories, locations=self._rows), guarantee.m)
 
     def best(self) -> Generalization:
-        """Try levels, and return what lost least."""
-        if len(self._rows) * len(self._visited) <= _LITTLE_WORK:
-            return self._best_of_all()
-        return self._best_of_few()
+        """Try levels, and return what lost least, the first of several."""
+        work = len(self._rows) * len(self._visited)
+        found = self._all_levels() if work <= _LITTLE_WORK else self._promising_levels()
+        if work <= _MODERATE_WORK:
+            # Where people are few, what SeqAnon leaves alone may weigh more than what it merges in vain.
+            found.append(self._weighed(seqanon(self._trajectories, self._xy_m, self._guarantee)))
+        return min(found, key=lambda one: one.lost_m).result
 
-    def _best_of_all(self) -> Generalization:
-        """Try every level from the coarsest on, until two in a row would suppress too much."""
-        # Where people are few, what SeqAnon leaves alone may weigh more than what it merges in vain.
-        best = seqanon(self._trajectories, self._xy_m, self._guarantee)
-        self._least_m = self._lost_m(best)
-        failures, level = 0, self._search.coarsest
-        while level >= 0 and failures < 2:
-            result = self._tried(level)
-            best = self._better(best, result)
-            failures = failures + 1 if result is None else 0
-            level -= 1
-        return best
-
-    def _best_of_few(self) -> Generalization:
-        """Try the levels that promise least."""
-        self._look(self._search.moving(_START))
-        best = None
-        while best is None:
-            best = self._tried(self._most_promising())
-        self._least_m = self._lost_m(best)
-        for _ in range(_MORE_TRIES):
-            level = self._most_promising()
-            if self._search.foretold_m(level) / len(self._rows) > _WORTH_TRYING * self._least_m:
+    def _all_levels(self) -> list[_Weighed]:
+        """Repair every level from the coarsest on, until two in a row would suppress too much."""
+        found, failures = [self._coarsest()], 0
+        for level in range(self._search.coarsest - 1, -1, -1):
+            one = self._repaired(level, self._allowed)
+            failures = failures + 1 if one is None else 0
+            if failures == 2:
                 break
-            best = self._better(best, self._tried(level))
-        return best
+            found += [one] if one else []
+        return found
 
-    def _better(self, best: Generalization, other: Generalization | None) -> Generalization:
-        """Return which of two lost less, the first where they lost the same."""
-        lost_m = np.inf if other is None else self._lost_m(other)
-        if other is None or lost_m >= self._least_m:
-            return best
-        self._least_m = lost_m
-        return other
-
-    def _lost_m(self, result: Generalization) -> float:
-        return window_loss_m(self._trajectories, self._xy_m, result, self._options.prices)
+    def _promising_levels(self) -> list[_Weighed]:
+        """Repair the level that promises least, and another if it promises still less then."""
+        self._look(self._search.moving(_START))
+        first = None
+        while first is None:
+            level = self._most_promising()
+            first = self._coarsest() if level == self._search.coarsest else self._repaired(level, self._allowed)
+        level = self._most_promising()
+        if self._search.foretold_m(level) / len(self._rows) > _WORTH_TRYING * first.lost_m:
+            return [first]
+        another = self._repaired(level, self._allowed)
+        return [first, another] if another else [first]
 
     def _most_promising(self) -> int:
         """Look at levels until the one that promises least is known, and return it."""
@@ -179,14 +172,18 @@ class _Run:
         pairs = self._counted.infrequent_where(self._hierarchy.group_of(level), self._guarantee.k)
         self._search.learn(level, pairs)
 
-    def _tried(self, level: int) -> Generalization | None:
+    def _coarsest(self) -> _Weighed:
+        """Repair the coarsest level, whatever it takes: what it suppresses every release suppresses."""
+        found = self._repaired(self._search.coarsest, replace(self._allowed, suppressions=len(self._rows)))
+        if found is None:
+            raise RuntimeError("a repair that nothing limits came to no end")
+        return found
+
+    def _repaired(self, level: int, allowed: Allowed) -> _Weighed | None:
         """Repair a level locally; None where that takes more suppression than is allowed."""
         search, group_of_row = self._search, self._hierarchy.group_of(level)
         counted = self._counted.merged(group_of_row)
         search.learn(level, counted.infrequent(self._guarantee.k))
-        allowed = self._allowed
-        if level == search.coarsest:
-            allowed = replace(allowed, suppressions=len(self._rows))
         generalized = replace(self._trajectories, locations=group_of_row[self._rows])
         repaired = repair(generalized, counted, self._guarantee, allowed)
         if repaired is None:
@@ -199,6 +196,10 @@ class _Run:
         names, first, number = np.unique(group_of_row[rows], return_index=True, return_inverse=True)
         group_of = np.arange(len(self._xy_m))
         group_of[left] = left[first][number]
-        return Generalization(
-            group_of=group_of, kept=repaired.kept, merges=len(left) - len(names), splits=repaired.splits
+        merges = len(left) - len(names)
+        return self._weighed(
+            Generalization(group_of=group_of, kept=repaired.kept, merges=merges, splits=repaired.splits)
         )
+
+    def _weighed(self, result: Generalization) -> _Weighed:
+        return _Weighed(window_loss_m(self._trajectories, self._xy_m, result, self._options.prices), result)

@@ -224,10 +224,20 @@ def positions(points: Sequence[Point]) -> FloatArray:
 
 
 def released(crowd: Crowd, generalization: Generalization) -> Crowd:
-    """Apply a generalization visit by visit."""
-    kept = iter(generalization.kept.tolist())
-    group_of = generalization.group_of.tolist()
-    return [(user, tuple([group_of[x] for x in trajectory if next(kept)])) for user, trajectory in crowd]
+    """Apply a generalization visit by visit; the pieces of a split trajectory stay one person's."""
+    group_of, splits = generalization.group_of.tolist(), set(generalization.splits.tolist())
+    kept = generalization.kept.tolist()
+    pieces: Crowd = []
+    visit = 0
+    for user, trajectory in crowd:
+        pieces.append((user, ()))
+        for location in trajectory:
+            if visit in splits:
+                pieces.append((user, ()))
+            if kept[visit]:
+                pieces[-1] = (user, (*pieces[-1][1], group_of[location]))
+            visit += 1
+    return pieces
 
 
 def crowds(

@@ -57,7 +57,7 @@ def hierarchy(xy_m: FloatArray, visits: IntArray, *, most_at_once: int = _MOST_A
     xy_mm = np.rint(xy_m * 1000)
     counts = visits.astype(np.float64)
     merges: list[_Merge] = []
-    parts = _parts(xy_mm, np.arange(len(xy_m)), most_at_once)
+    parts = sorted(_parts(xy_mm, np.arange(len(xy_m)), most_at_once), key=lambda part: int(part[0]))
     inside_mm = np.zeros(len(parts))
     for number, part in enumerate(parts):
         merging = _Merging(part, np.ones(len(part)), counts[part, None] * _distances(xy_mm[part]))

@@ -20,10 +20,12 @@ from hypothesis import strategies as st
 
 import core.colocate
 from core.anonymize.disassociation.disassociate import DisassociationOptions
+from core.anonymize.least_loss import LeastLossOptions
 from core.anonymize.seqanon import Generalization
 from core.anonymize.sets import AnonymitySets
 from core.anonymize.wait4me import Wait4MeOptions, wait4me
 from core.assemble import Limits, SequenceWindow
+from core.generalize import LeastLoss
 from core.guarantees import KDelta, KmAnonymity
 from core.pairs import Cycle
 from core.pipeline import release_window
@@ -99,6 +101,7 @@ for _user in range(1, 9):
 
 CASES: list[tuple[Rows, Plan]] = [
     (CROWD, sequence_plan()),
+    (CROWD, sequence_plan(generalizer=LeastLoss(LeastLossOptions(max_split_percent=30)))),
     (CROWD, pattern_plan()),
     (CROWD, cluster_plan(sensitive={"market"})),
     (TOLD, pair_plan()),
@@ -125,6 +128,7 @@ def wire(outcome: Outcome) -> bytes:
 
 PLACES_ALONE: list[Callable[..., Plan]] = [
     sequence_plan,
+    partial(sequence_plan, generalizer=LeastLoss(LeastLossOptions(max_split_percent=30))),
     cluster_plan,
     partial(cluster_plan, sensitive={"market", "park"}),
     set_plan,

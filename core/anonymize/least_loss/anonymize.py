@@ -37,7 +37,7 @@ __all__ = ["LeastLossOptions", "least_loss"]
 _LOOKS = 6
 """Levels whose infrequent subtrajectories are counted before the most promising is repaired."""
 
-_LITTLE_WORK, _MODERATE_WORK = 6_000, 500_000
+_LITTLE_WORK, _MODERATE_WORK = 6_000, 5_000_000
 """Visits times levels up to which every level is tried, and up to which SeqAnon is, beside them."""
 
 _WORTH_TRYING, _WORTH_LOOKING = 0.9, 0.95

@@ -82,8 +82,12 @@ class Partition:
     # ------------------------------------------------------------------ inputs
 
     def accept(self, chunk: Chunk, offset: int, *, clock_ms: int) -> Accepted:
-        """Buffer a chunk read at ``offset``; offsets ascend. Late rows and repeated ones are left out and counted."""
-        self._next_offset = offset + 1
+        """Buffer a chunk read at ``offset``. Late rows and repeated ones are left out and counted.
+
+        Raises:
+            ValueError: The offset is not above all before it.
+        """
+        self._pass(offset)
         feed = self._feeds[chunk.kind]
         feed.watermark.expect(chunk.source.topic, chunk.n_partitions, clock_ms=clock_ms)
         shard = feed.shard(chunk.shard)
@@ -115,8 +119,12 @@ class Partition:
         return Accepted(buffered=buffered, late=late, duplicates=duplicates, reread=reread)
 
     def skip(self, offset: int) -> None:
-        """Take note of a message that holds no chunk for this partition's windows."""
-        self._next_offset = offset + 1
+        """Take note of a message that holds no chunk for this partition's windows.
+
+        Raises:
+            ValueError: The offset is not above all before it.
+        """
+        self._pass(offset)
 
     def apply_seal(self, record: SealRecord) -> int:
         """Learn what the seals topic says next, and return how many buffered rows that turns late.
@@ -208,6 +216,12 @@ class Partition:
     def lead_ms(self, kind: Kind, *, clock_ms: int) -> int:
         """Return how far one source of a kind of feed is ahead of all others."""
         return self._feeds[kind].watermark.lead_ms(clock_ms=clock_ms)
+
+    def _pass(self, offset: int) -> None:
+        # What comes out of its order would be taken for repeated, and seals would count windows that lack rows.
+        if self._next_offset is not None and offset < self._next_offset:
+            raise ValueError(f"offset {offset} after offset {self._next_offset - 1}: offsets ascend")
+        self._next_offset = offset + 1
 
     def _close(self, feed: OpenWindows, keys: list[WindowKey]) -> int:
         n_rows = sum(feed.close_window(key) for key in keys)

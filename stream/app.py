@@ -22,6 +22,7 @@ from faust.web.base import BlueprintManager
 from mode import Service
 from prometheus_client import CollectorRegistry
 
+from stream.faust_app import App
 from stream.health import Health, HealthServer, check_port
 from stream.ingest import Ingest
 from stream.kafka import Operation, faust_options, new_producer, until_it_works
@@ -42,6 +43,7 @@ log = structlog.get_logger("shoal.worker")
 
 _EXIT_FATAL = 70
 _COMMIT_EVERY_S = 1.0
+_CATCH_UP_EVERY_S = 1.0
 _PROBE_EVERY_S = 5.0
 _CRASH_CHECK_S = 1.0
 _LOOP_LAG_EVERY_S, _LOOP_LAG_OVER_S = 0.5, 10.0
@@ -156,7 +158,7 @@ class _Worker(Service):  # type: ignore[misc]
     def _build_app(self) -> Any:
         settings = self._settings
         kafka, web = settings.kafka, settings.web
-        app = faust.App(
+        app = App(
             kafka.windows_group,
             **faust_options(kafka),
             # Faust reads its settings from the environment first; Kubernetes fills that with names like WEB_PORT.
@@ -187,7 +189,7 @@ class _Worker(Service):  # type: ignore[misc]
             async for event in stream.events():
                 message = event.message
                 try:
-                    await self._windows.accept(message.partition, message.offset, message.value)
+                    await self._windows.accept(message.partition, message.offset, message.value or b"")
                 except Exception as fault:
                     self._fatal(fault)
 
@@ -252,6 +254,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._tasks = [
             self._forever("ingest", self._run_ingest),
             self._forever("commits", self._commit_regularly),
+            self._forever("catching up", self._catch_up_regularly),
             self._forever("probe", self._probe_regularly),
             self._forever("loop lag", self._measure_loop_lag),
             self._forever("crash", self._end_on_crash),
@@ -324,6 +327,11 @@ class _Worker(Service):  # type: ignore[misc]
             self._windows.update_metrics(now_ms)
             await self._ingest.update_metrics(now_ms)
             self._metrics.pool_memory_bytes.set(self._pool.resident_bytes())
+
+    async def _catch_up_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(_CATCH_UP_EVERY_S)
+            await self._windows.catch_up()
 
     async def _measure_loop_lag(self) -> None:
         lags: deque[float] = deque([0.0], maxlen=round(_LOOP_LAG_OVER_S / _LOOP_LAG_EVERY_S))

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 import structlog
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from stream.codec import OutMessage
-from stream.kafka import Trouble, client_options, partition_of, until_it_works
+from stream.kafka import Trouble, partition_of, until_it_works
+from stream.reading import batches, new_reader
 from stream.settings import KafkaSettings
 
 __all__ = ["Emitter"]
@@ -76,16 +77,13 @@ class Emitter:
         at = TopicPartition(topic, partition)
 
         async def look() -> bool:
-            consumer = AIOKafkaConsumer(
-                **client_options(self._kafka), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest"
-            )
+            consumer = new_reader(self._kafka, auto_offset_reset="earliest")
             try:
                 await consumer.start()
                 consumer.assign([at])
                 end = (await consumer.end_offsets([at]))[at]
                 await consumer.seek_to_beginning(at)
-                while await consumer.position(at) < end:
-                    messages = (await consumer.getmany(at, timeout_ms=500)).get(at, [])
+                async for messages in batches(consumer, at, end):
                     if any(message.key == key for message in messages):
                         return True
                 return False

@@ -48,6 +48,7 @@ Operation = Literal[
     "join the ingest group",
     "probe",
     "read seals",
+    "read shards",
     "read windows messages",
     "remove seals",
     "send dead letters",

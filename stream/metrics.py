@@ -142,6 +142,10 @@ class Metrics:
         self.shards_lag_chunks = self._gauge(
             "shards_lag_chunks", "Chunks of the assigned partitions of the shards topic that are not read yet."
         )
+        self.passed_over_chunks = self._counter(
+            "passed_over_chunks",
+            "Chunks of the shards topic that Faust passed over after a rebalance, and that were read beside it.",
+        )
         self.last_release_timestamp = self._gauge(
             "last_release_timestamp_seconds", "When a window was released last, Unix time.", "kind"
         )

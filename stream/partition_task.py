@@ -1,13 +1,14 @@
 """One partition of the shards topic: a task that carries out what its state machine asks for.
 
 The state machine is :class:`core.partition.Partition`; here are Kafka, the clock, the processes and the metrics.
+Between Faust and it :class:`stream.in_order.InOrder` sees to it that no message is left out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
@@ -23,12 +24,14 @@ from core.seal import Seal
 from core.window import WindowKey
 from stream.codec import DecodeError, chunk_from_bytes, dead_letter
 from stream.emit import Emitter
+from stream.in_order import InOrder
 from stream.kafka import Trouble, until_it_works
 from stream.metrics import Metrics
 from stream.pool import ReleasePool
 from stream.releasing import WindowResult, withhold
 from stream.seals import SealsLog
 from stream.settings import Settings
+from stream.shards import ShardsLog
 from stream.telling import ReleasedWindow, tell
 from stream.wiring import Feed
 
@@ -42,6 +45,9 @@ _IDLE_CHECK_S = 0.25
 _LONGEST_SILENCE_S = 5.0
 """Most that counts as silence between two looks at the clock: a worker that was suspended has not been listening, and
 must not find every source idle when it wakes up, with its partitions perhaps lost."""
+
+_OVERDUE_S = 10.0
+"""For how long a message may wait to be handed over before it is read beside Faust."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +67,9 @@ class Around:
     is_held: Callable[[], bool]
     """Whether nothing is read because buffers are full."""
 
+    wait_for_room: Callable[[PartitionTask], Awaitable[None]]
+    """Returns when something may be buffered, or the task is stopped."""
+
     on_window: Callable[[ReleasedWindow], None]
     on_trouble: Trouble
 
@@ -76,12 +85,17 @@ class PartitionTask:
         self._waiting = self._early = False
         self.clock_ms = 0
         self._heard_s = time.monotonic()
-        self._last_offset: int | None = None
         self._wake = asyncio.Event()
         self._sealing_since_s: dict[WindowKey, float] = {}
         self._busy = asyncio.Lock()
         self._seals = SealsLog(
             around.settings.kafka, around.producer, around.settings.topics.seals, number, on_trouble=around.on_trouble
+        )
+        self._in_order = InOrder(
+            number,
+            ShardsLog(around.settings, number, on_trouble=around.on_trouble),
+            self._take,
+            on_passed_over=around.metrics.passed_over_chunks.inc,
         )
         self._task = asyncio.create_task(self._run(), name=f"partition {number}")
         self._task.add_done_callback(lambda task: self._ended(task, on_fatal))
@@ -96,6 +110,7 @@ class PartitionTask:
     async def stop(self, grace_s: float) -> None:
         """Stop; nothing more is emitted for this partition after this returns."""
         self.stopped = True
+        self._in_order.stop()
         self._wake.set()
         self.seals_read.set()  # whoever waits for them must not wait for ever
         if grace_s > 0:
@@ -109,8 +124,21 @@ class PartitionTask:
         await self._seals.close()
 
     async def accept(self, offset: int, value: bytes) -> None:
-        """Hand a message to the state machine."""
+        """Take in a message that Faust hands over."""
         await self.seals_read.wait()
+        await self._in_order.accept(offset, value)
+
+    async def catch_up(self) -> None:
+        """Read beside Faust what has been waiting for too long."""
+        if self._around.is_held():
+            self._in_order.rest()
+        end = self._around.end_offset(self.number)
+        if end is not None and self.n_unread and self._in_order.idle_s() >= _OVERDUE_S:
+            await self._in_order.catch_up(end)
+
+    async def _take(self, offset: int, value: bytes) -> None:
+        """Hand a message to the state machine, last of all: who is cancelled before has taken nothing."""
+        await self._around.wait_for_room(self)
         if self.stopped:
             return
         self._advance_clock()
@@ -122,8 +150,8 @@ class PartitionTask:
             return
         feed = self._around.feeds.get(chunk.kind)
         if feed is None or chunk.vocabulary != feed.vocabulary:
-            self.machine.skip(offset)
             await self._reject(chunk)
+            self.machine.skip(offset)
         else:
             accepted = self.machine.accept(chunk, offset, clock_ms=self.clock_ms)
             self._count(
@@ -133,7 +161,6 @@ class PartitionTask:
                 duplicate=accepted.duplicates,
                 reread=accepted.reread,
             )
-        self._last_offset = offset
         self._wake.set()
 
     @property
@@ -148,11 +175,9 @@ class PartitionTask:
 
     @property
     def n_unread(self) -> int | None:
-        """How many messages wait to be read; 0 before the first one, None where the partition's end is not known."""
-        if self._last_offset is None:
-            return 0
-        end = self._around.end_offset(self.number)
-        return None if end is None else max(0, end - self._last_offset - 1)
+        """How many messages wait to be read, None while that is not known."""
+        end, next_offset = self._around.end_offset(self.number), self._in_order.next_offset
+        return None if end is None or next_offset is None else max(0, end - next_offset)
 
     def _advance_clock(self) -> None:
         """Let time pass for idle sources only while nothing waits to be read."""
@@ -162,7 +187,8 @@ class PartitionTask:
         self._heard_s = now_s
 
     async def _run(self) -> None:
-        for record in await self._seals.open():
+        seals, _ = await asyncio.gather(self._seals.open(), self._in_order.begin())
+        for record in seals:
             self.machine.apply_seal(record)
         self.seals_read.set()
         while not self.stopped:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import structlog
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from core.seal import PartitionCount, Seal, SealRecord
 from stream.codec import DecodeError, seal_from_bytes, seal_key, seal_to_bytes
-from stream.kafka import Trouble, client_options, new_producer, until_it_works
+from stream.kafka import Trouble, new_producer, until_it_works
+from stream.reading import batches, new_reader
 from stream.settings import KafkaSettings, Settings
 from stream.settings.values import show_duration
 from stream.topics import ClusterError
@@ -55,15 +56,8 @@ class SealsLog:
         self._at = TopicPartition(topic, partition)
         self.n_partitions: int | None = None
         """Over how many partitions shards are spread, once this partition has said so."""
-        # No group: where to read from is decided here, and every worker reads everything.
-        self._consumer = AIOKafkaConsumer(
-            **client_options(kafka),
-            group_id=None,
-            enable_auto_commit=False,
-            # A position that is gone means lost seals: fail, and let the next start read what there is.
-            auto_offset_reset="none",
-            fetch_max_wait_ms=100,
-        )
+        # A position that is gone means lost seals: fail, and let the next start read what there is.
+        self._consumer = new_reader(kafka, auto_offset_reset="none", fetch_max_wait_ms=100)
 
     async def open(self) -> list[SealRecord]:
         """Return every seal record that the topic holds now."""
@@ -101,8 +95,8 @@ class SealsLog:
             DecodeError: What nobody has removed again is not ours; to go on without it could release a window twice.
         """
         values: dict[bytes, tuple[int, bytes]] = {}
-        while await self._consumer.position(self._at) < await self._end():
-            for messages in (await self._consumer.getmany(self._at, timeout_ms=500)).values():
+        while await self._consumer.position(self._at) < (end := await self._end()):
+            async for messages in batches(self._consumer, self._at, end):
                 for message in messages:
                     if message.value is None:
                         values.pop(message.key, None)

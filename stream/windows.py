@@ -1,7 +1,8 @@
 """Windows: chunks in, sealed, anonymized, verified and emitted windows out.
 
-Faust's agent hands over one chunk at a time; each partition has a task of its own (``partition_task.py``). After any
-rebalance every partition is read again from its committed offset, so all state is built anew.
+Faust's agent hands over one chunk at a time; each partition has a task of its own (``partition_task.py``), and brings
+its chunks in order (``in_order.py``). After any rebalance every partition is read again from its committed offset, so
+all state is built anew.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class Windows:
             writer=writer,
             end_offset=end_offset,
             is_held=lambda: self._held,
+            wait_for_room=self._wait_for_room,
             on_window=on_window,
             on_trouble=on_trouble,
         )
@@ -114,8 +116,15 @@ class Windows:
     async def accept(self, partition: int, offset: int, value: bytes) -> None:
         """Take in one message of the shards topic; waits while too much is buffered."""
         task = self._partitions.get(partition)
-        if task is None:
-            return  # revoked meanwhile: its new owner reads the message
+        if task is not None:  # else it is revoked, or not taken over yet: its owner reads the message from the log
+            await task.accept(offset, value)
+
+    async def catch_up(self) -> None:
+        """Read what Faust has left unread for too long."""
+        for task in list(self._partitions.values()):
+            await task.catch_up()
+
+    async def _wait_for_room(self, task: PartitionTask) -> None:
         while self._is_full() and not task.stopped:
             if not self._held:
                 log.warning("buffers_full", limit=self._around.settings.limits.buffered_rows, action="waiting")
@@ -124,7 +133,6 @@ class Windows:
                 break
             await asyncio.sleep(_HELD_CHECK_S)
         self._held = False
-        await task.accept(offset, value)
 
     def _is_full(self) -> bool:
         buffered = sum(task.machine.buffered_rows for task in self._partitions.values())
@@ -148,14 +156,15 @@ class Windows:
 
     async def commit(self) -> None:
         """Commit the offsets below the oldest open windows, where they have moved."""
+        committed = self._committed  # of this assignment: the next one begins with another
         offsets = {
             number: offset
             for number, task in self._partitions.items()
-            if (offset := task.machine.committable_offset()) is not None and offset != self._committed.get(number)
+            if (offset := task.machine.committable_offset()) is not None and offset != committed.get(number)
         }
         if offsets:
             await self._commit(offsets)
-            self._committed |= offsets
+            committed |= offsets
 
     def update_metrics(self, now_ms: int) -> None:
         """Set the gauges that describe what is waiting."""

@@ -540,3 +540,27 @@ def test_seals_of_a_kind_that_is_switched_off_wait() -> None:
     action = next_when_idle(machine)
     assert isinstance(action, WriteSeal)
     assert action.seal.key == window(0)
+
+
+@pytest.mark.parametrize("first", ["accept", "skip"])
+@pytest.mark.parametrize("then", ["accept", "skip"])
+@pytest.mark.parametrize("offset", [0, 4, 5])
+def test_offsets_ascend(first: str, then: str, offset: int) -> None:
+    """
+    A message at or below one that was read is refused, and changes nothing: who read it out of its order has passed
+    over others, and windows would lack them.
+    """
+    machine = partition()
+
+    def read(how: str, at: int, record: int) -> None:
+        if how == "accept":
+            put(machine, at, (record, 5))
+        else:
+            machine.skip(at)
+
+    read(first, 5, 0)
+    rows, committable = machine.buffered_rows, machine.committable_offset()
+    with pytest.raises(ValueError, match=f"offset {offset} after offset 5"):
+        read(then, offset, 1)
+    assert (machine.buffered_rows, machine.committable_offset()) == (rows, committable)
+    read(then, 7, 1)  # offsets may be left out: markers of transactions take some

@@ -142,6 +142,29 @@ class TestSeveralWorkers:
 
 @pytest.mark.broker
 @pytest.mark.kafka
+class TestRebalancesBeforeAnythingIsCommitted:
+    @pytest.mark.parametrize("passes_over", [False, True], ids=["as it is", "all that was there is passed over"])
+    def test_windows_have_all_their_rows(
+        self, apache_kafka: ApacheKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passes_over: bool
+    ) -> None:
+        """
+        Rebalances that take their time while the first windows fill: also where Faust goes on behind all that it had
+        fetched, everything is released, in one way.
+        """
+        monkeypatch.setenv("PASS_OVER", "1" if passes_over else "0")
+        place, messages = Place(apache_kafka, SETTINGS), crowd(0, 4, people=60)
+        wanted = expected(place, messages, tmp_path)
+        place.create_topics()
+        with place.worker(program=("tests.rejoining_worker", "worker")) as worker:
+            for at in range(0, len(messages), 20):
+                place.produce("checkins", messages[at : at + 20])
+            assert_all_is_released_in_one_way(place, [worker], wanted)
+            assert worker.metric("shoal_rebalances_total") > 1
+            assert worker.metric("shoal_passed_over_chunks_total") > 0 or not passes_over
+
+
+@pytest.mark.broker
+@pytest.mark.kafka
 class TestAClusterThatGoesAway:
     def test_the_worker_waits_and_goes_on(self, disposable_kafka: ApacheKafka, tmp_path: Path) -> None:
         """

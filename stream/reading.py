@@ -1,0 +1,35 @@
+"""Reading one partition up to a known end, by a consumer that shares nothing with anybody."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from stream.kafka import client_options
+from stream.settings import KafkaSettings
+
+__all__ = ["batches", "new_reader"]
+
+_LOOK_AGAIN_MS = 500
+
+
+def new_reader(kafka: KafkaSettings, *, group: str | None = None, **options: Any) -> AIOKafkaConsumer:
+    """Make a consumer; start, assign and stop it yourself.
+
+    Args:
+        kafka: How to reach the cluster.
+        group: Whose committed offsets it can be asked for. It is no member, and commits nothing.
+        options: More options of aiokafka's consumer.
+    """
+    return AIOKafkaConsumer(**client_options(kafka), group_id=group, enable_auto_commit=False, **options)
+
+
+async def batches(consumer: AIOKafkaConsumer, at: TopicPartition, end: int) -> AsyncIterator[Sequence[Any]]:
+    """Yield messages from where a consumer stands to an offset, and perhaps some behind that.
+
+    A batch is empty where none came for a while, so that whoever reads can look whether it is still wanted.
+    """
+    while await consumer.position(at) < end:
+        yield (await consumer.getmany(at, timeout_ms=_LOOK_AGAIN_MS)).get(at, [])

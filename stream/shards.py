@@ -1,0 +1,66 @@
+"""The shards topic, read beside Faust: where a partition begins, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+
+from aiokafka import TopicPartition
+
+from stream.kafka import Trouble, until_it_works
+from stream.reading import batches, new_reader
+from stream.settings import Settings
+
+__all__ = ["ShardsLog"]
+
+
+class ShardsLog:
+    """One partition of the shards topic.
+
+    Args:
+        settings: All settings.
+        partition: The partition.
+        on_trouble: Called whenever the cluster does not do as asked.
+    """
+
+    def __init__(self, settings: Settings, partition: int, *, on_trouble: Trouble) -> None:
+        self._kafka, self._on_trouble = settings.kafka, on_trouble
+        self._at = TopicPartition(settings.topics.shards, partition)
+
+    async def begin(self) -> int:
+        """Return the offset that the partition's new owner begins from.
+
+        It is the committed one. Where none is committed, or the log does not hold it any more, it is the log's first:
+        that is where Faust begins, too.
+        """
+
+        async def ask() -> int:
+            consumer = new_reader(self._kafka, group=self._kafka.windows_group)
+            try:
+                await consumer.start()
+                consumer.assign([self._at])
+                # The end last: what is committed now is not above it.
+                committed = await consumer.committed(self._at)
+                first = int((await consumer.beginning_offsets([self._at]))[self._at])
+                end = int((await consumer.end_offsets([self._at]))[self._at])
+            finally:
+                await consumer.stop()
+            return first if committed is None or not first <= committed <= end else int(committed)
+
+        return await until_it_works("read shards", ask, on_trouble=self._on_trouble)
+
+    async def read(self, first: int, end: int) -> AsyncGenerator[Sequence[tuple[int, bytes]]]:
+        """Yield what the log holds from one offset up to another, in batches, which may be empty.
+
+        It may hold less than all: the oldest are deleted when their time has come, and markers of transactions take
+        an offset each.
+        """
+        # earliest: what is deleted cannot be read.
+        consumer = new_reader(self._kafka, auto_offset_reset="earliest")
+        try:
+            await until_it_works("read shards", consumer.start, on_trouble=self._on_trouble)
+            consumer.assign([self._at])
+            consumer.seek(self._at, first)
+            async for messages in batches(consumer, self._at, end):
+                yield [(one.offset, one.value or b"") for one in messages if first <= one.offset < end]
+        finally:
+            await consumer.stop()

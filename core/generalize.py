@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from core.anonymize.least_loss import LeastLossOptions, Prices, least_loss, window_loss_m
+from core.anonymize.least_loss import LeastLossOptions, Prices, least_loss, whole_window_m, window_loss_m
 from core.anonymize.seqanon import Generalization, sd_seqanon, seqanon, u_seqanon
 from core.assemble import SequenceWindow
 from core.guarantees import KmAnonymity
@@ -243,13 +243,15 @@ class Auto:
 
     def generalize(self, window: SequenceWindow, guarantee: KmAnonymity) -> Generalization | None:
         """See :meth:`Generalizer.generalize`."""
-        xy_m = window.vocabulary.xy_m
-        affordable = max(1, self.max_work // max(1, embeddings(window.sequences, guarantee.m)))
+        sequences, xy_m = window.sequences, window.vocabulary.xy_m
+        whole_m = whole_window_m(sequences, xy_m)
+        affordable = max(1, self.max_work // max(1, embeddings(sequences, guarantee.m)))
         found: dict[str, tuple[float, Generalization]] = {}
         for one in self.candidates[:affordable]:
             result = one.generalize(window, guarantee)
             if result is not None:
-                found[one.model] = (window_loss_m(window.sequences, xy_m, result, self.prices), result)
+                loss_m = window_loss_m(sequences, xy_m, result, self.prices, whole_m=whole_m)
+                found[one.model] = (loss_m, result)
         if not found:
             return None
         order = sorted(found, key=lambda name: found[name][0])  # stable: of two alike the one that was tried first
@@ -266,7 +268,7 @@ def embeddings(sequences: Sequences, m: int) -> int:
     return sum(
         n * comb(length, size)
         for length, n in zip(lengths.tolist(), counts.tolist(), strict=True)
-        for size in range(1, m + 1)
+        for size in range(1, min(m, length) + 1)
     )
 
 

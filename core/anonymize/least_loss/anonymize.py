@@ -12,25 +12,31 @@ infrequent subtrajectories are left for suppression and splits to repair (:mod:`
 least loss for each infrequent subtrajectory that it repairs. How far they go is where the whole loses least: further,
 a merge would cost more for what it repairs than repairing it locally, and less far the other way round.
 
-The loop ends: a level whose repair would suppress too much is never tried again, nor is a finer one; at the coarsest
+The loop ends: a level whose repair would take too much is never tried again, nor is a finer one; at the coarsest
 level nothing limits the local repairs; and these end by themselves (:func:`.repair.repair`).
+
+Work is bounded by counts, never by a clock: levels with more subtrajectories than are counted at most are merged
+further unseen, and all repairs together look at no more of them than :data:`_MOST_LOOKS`, but for those of the coarsest
+level, where a person has no more than m.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
 from core.anonymize.least_loss.counted import Counted
 from core.anonymize.least_loss.hierarchy import hierarchy
-from core.anonymize.least_loss.prices import Prices, window_loss_m
-from core.anonymize.least_loss.repair import Allowed, repair
+from core.anonymize.least_loss.prices import Prices, whole_window_m, window_loss_m
+from core.anonymize.least_loss.repair import Allowed, Effort, repair
 from core.anonymize.least_loss.search import Search
-from core.anonymize.seqanon import Generalization, affordable_visits, seqanon
+from core.anonymize.seqanon import Generalization, affordable_visits, longest_of, seqanon
 from core.guarantees import KmAnonymity
-from core.trajectory import FloatArray, Sequences
+from core.trajectory import FloatArray, IntArray, Sequences
 
 __all__ = ["LeastLossOptions", "least_loss"]
 
@@ -39,6 +45,15 @@ _LOOKS = 6
 
 _LITTLE_WORK, _MODERATE_WORK = 6_000, 5_000_000
 """Visits times levels up to which every level is tried, and up to which SeqAnon is, beside them."""
+
+_MOST_DISTINCT, _MOST_PAIRS = 4_000_000, 50_000_000
+"""Most subtrajectories that are counted, and most pairs of one and a person: memory goes with them."""
+
+_MOST_LOOKS = 20_000_000
+"""Subtrajectories of people that all repairs of a window together look at; usual windows need a hundredth."""
+
+_CASCADE = 4
+"""Visits suppressed for each pair that there is to repair, at which a repair has made more to repair than it found."""
 
 _WORTH_TRYING, _WORTH_LOOKING = 0.9, 0.95
 """Shares that have to be promised: of the best loss so far for another repair, of the best that is known for a look."""
@@ -107,13 +122,15 @@ class _Run:
     def __init__(
         self, trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, options: LeastLossOptions
     ) -> None:
-        self._trajectories, self._xy_m, self._guarantee, self._options = trajectories, xy_m, guarantee, options
+        self._trajectories, self._xy_m, self._options = trajectories, xy_m, options
+        # No longer subtrajectory occurs.
+        self._guarantee = replace(guarantee, m=min(guarantee.m, longest_of(trajectories)))
         # Rows of the hierarchy are the locations that are visited: a vocabulary may hold more.
         self._visited, self._rows = np.unique(trajectories.locations, return_inverse=True)
         self._hierarchy = hierarchy(xy_m[self._visited], np.bincount(self._rows))
         n_visits = len(trajectories.locations)
         inevitable = int((~affordable_visits(trajectories, guarantee)).sum())
-        whole_m = float(self._hierarchy.moved_m[-1]) / n_visits or 1.0
+        self._whole_m = whole_m = whole_window_m(trajectories, xy_m)
         self._allowed = Allowed(
             # What costs nothing is still worth counting.
             suppression_m=max(options.prices.suppression, _NEXT_TO_NOTHING) * whole_m,
@@ -123,7 +140,10 @@ class _Run:
             splits=int(len(trajectories.users) * (options.max_split_percent + 1e-10) / 100),
         )
         self._search = Search(self._hierarchy, self._allowed)
-        self._counted = Counted.of(replace(trajectories, locations=self._rows), guarantee.m)
+        self._looks = _MOST_LOOKS
+        self._finest = _finest_countable(np.diff(trajectories.starts), len(self._visited), self._guarantee.m)
+        self._search.too_fine = self._finest - 1
+        self._counted = Counted.of(self._at(self._finest), self._guarantee.m)
 
     def best(self) -> Generalization:
         """Try levels, and return what lost least, the first of several."""
@@ -137,8 +157,8 @@ class _Run:
     def _all_levels(self) -> list[_Weighed]:
         """Repair every level from the coarsest on, until two in a row would suppress too much."""
         found, failures = [self._coarsest()], 0
-        for level in range(self._search.coarsest - 1, -1, -1):
-            one = self._repaired(level, self._allowed)
+        for level in range(self._search.coarsest - 1, self._finest - 1, -1):
+            one = self._repaired_within(level)
             failures = failures + 1 if one is None else 0
             if failures == 2:
                 break
@@ -147,15 +167,15 @@ class _Run:
 
     def _promising_levels(self) -> list[_Weighed]:
         """Repair the level that promises least, and another if it promises still less then."""
-        self._look(self._search.moving(_START))
+        self._look(max(self._search.moving(_START), self._finest))
         first = None
         while first is None:
             level = self._most_promising()
-            first = self._coarsest() if level == self._search.coarsest else self._repaired(level, self._allowed)
+            first = self._coarsest() if level == self._search.coarsest else self._repaired_within(level)
         level = self._most_promising()
         if self._search.foretold_m(level) / len(self._rows) > _WORTH_TRYING * first.lost_m:
             return [first]
-        another = self._repaired(level, self._allowed)
+        another = self._repaired_within(level)
         return [first, another] if another else [first]
 
     def _most_promising(self) -> int:
@@ -174,20 +194,42 @@ class _Run:
 
     def _coarsest(self) -> _Weighed:
         """Repair the coarsest level, whatever it takes: what it suppresses every release suppresses."""
-        found = self._repaired(self._search.coarsest, replace(self._allowed, suppressions=len(self._rows)))
-        if found is None:
-            raise RuntimeError("a repair that nothing limits came to no end")
-        return found
-
-    def _repaired(self, level: int, allowed: Allowed) -> _Weighed | None:
-        """Repair a level locally; None where that takes more suppression than is allowed."""
-        search, group_of_row = self._search, self._hierarchy.group_of(level)
-        counted = self._counted.merged(group_of_row)
-        search.learn(level, counted.infrequent(self._guarantee.k))
-        generalized = replace(self._trajectories, locations=group_of_row[self._rows])
-        repaired = repair(generalized, counted, self._guarantee, allowed)
+        level = self._search.coarsest
+        repaired = self._repair(level, self._counts(level), replace(self._allowed, suppressions=len(self._rows)), None)
         if repaired is None:
-            search.failed(level)
+            raise RuntimeError("a repair that nothing limits came to no end")
+        return repaired
+
+    def _repaired_within(self, level: int) -> _Weighed | None:
+        """Repair a level locally; None where that takes more suppression, or more work, than is allowed."""
+        counted = self._counts(level)
+        cascade = _CASCADE * counted.infrequent(self._guarantee.k)
+        allowed = replace(self._allowed, suppressions=min(self._allowed.suppressions, cascade))
+        effort = Effort(left=self._looks // 2)  # the other half is for coarser levels
+        self._looks -= effort.left
+        found = self._repair(level, counted, allowed, effort)
+        self._looks += max(effort.left, 0)
+        if found is not None:
+            return found
+        if allowed.suppressions == self._allowed.suppressions and effort.left >= 0:
+            self._search.over_budget(level)
+        else:
+            self._search.failed(level)
+        return None
+
+    def _counts(self, level: int) -> Counted:
+        counted = self._counted.merged(self._hierarchy.group_of(level))
+        self._search.learn(level, counted.infrequent(self._guarantee.k))
+        return counted
+
+    def _at(self, level: int) -> Sequences:
+        """Return the window as it is generalized at a level."""
+        return replace(self._trajectories, locations=self._hierarchy.group_of(level)[self._rows])
+
+    def _repair(self, level: int, counted: Counted, allowed: Allowed, effort: Effort | None) -> _Weighed | None:
+        search, group_of_row = self._search, self._hierarchy.group_of(level)
+        repaired = repair(self._at(level), counted, self._guarantee, allowed, effort)
+        if repaired is None:
             return None
         search.repaired(level, suppressed=int((~repaired.kept).sum()), splits=len(repaired.splits))
         # A location of which nothing is left has no part in what is released.
@@ -202,4 +244,27 @@ class _Run:
         )
 
     def _weighed(self, result: Generalization) -> _Weighed:
-        return _Weighed(window_loss_m(self._trajectories, self._xy_m, result, self._options.prices), result)
+        prices = self._options.prices
+        return _Weighed(window_loss_m(self._trajectories, self._xy_m, result, prices, whole_m=self._whole_m), result)
+
+
+def _finest_countable(lengths: IntArray, n_locations: int, m: int) -> int:
+    """Return the first level of which no more subtrajectories can occur than are counted at most.
+
+    Args:
+        lengths: Visits of each trajectory, shape ``(n,)``.
+        n_locations: Locations that are visited, at least 1.
+        m: Most locations of a subtrajectory.
+    """
+    distinct, counts = np.unique(lengths, return_counts=True)
+    of_length = list(zip(distinct.tolist(), counts.tolist(), strict=True))
+
+    def is_countable(n_groups: int) -> bool:
+        pairs = [
+            sum(n * min(comb(length, size), n_groups**size) for length, n in of_length) for size in range(1, m + 1)
+        ]
+        kinds = sum(min(n, n_groups**size) for size, n in enumerate(pairs, start=1))
+        return bool(kinds <= _MOST_DISTINCT and sum(pairs) <= _MOST_PAIRS)
+
+    # With one generalized location there are m of them: that many can always be counted.
+    return bisect_left(range(n_locations - 1), True, key=lambda level: is_countable(n_locations - level))

@@ -33,8 +33,8 @@ class Hierarchy:
         parent = np.arange(len(self.moved_m))
         parent[self.absorbed[:merges]] = self.into[:merges]
         group_of = parent
-        while not np.array_equal(group_of, parent[group_of]):
-            group_of = parent[group_of]
+        while not np.array_equal(group_of, group_of[group_of]):
+            group_of = group_of[group_of]  # twice as far up each time: a chain of merges may be long
         return group_of
 
 
@@ -73,7 +73,8 @@ def hierarchy(xy_m: FloatArray, visits: IntArray, *, most_at_once: int = _MOST_A
     return Hierarchy(
         into=np.array([merge.into for merge in merges], np.int64),
         absorbed=np.array([merge.absorbed for merge in merges], np.int64),
-        moved_m=np.cumsum([0.0, *(merge.added_mm for merge in merges)]) / 1000,
+        # Millimetres that were rounded away may add up to less than nothing where locations lie that close.
+        moved_m=np.maximum(np.cumsum([0.0, *(merge.added_mm for merge in merges)]), 0.0) / 1000,
     )
 
 

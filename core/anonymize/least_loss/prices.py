@@ -59,7 +59,14 @@ def moved_m(xy_m: FloatArray, group_of: IntArray, visits: IntArray) -> float:
     return float((location_distance(xy_m, group_of) * np.bincount(visits, minlength=len(xy_m))).sum())
 
 
-def window_loss_m(trajectories: Sequences, xy_m: FloatArray, result: Generalization, prices: Prices) -> float:
+def window_loss_m(
+    trajectories: Sequences,
+    xy_m: FloatArray,
+    result: Generalization,
+    prices: Prices,
+    *,
+    whole_m: float | None = None,
+) -> float:
     """Return the loss of a release: the average, over the visits of the window, of what each costs.
 
     A visit that is released costs what it is moved, one that is suppressed its price. Splits are added with theirs.
@@ -69,6 +76,7 @@ def window_loss_m(trajectories: Sequences, xy_m: FloatArray, result: Generalizat
         xy_m: Position of each location, metres, shape ``(L, 2)``.
         result: What is released of it.
         prices: Prices.
+        whole_m: :func:`whole_window_m`, where it is known: it takes the distances between all locations.
 
     Returns:
         Metres a visit.
@@ -76,4 +84,4 @@ def window_loss_m(trajectories: Sequences, xy_m: FloatArray, result: Generalizat
     kept, n_visits = result.kept, len(trajectories.locations)
     paid = prices.suppression * (n_visits - int(kept.sum())) + prices.split * len(result.splits)
     released_m = moved_m(xy_m, result.group_of, trajectories.locations[kept])
-    return (released_m + paid * whole_window_m(trajectories, xy_m)) / n_visits
+    return (released_m + paid * (whole_window_m(trajectories, xy_m) if whole_m is None else whole_m)) / n_visits

@@ -15,7 +15,7 @@ from core.anonymize.least_loss.person import Person, Ways, bits
 from core.guarantees import KmAnonymity
 from core.trajectory import IntArray, Sequences
 
-__all__ = ["Allowed", "Repaired", "repair"]
+__all__ = ["Allowed", "Effort", "Repaired", "repair"]
 
 _FRAGILE = (0.3, 0.15, 0.075)
 """What an infrequent subtrajectory counts that somebody else would get where a support falls from k, k + 1, k + 2.
@@ -27,6 +27,10 @@ inputs of both kinds of ``tests/benchmarks/inputs.py``, weights from 0.2 to 0.5 
 
 _EARLIEST, _CLEARLY = 0.2, 1.2
 """Share of the people after whom it is foretold whether the budget will do, and by how much it must not to give up."""
+
+_AT_ONCE = 1_000
+"""Infrequent subtrajectories of a person that are repaired together, and others that are spared with them: a person of
+a hundred visits has a hundred thousand, of which the shortest repair nearly all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,14 @@ class Allowed:
     """Most splits."""
 
 
+@dataclass(slots=True)
+class Effort:
+    """What repairs may take: a count, not a clock, so that a replay decides alike."""
+
+    left: int
+    """Subtrajectories of people that may still be looked at; below 0 once they did not do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Repaired:
     """What is left of a window."""
@@ -57,7 +69,9 @@ class Repaired:
     """Visits before which a trajectory is split in two, ascending."""
 
 
-def repair(sequences: Sequences, counted: Counted, guarantee: KmAnonymity, allowed: Allowed) -> Repaired | None:
+def repair(
+    sequences: Sequences, counted: Counted, guarantee: KmAnonymity, allowed: Allowed, effort: Effort | None = None
+) -> Repaired | None:
     """Suppress visits and split trajectories until every subtrajectory of at most m locations has support k or none.
 
     One person after the other is repaired, whoever has an infrequent subtrajectory: of all visits that could go and all
@@ -72,16 +86,26 @@ def repair(sequences: Sequences, counted: Counted, guarantee: KmAnonymity, allow
         counted: Its subtrajectories of at most m locations.
         guarantee: k and m.
         allowed: Prices and budgets.
+        effort: How much may be looked at, which is taken from it; None for no bound but the end of the loop.
 
     Returns:
-        The repaired window; None as soon as more visits have to be suppressed than are allowed, or clearly will.
+        The repaired window; None as soon as more visits have to be suppressed than are allowed, or clearly will, or
+        the effort does not do.
     """
-    run = _Repair(sequences, counted, guarantee, allowed)
+    run = _Repair(sequences, counted, guarantee, allowed, effort)
     return run.result() if run.finished else None
 
 
 class _Repair:
-    def __init__(self, sequences: Sequences, counted: Counted, guarantee: KmAnonymity, allowed: Allowed) -> None:
+    def __init__(
+        self,
+        sequences: Sequences,
+        counted: Counted,
+        guarantee: KmAnonymity,
+        allowed: Allowed,
+        effort: Effort | None,
+    ) -> None:
+        self._effort = effort
         self._k, self._m, self._allowed = guarantee.k, guarantee.m, allowed
         self._counted, self._supports = counted, counted.supports()
         self._digits: list[int] = (sequences.locations + 1).tolist()
@@ -119,15 +143,37 @@ class _Repair:
         return True
 
     def _repair(self, user: int) -> bool:
-        """Repair one person; return whether the budget allowed it."""
-        k, supports, digits, person = self._k, self._supports, self._counted.digits, self._person(user)
+        """Repair one person; return whether the budget and the effort allowed it."""
+        k, supports, person = self._k, self._supports, self._person(user)
         before = person.subtrajectories()
-        near = sorted(number for number in before if supports[number] < k + len(self._weights))
-        infrequent, changed = [number for number in near if supports[number] < k], False
+        if not self._may_look(len(before)):
+            return False
+        infrequent = sorted(number for number in before if supports[number] < k)
+        # A longer one is a greater number: what is repaired first takes most of the others with it.
+        fragile = sorted(number for number in before if k <= supports[number] < k + len(self._weights))[:_AT_ONCE]
+        if not infrequent:
+            return True
+        while infrequent:
+            if not self._repair_some(person, infrequent[:_AT_ONCE], fragile):
+                return False
+            left = person.subtrajectories()
+            infrequent = [number for number in infrequent[_AT_ONCE:] if number in left]
+            if not self._may_look(len(left)):
+                return False
+        for lost in sorted(before - left):
+            self._lose(lost, user)
+        return True
+
+    def _repair_some(self, person: Person, infrequent: list[int], fragile: list[int]) -> bool:
+        """Take some infrequent subtrajectories from a person; return whether budget and effort allowed it."""
+        digits = self._counted.digits
         while True:
             infrequent = [number for number in infrequent if person.ways(digits(number)) is not None]
             if not infrequent:
-                break
+                return True
+            near = (*infrequent, *fragile)
+            if not self._may_look(len(near)):
+                return False
             ways = {number: its for number in near if (its := person.ways(digits(number))) is not None}
             bit, is_split = self._next_step(ways, infrequent) or (person.most_used(digits(infrequent[0])), False)
             at = person.first + bit.bit_length() - 1
@@ -139,11 +185,13 @@ class _Repair:
             else:
                 self._suppressed.append(at)
                 person.suppress(bit)
-            changed = True
-        if changed:
-            for lost in sorted(before - person.subtrajectories()):
-                self._lose(lost, user)
-        return True
+
+    def _may_look(self, n: int) -> bool:
+        """Take some looks from the effort, and return whether they were there."""
+        if self._effort is None:
+            return True
+        self._effort.left -= n
+        return self._effort.left >= 0
 
     def _person(self, user: int) -> Person:
         person = self._people.get(user)
@@ -175,7 +223,7 @@ class _Repair:
             Its bit, and whether it is a gap; None where no single step repairs anything.
         """
         weights, supports = self._weights, self._supports
-        harmed = [(weights[supports[number]], its) for number, its in ways.items() if number not in infrequent]
+        harmed = [(weights[supports[number]], its) for number, its in ways.items() if supports[number] >= self._k]
         prices_m = [self._allowed.suppression_m]
         if len(self._splits) < self._allowed.splits:
             prices_m.append(self._allowed.split_m)

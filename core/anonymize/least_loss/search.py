@@ -15,6 +15,9 @@ _POWER, _LOWEST_POWER, _HIGHEST_POWER = 2.75, 0.5, 8.0
 and within which bounds it is believed."""
 
 
+_FEWER = 0.8
+"""Share of the pairs of a level that could not be repaired that a level tried after it may have: so tries are few."""
+
 _SUPPRESSED_PER_PAIR = 1.0
 """Visits that are suppressed for each pair, before a repair has shown it."""
 
@@ -36,7 +39,8 @@ class Search:
         self._log_groups = np.log(np.arange(len(self._moved_m), 0, -1, dtype=np.float64))  # (levels,)
         self._infrequent: dict[int, int] = {}
         self.too_fine = -1
-        """The coarsest level whose repair would suppress too much; none is -1."""
+        """The coarsest level that is out of the question; none is -1."""
+        self._most_pairs = np.inf
         self._suppressed_per_pair = _SUPPRESSED_PER_PAIR
         self._m_per_pair = _SUPPRESSED_PER_PAIR * allowed.suppression_m
 
@@ -54,8 +58,13 @@ class Search:
         self._infrequent[level] = infrequent
 
     def failed(self, level: int) -> None:
-        """Take note that repairing a level would suppress too much."""
+        """Take note that repairing a level would take too much."""
         self.too_fine = max(self.too_fine, level)
+        self._most_pairs = min(self._most_pairs, _FEWER * self._infrequent[level])
+
+    def over_budget(self, level: int) -> None:
+        """Take note that repairing a level would suppress more than the budget."""
+        self.failed(level)
         least = self._allowed.suppressions / self._infrequent[level]
         self._suppressed_per_pair = 1.25 * max(self._suppressed_per_pair, least)
 
@@ -87,6 +96,7 @@ class Search:
         pairs = self._foretold()
         loss_m = self._moved_m + self._m_per_pair * pairs
         loss_m[self._suppressed_per_pair * pairs > self._allowed.suppressions] = np.inf
+        loss_m[pairs > self._most_pairs] = np.inf
         loss_m[: self.too_fine + 1] = np.inf
         return loss_m
 
@@ -99,4 +109,6 @@ class Search:
         below, above = (float(powers[0]), float(powers[-1])) if len(powers) else (_POWER, _POWER)
         foretold = np.interp(self._log_groups, x, y)
         foretold += below * np.minimum(self._log_groups - x[0], 0) + above * np.maximum(self._log_groups - x[-1], 0)
-        return np.maximum(np.exp(foretold) - 0.5, 0.0)
+        # Logarithms differ in their last digits between processors, on which no choice may depend.
+        pairs: FloatArray = np.maximum(np.exp(foretold) - 0.5, 0.0)
+        return pairs.round(6)

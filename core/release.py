@@ -36,6 +36,7 @@ __all__ = [
     "SequenceTrajectory",
     "Withheld",
     "WithholdReason",
+    "coarse",
     "keyed_generator",
     "keyed_id",
     "population_of",
@@ -219,6 +220,11 @@ class ReleaseRefused(Withheld):
 
 
 Outcome = Release | Withheld | ReleaseRefused
+
+
+def coarse(mean: float) -> float:
+    """Round to tenths and two significant digits: a mean over true positions, known exactly, would confirm a guess."""
+    return float(f"{round(mean, 1):.2g}")
 
 
 def publishable(count: int, k: int, *, people: int | None = None) -> int | None:

@@ -14,6 +14,7 @@ from core.release import (
     Outcome,
     PointTrajectory,
     WithholdReason,
+    coarse,
     keyed_generator,
     pseudonyms,
     publishable,
@@ -110,12 +111,7 @@ def _translation(colocated: Colocated, k: int) -> dict[str, float | None]:
         "mean_space_translation_m": sets.mean_space_translation_m,
         "mean_time_translation_s": sets.mean_time_translation_s,
     }
-    return {name: _coarse(mean) if n_people >= k else None for name, mean in means.items()}
-
-
-def _coarse(mean: float) -> float:
-    """Round to tenths and two significant digits: a mean over true positions, known exactly, would confirm a guess."""
-    return float(f"{round(mean, 1):.2g}")
+    return {name: coarse(mean) if n_people >= k else None for name, mean in means.items()}
 
 
 def _demanding(window: PointWindow, colocated: Colocated, k: int, *, told: bool) -> dict[str, int | None]:

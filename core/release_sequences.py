@@ -15,6 +15,7 @@ from core.release import (
     Outcome,
     SequenceTrajectory,
     WithholdReason,
+    coarse,
     keyed_generator,
     pseudonyms,
     publishable,
@@ -89,10 +90,10 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
 def _chosen(result: Generalization) -> dict[str, float | int | str]:
     """Tell which models were compared, and which one lost least.
 
-    Their losses are computed from raw visits. Two digits tell how the models compare, and not who was where.
+    Their losses are computed from raw visits: coarse ones tell how the models compare, and not who was where.
     """
     losses: dict[str, float | int | str] = {
-        f"loss_m.{model}": float(f"{loss_m:.2g}") for model, loss_m in result.comparison.items()
+        f"loss_m.{model}": coarse(loss_m) for model, loss_m in result.comparison.items()
     }
     return {"chosen": next(iter(result.comparison)), **losses} if losses else {}
 

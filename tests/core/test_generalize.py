@@ -270,7 +270,7 @@ def test_a_release_tells_what_was_chosen_and_what_it_was_compared_with() -> None
     content = window_message(release(ROWS, plan))
     result = plan.generalizer.generalize(window_of(ROWS), plan.guarantee)
     assert result is not None
-    told = {f"loss_m.{model}": float(f"{loss_m:.2g}") for model, loss_m in result.comparison.items()}
+    told = {f"loss_m.{model}": float(f"{round(loss_m, 1):.2g}") for model, loss_m in result.comparison.items()}
     assert content["model"] == "auto"
     assert content["parameters"] == {**plan.parameters, "chosen": next(iter(result.comparison)), **told}
     assert plan.parameters["candidates"] == "seqanon, least-loss"

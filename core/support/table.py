@@ -9,7 +9,7 @@ import numpy as np
 
 from core.trajectory import IntArray, Sequences
 
-__all__ = ["SubtrajectoryTable", "subtrajectories", "support", "supporters"]
+__all__ = ["SubtrajectoryTable", "distinct_codes", "subtrajectories", "support", "supporters"]
 
 # Bounds the memory of one step of the enumeration, not its result.
 _CANDIDATES_AT_ONCE = 4_000_000
@@ -101,12 +101,12 @@ def subtrajectories(sequences: Sequences, size: int) -> SubtrajectoryTable:
         table = np.column_stack((table[distinct // n_ids], distinct % n_ids))  # rows stay ascending
 
     n_users = max(sequences.n_users, 1)
-    pairs = _distinct(number * n_users + sequences.users[trajectory_of[at]])  # each (row, user) once
+    pairs = distinct_codes(number * n_users + sequences.users[trajectory_of[at]])  # each (row, user) once
     starts = np.searchsorted(pairs, np.arange(len(table) + 1) * n_users)
     return SubtrajectoryTable(locations=table, starts=starts, users=pairs % n_users)
 
 
-def _distinct(codes: IntArray) -> IntArray:
+def distinct_codes(codes: IntArray) -> IntArray:
     """Return the distinct codes, ascending. np.unique goes by hashes here, which takes three times as long."""
     ordered = np.sort(codes)
     first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]

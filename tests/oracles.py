@@ -224,20 +224,21 @@ def positions(points: Sequence[Point]) -> FloatArray:
 
 
 def released(crowd: Crowd, generalization: Generalization) -> Crowd:
-    """Apply a generalization visit by visit; the pieces of a split trajectory stay one person's."""
-    group_of, splits = generalization.group_of.tolist(), set(generalization.splits.tolist())
-    kept = generalization.kept.tolist()
-    pieces: Crowd = []
+    """Apply a generalization visit by visit; the pieces of a trajectory that is split follow each other."""
+    kept, group_of = generalization.kept.tolist(), generalization.group_of.tolist()
+    splits = set(generalization.splits.tolist())
+    left: Crowd = []
     visit = 0
     for user, trajectory in crowd:
-        pieces.append((user, ()))
-        for location in trajectory:
-            if visit in splits:
-                pieces.append((user, ()))
+        pieces: list[list[int]] = [[]]
+        for place, location in enumerate(trajectory):
+            if place and visit in splits:
+                pieces.append([])
             if kept[visit]:
-                pieces[-1] = (user, (*pieces[-1][1], group_of[location]))
+                pieces[-1].append(group_of[location])
             visit += 1
-    return pieces
+        left += [(user, tuple(piece)) for piece in pieces]
+    return left
 
 
 def crowds(

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.anonymize.least_loss import LeastLossOptions, Prices, window_loss_m
+from core.anonymize.least_loss import LeastLossOptions, Prices
 from core.anonymize.seqanon import Generalization
 from core.assemble import SequenceWindow, assemble_sequences
 from core.generalize import (
-    Auto,
     Generalizer,
     LeastLoss,
     LevelConstraints,
@@ -25,7 +24,6 @@ from core.generalize import (
     SeqAnon,
     USeqAnon,
     VenueTaxonomy,
-    embeddings,
 )
 from core.guarantees import KmAnonymity
 from core.plan import SequencePlan
@@ -182,126 +180,6 @@ def test_a_budget_exceeded_withholds_the_window_with_its_reason() -> None:
     enough = released(ROWS, sequence_plan(k=3, m=2, generalizer=USeqAnon(apart, 34.0)))
     assert shown(enough) == {("cinema",), ("market",), ("park",), ("station",)}
     assert enough.account == Account(released=len(ROWS) - 3, suppressed=3)
-
-
-# ---------------------------------------------------------------- the least of several
-
-PRICES = Prices()
-LEAST_LOSS = LeastLoss(LeastLossOptions(max_split_percent=40))
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A model that notes that it was asked."""
-
-    inner: Generalizer
-    asked: list[str]
-
-    @property
-    def model(self) -> str:
-        """Its name."""
-        return self.inner.model
-
-    @property
-    def parameters(self) -> dict[str, float | int | str]:
-        """What it tells."""
-        return self.inner.parameters
-
-    def generalize(self, window: SequenceWindow, guarantee: KmAnonymity) -> Generalization | None:
-        """Note it, and do it."""
-        self.asked.append(self.model)
-        return self.inner.generalize(window, guarantee)
-
-
-def auto(asked: list[str], *models: Generalizer, max_work: int = 10**9) -> Auto:
-    """The least of some models."""
-    return Auto(tuple(Recorded(model, asked) for model in models), PRICES, max_work)
-
-
-@given(rows=strategies.visit_rows(max_users=7), k=st.integers(2, 4), m=st.integers(1, 3))
-def test_auto_takes_what_loses_least(rows: Rows, k: int, m: int) -> None:
-    """
-    The losses of all that could be made are told, the least first; of two alike the one that was tried first.
-    """
-    window, guarantee = window_of(rows), KmAnonymity(k=k, m=m)
-    if window.n_users < k:
-        return
-    models: tuple[Generalizer, ...] = (SeqAnon(), LEAST_LOSS, USeqAnon(LISTED, 0.0), SDSeqAnon(TAXONOMY))
-    losses = {
-        model.model: window_loss_m(window.sequences, window.vocabulary.xy_m, made, PRICES)
-        for model in models
-        if (made := model.generalize(window, guarantee)) is not None
-    }
-    result = auto([], *models).generalize(window, guarantee)
-    assert result is not None
-    assert list(result.comparison.items()) == sorted(losses.items(), key=lambda item: item[1])
-    assert window_loss_m(window.sequences, window.vocabulary.xy_m, result, PRICES) == min(losses.values())
-
-
-def test_auto_tries_as_many_as_its_work_allows() -> None:
-    """
-    Always the first; the work of each is the window's subtrajectories, counted: 9 people, 25 visits, 24 pairs.
-    """
-    window = window_of(ROWS)
-    assert embeddings(window.sequences, 2) == 25 + 24
-    for max_work, expected in ((1, 1), (97, 1), (98, 2), (147, 3), (10**9, 3)):
-        asked: list[str] = []
-        auto(asked, LEAST_LOSS, SeqAnon(), SDSeqAnon(TAXONOMY), max_work=max_work).generalize(
-            window, KmAnonymity(k=3, m=2)
-        )
-        assert asked == ["least-loss", "seqanon", "sd-seqanon"][:expected]
-
-
-def test_a_window_that_none_can_make_is_withheld() -> None:
-    """
-    As it would be under each of them.
-    """
-    apart = ListedConstraints({name: name for name in PLACES}, None, "apart")
-    outcome = release(ROWS, sequence_plan(generalizer=auto([], USeqAnon(apart, 0.0))))
-    assert isinstance(outcome, Withheld)
-    assert outcome.reason is WithholdReason.CONSTRAINTS_NOT_SATISFIED
-
-
-def test_a_release_tells_what_was_chosen_and_what_it_was_compared_with() -> None:
-    """
-    Two digits of each loss, and the plan's own parameters; the model stays the one of the settings.
-    """
-    plan = sequence_plan(generalizer=auto([], SeqAnon(), LEAST_LOSS))
-    content = window_message(release(ROWS, plan))
-    result = plan.generalizer.generalize(window_of(ROWS), plan.guarantee)
-    assert result is not None
-    told = {f"loss_m.{model}": float(f"{round(loss_m, 1):.2g}") for model, loss_m in result.comparison.items()}
-    assert content["model"] == "auto"
-    assert content["parameters"] == {**plan.parameters, "chosen": next(iter(result.comparison)), **told}
-    assert plan.parameters["candidates"] == "seqanon, least-loss"
-    assert release(ROWS, plan) == release(ROWS, plan)
-    withheld = window_message(release(ROWS[:1], plan))
-    assert withheld["parameters"] == plan.parameters
-
-
-TURNED = visits(*((user, 10 * step, place) for user in range(1, 21) for step, place in enumerate((PARK, STATION))),
-                *((21, 10 * step, place) for step, place in enumerate((STATION, PARK))))  # fmt: skip
-"""Twenty people go from the park to the station, and one the other way."""
-
-
-def test_pieces_of_a_split_trajectory_leave_under_pseudonyms_of_their_own() -> None:
-    """
-    Nothing is moved or suppressed, and nobody is told how many were split: with one person of two trajectories people
-    are not counted, and losses are those of a release that was never split.
-    """
-    options = LeastLossOptions(prices=Prices(split=0.5), max_suppressed_percent=0, max_split_percent=5)
-    outcome = released(TURNED, sequence_plan(generalizer=LeastLoss(options)))
-    assert outcome.account == Account(released=42)
-    assert len({one.pseudonym for one in outcome.trajectories if isinstance(one, SequenceTrajectory)}) == 22
-    assert (outcome.people, outcome.population, outcome.smallest_support) == (None, None, 3)
-    content = window_message(outcome)
-    assert "split" not in str(content).replace("split_price", "").replace("max_split", "")
-    # The same pieces as people of their own release the same, but for what is counted of people.
-    apart = visits(*((user, 10 * step, place) for user in range(1, 21) for step, place in enumerate((PARK, STATION))),
-                   (21, 0, STATION), (22, 10, PARK))  # fmt: skip
-    other = released(apart, sequence_plan(generalizer=LeastLoss(options)))
-    assert other.people == 22
-    assert outcome.information_loss == other.information_loss
 
 
 # ---------------------------------------------------------------- broken anonymizers

@@ -184,7 +184,11 @@ class _Run:
         for _ in range(_LOOKS):
             level, known = search.best(), search.best_known()
             if known is not None and search.foretold_m(level) > _WORTH_LOOKING * search.foretold_m(known):
-                return known
+                # One location for the whole window tells nothing: what lies between may not be as foretold.
+                halfway = search.halfway() if known == search.coarsest else None
+                if halfway is None:
+                    return known
+                level = halfway
             self._look(level)
         return search.best()
 

@@ -124,7 +124,11 @@ class _Repair:
         """Return what is left."""
         kept = np.ones(len(self._digits), np.bool_)
         kept[self._suppressed] = False
-        return Repaired(kept=kept, splits=np.array(sorted(self._splits), np.int64))
+        splits = np.array(sorted(self._splits), np.int64)
+        # A split that has nothing left before it, or behind it, costs its price and separates nothing.
+        n_before = np.append(0, np.cumsum(kept))
+        at, first = np.unique(n_before[splits], return_index=True)
+        return Repaired(kept=kept, splits=splits[first[~np.isin(at, n_before[self._starts])]])
 
     def _run(self) -> bool:
         n_exposed, budget = len(self._waiting), self._allowed.suppressions

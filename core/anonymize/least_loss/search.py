@@ -53,6 +53,13 @@ class Search:
         """Return the last level at which visits are moved by no more than a share of what all merges move them."""
         return int(np.searchsorted(self._moved_m, share * self._moved_m[-1], side="right")) - 1
 
+    def halfway(self) -> int | None:
+        """Return the level halfway between the coarsest and the next that is known, by powers; None where none is."""
+        finer = max((level for level in self._infrequent if level < self.coarsest), default=0)
+        n_groups = round((len(self._moved_m) - finer) ** 0.5)
+        level = len(self._moved_m) - n_groups
+        return level if max(finer, self.too_fine) < level < self.coarsest else None
+
     def learn(self, level: int, infrequent: int) -> None:
         """Take note of how many pairs there are to repair at a level."""
         self._infrequent[level] = infrequent
@@ -110,5 +117,5 @@ class Search:
         foretold = np.interp(self._log_groups, x, y)
         foretold += below * np.minimum(self._log_groups - x[0], 0) + above * np.maximum(self._log_groups - x[-1], 0)
         # Logarithms differ in their last digits between processors, on which no choice may depend.
-        pairs: FloatArray = np.maximum(np.exp(foretold) - 0.5, 0.0)
-        return pairs.round(6)
+        pairs: FloatArray = np.maximum(np.exp(foretold) - 0.5, 0.0).round(6)
+        return pairs

@@ -120,6 +120,7 @@ class _PlanBase:
         account: Account,
         risks: Mapping[Attack, Risk] | None = None,
         chosen: Parameters | None = None,
+        compared: Mapping[str, float] | None = None,
     ) -> Release:
         """Let a verified window leave; see :class:`core.release.Release` for each argument.
 
@@ -140,6 +141,7 @@ class _PlanBase:
             information_loss=information_loss,
             account=account,
             risks=risks or {},
+            compared=compared or {},
         )
 
     def withhold(self, seal: Seal, reason: WithholdReason, *, withheld: int, duplicates: int = 0) -> Withheld:

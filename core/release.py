@@ -36,7 +36,6 @@ __all__ = [
     "SequenceTrajectory",
     "Withheld",
     "WithholdReason",
-    "coarse",
     "keyed_generator",
     "keyed_id",
     "population_of",
@@ -197,6 +196,10 @@ class Release:
     risks: Mapping[Attack, Risk] = field(default_factory=dict)
     """What simulated attacks came to: for the operator, published nowhere."""
 
+    compared: Mapping[str, float] = field(default_factory=dict)
+    """What the models that were compared would lose, metres a visit: for the operator, published nowhere. Measured on
+    raw visits, it would tell how far the one place is whose only visit was suppressed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withheld:
@@ -220,11 +223,6 @@ class ReleaseRefused(Withheld):
 
 
 Outcome = Release | Withheld | ReleaseRefused
-
-
-def coarse(mean: float) -> float:
-    """Round to tenths and two significant digits: a mean over true positions, known exactly, would confirm a guess."""
-    return float(f"{round(mean, 1):.2g}")
 
 
 def publishable(count: int, k: int, *, people: int | None = None) -> int | None:

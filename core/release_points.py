@@ -14,7 +14,6 @@ from core.release import (
     Outcome,
     PointTrajectory,
     WithholdReason,
-    coarse,
     keyed_generator,
     pseudonyms,
     publishable,
@@ -111,7 +110,7 @@ def _translation(colocated: Colocated, k: int) -> dict[str, float | None]:
         "mean_space_translation_m": sets.mean_space_translation_m,
         "mean_time_translation_s": sets.mean_time_translation_s,
     }
-    return {name: coarse(mean) if n_people >= k else None for name, mean in means.items()}
+    return {name: _coarse(mean) if n_people >= k else None for name, mean in means.items()}
 
 
 def _demanding(window: PointWindow, colocated: Colocated, k: int, *, told: bool) -> dict[str, int | None]:
@@ -136,3 +135,8 @@ def _n_incomplete(window: PointWindow, colocated: Colocated) -> int:
     incomplete = window.curbed.copy()
     incomplete[owner[~sets.kept & (window.stands_for > 0)]] = True
     return int(incomplete.sum()) + window.n_users - trajectories.n_users  # who demanded more than they could be given
+
+
+def _coarse(mean: float) -> float:
+    """Round to tenths and two significant digits: a mean over true positions, known exactly, would confirm a guess."""
+    return float(f"{round(mean, 1):.2g}")

@@ -15,7 +15,6 @@ from core.release import (
     Outcome,
     SequenceTrajectory,
     WithholdReason,
-    coarse,
     keyed_generator,
     pseudonyms,
     publishable,
@@ -75,7 +74,8 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
             sequences.split(result.splits), vocabulary, result.group_of, result.kept, taxonomy
         ),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
-        chosen=_chosen(result),
+        chosen={"chosen": next(iter(result.comparison))} if result.comparison else None,
+        compared=result.comparison,
         risks=attack_sequences(
             sequences,
             vocabulary.names,
@@ -85,17 +85,6 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
             generator=keyed_generator(plan.secret, seal.release_id, "attack"),
         ),
     )
-
-
-def _chosen(result: Generalization) -> dict[str, float | int | str]:
-    """Tell which models were compared, and which one lost least.
-
-    Their losses are computed from raw visits: coarse ones tell how the models compare, and not who was where.
-    """
-    losses: dict[str, float | int | str] = {
-        f"loss_m.{model}": coarse(loss_m) for model, loss_m in result.comparison.items()
-    }
-    return {"chosen": next(iter(result.comparison)), **losses} if losses else {}
 
 
 def _members(result: Generalization) -> dict[int, list[int]]:

@@ -118,5 +118,6 @@ def _facts(outcome: Outcome) -> dict[str, float | int | str | None]:
         "points_suppressed": outcome.points_suppressed,
         "smallest_support": outcome.smallest_support,
         **outcome.information_loss,
+        **{f"loss_m.{model}": round(loss_m, 1) for model, loss_m in outcome.compared.items()},
         **({"risk_highest": round(worst(outcome.risks), 6)} if outcome.risks else {}),
     }

@@ -49,11 +49,12 @@ _LITTLE_WORK, _MODERATE_WORK = 6_000, 5_000_000
 _MOST_DISTINCT, _MOST_PAIRS = 4_000_000, 50_000_000
 """Most subtrajectories that are counted, and most pairs of one and a person: memory goes with them."""
 
-_MOST_LOOKS = 20_000_000
+_MOST_LOOKS = 16_000_000
 """Subtrajectories of people that all repairs of a window together look at; usual windows need a hundredth."""
 
-_CASCADE = 4
-"""Visits suppressed for each pair that there is to repair, at which a repair has made more to repair than it found."""
+_CASCADE, _CASCADE_SHARE = 4, 0.05
+"""Visits suppressed for each pair that there is to repair, and share of all visits, beyond which a repair has exposed
+more people than it found exposed: it would take most of the window with it."""
 
 _WORTH_TRYING, _WORTH_LOOKING = 0.9, 0.95
 """Shares that have to be promised: of the best loss so far for another repair, of the best that is known for a look."""
@@ -207,7 +208,7 @@ class _Run:
     def _repaired_within(self, level: int) -> _Weighed | None:
         """Repair a level locally; None where that takes more suppression, or more work, than is allowed."""
         counted = self._counts(level)
-        cascade = _CASCADE * counted.infrequent(self._guarantee.k)
+        cascade = max(_CASCADE * counted.infrequent(self._guarantee.k), int(_CASCADE_SHARE * len(self._rows)))
         allowed = replace(self._allowed, suppressions=min(self._allowed.suppressions, cascade))
         effort = Effort(left=self._looks // 2)  # the other half is for coarser levels
         self._looks -= effort.left

@@ -121,8 +121,11 @@ class _Merging:
             self._merge(into, absorbed)
             best_mm[absorbed] = added_mm[absorbed] = added_mm[:, absorbed] = np.inf
             added_mm[into] = added_mm[:, into] = self._added(into)
-            stale = np.flatnonzero(self._there & ((best == into) | (best == absorbed)))
-            stale = np.append(stale, into)
+            stale = self._there & ((best == into) | (best == absorbed))
+            # One that it costs no more to merge with than before is still the best: others cost what they did.
+            still = stale & (added_mm[:, into] <= best_mm)
+            best[still], best_mm[still] = into, added_mm[still, into]
+            stale = np.append(np.flatnonzero(stale & ~still), into)
             best[stale] = added_mm[stale].argmin(axis=1)
             best_mm[stale] = added_mm[stale, best[stale]]
             column_mm = added_mm[:, into]

@@ -25,7 +25,7 @@ from prometheus_client import CollectorRegistry
 from stream.faust_app import App
 from stream.health import Health, HealthServer, check_port
 from stream.ingest import Ingest
-from stream.kafka import Operation, faust_options, new_producer, until_it_works
+from stream.kafka import METADATA_MAX_AGE_MS, Operation, faust_options, new_producer, until_it_works
 from stream.live import Live
 from stream.metrics import Metrics
 from stream.oauth import forget_token
@@ -170,6 +170,7 @@ class _Worker(Service):  # type: ignore[misc]
             broker_request_timeout=max(60.0, kafka.session_timeout / 1000 + 10),
             broker_heartbeat_interval=max(0.5, kafka.session_timeout / 10_000),
             consumer_auto_offset_reset="earliest",
+            consumer_metadata_max_age_ms=METADATA_MAX_AGE_MS,
             stream_wait_empty=False,  # offsets are held back on purpose
             stream_buffer_maxsize=256,  # chunks, not records
             web_enabled=True,

@@ -23,7 +23,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
 from stream.codec import chunk_key, chunk_to_bytes, dead_letter, decoder, refusal
-from stream.kafka import Trouble, client_options, partition_of, until_it_works
+from stream.kafka import METADATA_MAX_AGE_MS, Trouble, client_options, partition_of, until_it_works
 from stream.metrics import Metrics
 from stream.settings import Settings
 from stream.wiring import Feed
@@ -90,6 +90,7 @@ class Ingest:
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             session_timeout_ms=kafka.session_timeout,
+            metadata_max_age_ms=METADATA_MAX_AGE_MS,
             heartbeat_interval_ms=max(500, kafka.session_timeout // 10),
             max_partition_fetch_bytes=4 * settings.limits.message_bytes,
         )

@@ -28,6 +28,7 @@ from stream.settings.credentials import check_credentials, tls_context
 from stream.settings.values import LARGEST_MESSAGE_BYTES
 
 __all__ = [
+    "METADATA_MAX_AGE_MS",
     "Operation",
     "Trouble",
     "client_options",
@@ -63,6 +64,10 @@ Trouble = Callable[[Operation], None]
 _BATCH_BYTES = 256 * 1024
 """Most bytes of messages that are sent as one, below what brokers take by default; at most ``limits.message_bytes``,
 which the topics take. A longer message goes alone."""
+
+METADATA_MAX_AGE_MS = 10_000
+"""How long a group's consumer believes what it knows of topics. A broker that is just back may not know of one, and the
+group's leader then assigns nothing of it, to anybody, until it asks again: after 5 minutes by default."""
 
 _AROUND_A_MESSAGE = 64 * 1024
 """Room for a key, headers and the request's own fields."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core.anonymize.lkc.suppress import suppress_pairs
 from core.anonymize.p2ka import p2ka
 from core.anonymize.recoding import SUPPRESSED, Label, Recoding
 from core.anonymize.rt.result import BoundNotMet, RTResult
@@ -24,7 +23,7 @@ from core.records import Rows
 from core.release import keyed_generator
 from core.release_attributes import anonymized
 from core.release_clusters import organize
-from core.release_pairs import pair_window
+from core.release_pairs import pair_window, suppressed
 from core.release_sets import disassociated
 from core.seal import Seal
 from core.trajectory import IntArray, Sequences
@@ -125,14 +124,7 @@ def _recoding(sequences: Sequences, result: RTResult) -> Recoding:
 
 def _of_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> WindowLoss:
     window = pair_window(rows, plan, start_ms=seal.key.start_ms)
-    result = suppress_pairs(
-        window.sequences,
-        window.values,
-        plan.guarantee,
-        sensitive=range(len(plan.sensitive_values)),
-        options=plan.options,
-    )
-    return _exact(window.sequences.owners[result.kept])
+    return _exact(window.sequences.owners[suppressed(window, plan).kept])
 
 
 def _of_points(seal: Seal, rows: Rows, plan: PointPlan) -> WindowLoss:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.anonymize.lkc.suppress import suppress_pairs
 from core.figures import Figures
 from core.plan import PairPlan
 from core.records import Rows
-from core.release_pairs import pair_window
+from core.release_pairs import pair_window, suppressed
 from core.seal import Seal
 from core.utility import pair_shares
 
@@ -48,13 +47,7 @@ def measure_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> PairMeasures | None
     window = pair_window(rows, plan, start_ms=seal.key.start_ms)
     if window.n_users < plan.guarantee.k:
         return None
-    kept = suppress_pairs(
-        window.sequences,
-        window.values,
-        plan.guarantee,
-        sensitive=range(len(plan.sensitive_values)),
-        options=plan.options,
-    ).kept
+    kept = suppressed(window, plan).kept
     if not kept.any():
         return None
     shares = pair_shares(

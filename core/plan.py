@@ -119,18 +119,17 @@ class _PlanBase:
         information_loss: dict[str, float | int | None],
         account: Account,
         risks: Mapping[Attack, Risk] | None = None,
-        chosen: Parameters | None = None,
         compared: Mapping[str, float] | None = None,
     ) -> Release:
         """Let a verified window leave; see :class:`core.release.Release` for each argument.
 
-        ``chosen`` tells what was decided for this window alone, beside the plan's parameters.
+        Where models were compared, the parameters tell which was chosen, the first of them.
         """
         return Release(
             release_id=seal.release_id,
             key=seal.key,
             model=self.model,
-            parameters=self.parameters | (chosen or {}),
+            parameters=self.parameters | ({"chosen": next(iter(compared))} if compared else {}),
             population=count.population,
             people=count.people,
             trajectories=trajectories,

@@ -197,8 +197,8 @@ class Release:
     """What simulated attacks came to: for the operator, published nowhere."""
 
     compared: Mapping[str, float] = field(default_factory=dict)
-    """What the models that were compared would lose, metres a visit: for the operator, published nowhere. Measured on
-    raw visits, it would tell how far the one place is whose only visit was suppressed."""
+    """What the models that were compared would lose, metres a visit, the chosen one first: for the operator, published
+    nowhere. Measured on raw visits, it would tell how far the one place is whose only visit was suppressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from core.anonymize.lkc.suppress import suppress_pairs
+from core.anonymize.lkc.suppress import Suppression, suppress_pairs
 from core.assemble_pairs import VALUE, PairWindow, assemble_visits
 from core.pairs import Cycle
 from core.places import generalized_locations
@@ -26,7 +26,7 @@ from core.risk import attack_sequences
 from core.seal import Seal
 from core.verify.lkc import verify_lkc
 
-__all__ = ["pair_window", "release_pairs"]
+__all__ = ["pair_window", "release_pairs", "suppressed"]
 
 
 def release_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> Outcome:
@@ -38,9 +38,7 @@ def release_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> Outcome:
         return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
     values = plan.sensitive_values
     sensitive = range(len(values))
-    kept = suppress_pairs(
-        window.sequences, window.values, plan.guarantee, sensitive=sensitive, options=plan.options
-    ).kept
+    kept = suppressed(window, plan).kept
     if not kept.any():
         return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
     candidate = window.published(kept)
@@ -93,6 +91,12 @@ def release_pairs(seal: Seal, rows: Rows, plan: PairPlan) -> Outcome:
 def pair_window(rows: Rows, plan: PairPlan, *, start_ms: int) -> PairWindow:
     """Assemble a window's visits with their slots and what is sensitive of its people."""
     return assemble_visits(rows, _carried(rows, plan), plan.locator, plan.limits, plan.slots, start_ms=start_ms)
+
+
+def suppressed(window: PairWindow, plan: PairPlan) -> Suppression:
+    """Suppress pairs until what is left keeps the promise."""
+    sensitive = range(len(plan.sensitive_values))
+    return suppress_pairs(window.sequences, window.values, plan.guarantee, sensitive=sensitive, options=plan.options)
 
 
 def _carried(rows: Rows, plan: PairPlan) -> npt.NDArray[np.void]:

@@ -74,7 +74,6 @@ def release_sequences(seal: Seal, rows: Rows, plan: SequencePlan) -> Outcome:
             sequences.split(result.splits), vocabulary, result.group_of, result.kept, taxonomy
         ),
         account=Account(duplicates=duplicates, released=n_released, suppressed=n_rows - n_released),
-        chosen={"chosen": next(iter(result.comparison))} if result.comparison else None,
         compared=result.comparison,
         risks=attack_sequences(
             sequences,

@@ -35,6 +35,8 @@ __all__ = [
     "Generalization",
     "GeneralizedLocations",
     "affordable_visits",
+    "budget_of",
+    "check_positions",
     "longest_of",
     "sd_seqanon",
     "seqanon",
@@ -149,8 +151,7 @@ def u_seqanon(
     if len(constraint_of) != len(xy_m):
         raise ValueError(f"{len(constraint_of)} locations have a constraint: xy_m has {len(xy_m)} rows")
     n_visited = len(np.unique(trajectories.locations))
-    # A share that a float holds inexactly counts in full, by less than the verifier allows.
-    budget = int(n_visited * (max_suppressed_percent + 1e-10) / 100)
+    budget = budget_of(n_visited, max_suppressed_percent)
     run = _Run(trajectories, xy_m, guarantee, Constrained(constraint_of), budget=budget, supports=supports)
     return None if run.exhausted else run.finish()
 
@@ -179,10 +180,7 @@ class _Run:
         apriori: bool = True,
         supports: Supports | None = None,
     ) -> None:
-        if len(trajectories.locations) and int(trajectories.locations.max()) >= len(xy_m):
-            raise ValueError(f"a location id is {int(trajectories.locations.max())}: xy_m has {len(xy_m)} rows")
-        if not np.isfinite(xy_m).all():
-            raise ValueError("xy_m holds a position that is not finite: every location needs one")
+        check_positions(trajectories, xy_m)
         self._trajectories, self._budget = trajectories, budget
         self._kept = affordable_visits(trajectories, guarantee)
         remaining = trajectories.where(self._kept)
@@ -307,6 +305,26 @@ def affordable_visits(trajectories: Sequences, guarantee: KmAnonymity) -> BoolAr
     order = np.lexsort((-supports, np.repeat(np.arange(len(lengths)), lengths)))
     kept[order] = np.arange(len(order)) - np.repeat(trajectories.starts[:-1], lengths) < limit
     return kept
+
+
+def budget_of(n: int, percent: float) -> int:
+    """Return the most of ``n`` things that a share of them is.
+
+    A share that a float holds inexactly counts in full, by less than the verifier allows.
+    """
+    return int(n * (percent + 1e-10) / 100)
+
+
+def check_positions(trajectories: Sequences, xy_m: FloatArray) -> None:
+    """Check that every location of a window has a position.
+
+    Raises:
+        ValueError: A position is missing or not finite.
+    """
+    if len(trajectories.locations) and int(trajectories.locations.max()) >= len(xy_m):
+        raise ValueError(f"a location id is {int(trajectories.locations.max())}: xy_m has {len(xy_m)} rows")
+    if not np.isfinite(xy_m).all():
+        raise ValueError("xy_m holds a position that is not finite: every location needs one")
 
 
 def longest_of(trajectories: Sequences) -> int:

@@ -24,6 +24,7 @@ __all__ = [
     "location_distance",
     "mean_over_visits",
     "normalized_distance",
+    "pairwise_distances",
     "trajectory_distance",
 ]
 
@@ -56,7 +57,7 @@ def location_distance(xy_m: FloatArray, group_of: IntArray, *, dissimilarity: Fl
     for members in np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1):
         if len(members) > 1:
             for rows in _blocks(members, len(members)):
-                distance_m[rows] = _pairwise(xy_m[rows], xy_m[members]).mean(axis=1)
+                distance_m[rows] = pairwise_distances(xy_m[rows], xy_m[members]).mean(axis=1)
     if dissimilarity is None:
         return distance_m
     if not ((dissimilarity > 0) & (dissimilarity <= 1)).all():
@@ -159,12 +160,12 @@ def diameter(xy_m: FloatArray) -> float:
     """
     if len(xy_m) < 2:
         return 0.0
-    from_centre_m = _pairwise(xy_m, xy_m.mean(axis=0)[None])[:, 0]
-    at_least_m = float(_pairwise(xy_m[[np.argmax(from_centre_m)]], xy_m).max())
+    from_centre_m = pairwise_distances(xy_m, xy_m.mean(axis=0)[None])[:, 0]
+    at_least_m = float(pairwise_distances(xy_m[[np.argmax(from_centre_m)]], xy_m).max())
     # By the triangle inequality the two ends are no nearer to the centre than this; others need no comparing.
     # One part in a million allows for rounding.
     candidates = xy_m[from_centre_m >= at_least_m * (1 - 1e-6) - from_centre_m.max()]
-    return max(float(_pairwise(rows, candidates).max()) for rows in _blocks(candidates, len(candidates)))
+    return max(float(pairwise_distances(rows, candidates).max()) for rows in _blocks(candidates, len(candidates)))
 
 
 def normalized_distance(distance_m: float, xy_m: FloatArray) -> float:
@@ -185,7 +186,7 @@ def normalized_distance(distance_m: float, xy_m: FloatArray) -> float:
     return distance_m / widest_m if widest_m > 0 else distance_m
 
 
-def _pairwise(from_m: FloatArray, to_m: FloatArray) -> FloatArray:
+def pairwise_distances(from_m: FloatArray, to_m: FloatArray) -> FloatArray:
     """Return Euclidean distances, metres, shape ``(a, b)``, between positions ``(a, 2)`` and ``(b, 2)``."""
     dx_m = from_m[:, None, 0] - to_m[None, :, 0]
     dy_m = from_m[:, None, 1] - to_m[None, :, 1]

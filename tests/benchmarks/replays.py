@@ -18,7 +18,7 @@ from core.records import Kind
 from core.trajectory import FloatArray, Sequences
 from stream.files import RecordFile
 from stream.replay import FileWindows, Replay, Summary
-from stream.settings import load_settings
+from stream.settings import Settings, load_settings
 from stream.wiring import Feed, plane_of
 
 __all__ = ["Replayed", "checkin_windows", "replay_file"]
@@ -49,11 +49,8 @@ class Replayed:
 
 def replay_file(path: Path, kind: Kind, given: dict[str, object], *, measure: MeasureOptions | None = None) -> Replayed:
     """Replay a file under some settings, by dotted name; measuring counts as CPU time as well."""
-    settings = load_settings(given={"privacy.secret": SECRET, **given})
+    settings, feed, file = _opened(path, kind, given)
     max_bytes = settings.limits.message_bytes
-    feed = Feed(settings, kind, secret=SECRET)
-    names, plane = settings.fields.model_dump(), plane_of(settings)
-    file = RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane, attributes=feed.attributes)
     begun = time.process_time()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -67,13 +64,19 @@ def replay_file(path: Path, kind: Kind, given: dict[str, object], *, measure: Me
     return Replayed(summary=summary, released=released, cpu_s=cpu_s)
 
 
+def _opened(path: Path, kind: Kind, given: dict[str, object]) -> tuple[Settings, Feed, RecordFile]:
+    settings = load_settings(given={"privacy.secret": SECRET, **given})
+    feed = Feed(settings, kind, secret=SECRET)
+    names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
+    plane = plane_of(settings)
+    return settings, feed, RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane, attributes=feed.attributes)
+
+
 def checkin_windows(path: Path, given: dict[str, object]) -> list[tuple[Sequences, FloatArray]]:
     """Return the windows of a file of check-ins as anonymizers get them: trajectories, and positions in metres."""
-    settings = load_settings(given={"privacy.secret": SECRET, **given})
-    feed = Feed(settings, Kind.CHECKINS, secret=SECRET)
-    names, plane, plan = settings.fields.model_dump(), plane_of(settings), feed.plan
+    _, feed, file = _opened(path, Kind.CHECKINS, given)
+    plan = feed.plan
     assert isinstance(plan, SequencePlan)
-    file = RecordFile(path, Kind.CHECKINS, names, max_bytes=settings.limits.message_bytes, plane=plane)
     try:
         sealed = FileWindows(feed, [file], now_ms=NOW_MS, summary=Summary())
         windows = [assemble_sequences(window.rows, plan.locator, plan.limits) for window in sealed]

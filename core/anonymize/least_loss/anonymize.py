@@ -34,7 +34,7 @@ from core.anonymize.least_loss.hierarchy import hierarchy
 from core.anonymize.least_loss.prices import Prices, whole_window_m, window_loss_m
 from core.anonymize.least_loss.repair import Allowed, Effort, repair
 from core.anonymize.least_loss.search import Search
-from core.anonymize.seqanon import Generalization, affordable_visits, longest_of, seqanon
+from core.anonymize.seqanon import Generalization, affordable_visits, budget_of, check_positions, longest_of, seqanon
 from core.guarantees import KmAnonymity
 from core.trajectory import FloatArray, IntArray, Sequences
 
@@ -103,10 +103,7 @@ def least_loss(
     Raises:
         ValueError: A position is missing or not finite.
     """
-    if len(trajectories.locations) and int(trajectories.locations.max()) >= len(xy_m):
-        raise ValueError(f"a location id is {int(trajectories.locations.max())}: xy_m has {len(xy_m)} rows")
-    if not np.isfinite(xy_m).all():
-        raise ValueError("xy_m holds a position that is not finite: every location needs one")
+    check_positions(trajectories, xy_m)
     if not len(trajectories.locations):
         return Generalization(group_of=np.arange(len(xy_m)), kept=np.zeros(0, np.bool_), merges=0)
     return _Run(trajectories, xy_m, guarantee, options).best()
@@ -136,9 +133,8 @@ class _Run:
             # What costs nothing is still worth counting.
             suppression_m=max(options.prices.suppression, _NEXT_TO_NOTHING) * whole_m,
             split_m=max(options.prices.split, _NEXT_TO_NOTHING) * whole_m,
-            # A share that a float holds inexactly counts in full.
-            suppressions=max(inevitable, int(n_visits * (options.max_suppressed_percent + 1e-10) / 100)),
-            splits=int(len(trajectories.users) * (options.max_split_percent + 1e-10) / 100),
+            suppressions=max(inevitable, budget_of(n_visits, options.max_suppressed_percent)),
+            splits=budget_of(len(trajectories.users), options.max_split_percent),
         )
         self._search = Search(self._hierarchy, self._allowed)
         self._looks = _MOST_LOOKS

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.trajectory import FloatArray, IntArray
+from core.utility.distance import pairwise_distances
 
 __all__ = ["Hierarchy", "hierarchy"]
 
@@ -110,7 +111,7 @@ class _Merging:
         merges: list[_Merge] = []
         g, turn_mm = len(self._names), -np.inf
         # Of each, the other one that it costs least to merge it with: only rows near a merge change.
-        added_mm = self._all_added()
+        added_mm = self._added(np.arange(g))
         best = added_mm.argmin(axis=1) if g else np.zeros(0, np.int64)
         best_mm = added_mm[np.arange(g), best]
         for _ in range(g - 1):
@@ -120,7 +121,7 @@ class _Merging:
             merges.append(_Merge(int(self._names[into]), int(self._names[absorbed]), float(best_mm[one]), turn_mm))
             self._merge(into, absorbed)
             best_mm[absorbed] = added_mm[absorbed] = added_mm[:, absorbed] = np.inf
-            added_mm[into] = added_mm[:, into] = self._added(into)
+            added_mm[into] = added_mm[:, into] = self._added(np.array([into]))[0]
             stale = self._there & ((best == into) | (best == absorbed))
             # One that it costs no more to merge with than before is still the best: others cost what they did.
             still = stale & (added_mm[:, into] <= best_mm)
@@ -142,21 +143,15 @@ class _Merging:
         self._there[absorbed] = False
         self.sum_mm = float(moved_mm[0, 0])
 
-    def _all_added(self) -> FloatArray:
-        """Return what merging any two adds, whole millimetres, shape ``(g, g)``."""
-        moved_mm, own_mm = self._moved_mm, self._own_mm
-        together_mm = moved_mm.diagonal()[:, None] + moved_mm + moved_mm.T + moved_mm.diagonal()
-        added_mm: FloatArray = np.rint(together_mm / (self._sizes[:, None] + self._sizes) - own_mm[:, None] - own_mm)
-        np.fill_diagonal(added_mm, np.inf)
-        return added_mm
-
-    def _added(self, row: int) -> FloatArray:
-        """Return what merging one with each of the others adds, whole millimetres, shape ``(g,)``."""
-        moved_mm, own_mm = self._moved_mm, self._own_mm
-        together_mm = moved_mm[row, row] + moved_mm[row] + moved_mm[:, row] + moved_mm.diagonal()
-        added_mm: FloatArray = np.rint(together_mm / (self._sizes[row] + self._sizes) - own_mm[row] - own_mm)
-        added_mm[~self._there] = np.inf
-        added_mm[row] = np.inf
+    def _added(self, rows: IntArray) -> FloatArray:
+        """Return what merging some with each of the others adds, whole millimetres, shape ``(r, g)``."""
+        moved_mm, own_mm, own_sum_mm = self._moved_mm, self._own_mm, self._moved_mm.diagonal()
+        together_mm = own_sum_mm[rows, None] + moved_mm[rows] + moved_mm[:, rows].T + own_sum_mm
+        added_mm: FloatArray = np.rint(
+            together_mm / (self._sizes[rows, None] + self._sizes) - own_mm[rows, None] - own_mm
+        )
+        added_mm[:, ~self._there] = np.inf
+        added_mm[np.arange(len(rows)), rows] = np.inf
         return added_mm
 
 
@@ -172,7 +167,5 @@ def _parts(xy_mm: FloatArray, ids: IntArray, most: int) -> list[IntArray]:
 
 def _distances(xy_mm: FloatArray) -> FloatArray:
     """Return the distances between positions, whole millimetres, shape ``(n, n)``."""
-    dx, dy = xy_mm[:, None, 0] - xy_mm[None, :, 0], xy_mm[:, None, 1] - xy_mm[None, :, 1]
-    # A square root is rounded alike on every processor; np.hypot is not.
-    distances: FloatArray = np.rint(np.sqrt(dx * dx + dy * dy))
+    distances: FloatArray = np.rint(pairwise_distances(xy_mm, xy_mm))
     return distances

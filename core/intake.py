@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from core.demands import NO_DEMANDS, DefaultDemands
 from core.locate import Locator
 from core.profile import Profile
-from core.records import VISIT, CheckIn, Chunk, Fragment, Kind, Rejected, Source
+from core.records import VISIT, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
 from core.shard import Sharder
 from core.trajectory import FloatArray
 from core.validate import Rules, validate_checkins, validate_fragments
 
-__all__ = ["CheckInIntake", "FragmentIntake", "Intake"]
+__all__ = ["CheckInIntake", "FragmentIntake", "Intake", "Taken"]
 
 Record = CheckIn | Fragment
+
+
+class Taken(NamedTuple):
+    """What became of a batch of records."""
+
+    chunks: list[Chunk]
+    """The records that passed, one chunk a shard."""
+
+    rejected: list[Rejected]
+    left_out: Mapping[Reason, int] = {}
+    """How many points of records that passed were left out, by reason."""
 
 
 class Intake(Protocol):
     """Turns the records of one kind of feed into chunks."""
 
-    def run(
-        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int
-    ) -> tuple[list[Chunk], list[Rejected]]:
+    def run(self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int) -> Taken:
         """Turn decoded records of one source into chunks, one per shard, and rejections.
 
         Args:
@@ -47,9 +56,7 @@ class CheckInIntake:
         self._rules, self._locator, self._sharder, self._vocabulary = rules, locator, sharder, vocabulary
         self._profile = profile
 
-    def run(
-        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int
-    ) -> tuple[list[Chunk], list[Rejected]]:
+    def run(self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int) -> Taken:
         """See :meth:`Intake.run`."""
         locator = self._locator
         valid, rejected = validate_checkins(
@@ -82,7 +89,7 @@ class CheckInIntake:
             vocabulary=self._vocabulary,
             rows=rows,
         )
-        return _by_shard(chunk, lat, lon, self._sharder), rejected
+        return Taken(_by_shard(chunk, lat, lon, self._sharder), rejected)
 
 
 class FragmentIntake:
@@ -93,11 +100,9 @@ class FragmentIntake:
     ) -> None:
         self._rules, self._sharder, self._vocabulary, self._demands = rules, sharder, vocabulary, demands
 
-    def run(
-        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int
-    ) -> tuple[list[Chunk], list[Rejected]]:
+    def run(self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int) -> Taken:
         """See :meth:`Intake.run`."""
-        rows, rejected = validate_fragments(
+        rows, rejected, left_out = validate_fragments(
             [(offset, record) for offset, record in records if isinstance(record, Fragment)],
             self._rules,
             source=source,
@@ -112,7 +117,7 @@ class FragmentIntake:
             vocabulary=self._vocabulary,
             rows=rows,
         )
-        return _by_shard(chunk, rows["lat"], rows["lon"], self._sharder), rejected
+        return Taken(_by_shard(chunk, rows["lat"], rows["lon"], self._sharder), rejected, left_out)
 
 
 def _by_shard(chunk: Chunk, lat_deg: FloatArray, lon_deg: FloatArray, sharder: Sharder) -> list[Chunk]:

@@ -15,6 +15,7 @@ import h3.api.basic_int as h3
 import numpy as np
 import numpy.typing as npt
 
+from core.identity import Names
 from core.records import Reason
 from core.taxonomy import Path
 from core.trajectory import FloatArray, IntArray
@@ -191,7 +192,7 @@ class H3Cells:
 
 
 class Venues:
-    """Named places with coordinates; a record names its venue, and its own position is not used.
+    """Named places with coordinates; a record names its venue in any spelling, and its own position is not used.
 
     Raises:
         ValueError: Names are not strictly ascending, or the columns differ in length.
@@ -206,11 +207,11 @@ class Venues:
         if any(a >= b for a, b in pairwise(names)):
             raise ValueError("venues: names must be unique and in ascending order")
         self.names, self.lat_deg, self.lon_deg = list(names), lat_deg, lon_deg
-        self._ids = {name: i for i, name in enumerate(names)}
+        self._names = Names(names)
 
     def locate(self, lat_deg: FloatArray, lon_deg: FloatArray, venues: Sequence[str | None]) -> Located:
         """See :meth:`Locator.locate`."""
-        ids = np.array([-1 if v is None else self._ids.get(v, -1) for v in venues], dtype=np.int64)
+        ids = np.array([-1 if v is None else self._names.find(v) for v in venues], dtype=np.int64)
         return ids, ids >= 0
 
     def describe(self, locations: IntArray) -> tuple[list[str], FloatArray, FloatArray]:

@@ -7,13 +7,14 @@ all.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from core.identity import Names, canonical
 from core.trajectory import IntArray
 
 __all__ = [
@@ -104,7 +105,7 @@ class Numeric:
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """An attribute with a closed set of values.
+    """An attribute with a closed set of values, which records may spell in any way.
 
     Raises:
         ValueError: There are no values, or one stands there twice.
@@ -122,13 +123,12 @@ class Categorical:
     others: bool = False
     """Whether a record may hold other values, which count as not given, and so may lack it."""
 
-    _digit_of: dict[Hashable, int] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _names: Names = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._digit_of.update({value: i for i, value in enumerate(self.values, start=1)})
-        if not self.values or len(self._digit_of) < len(self.values):
+        object.__setattr__(self, "_names", Names(self.values))
+        if not self.values or len(self._names) < len(self.values):
             raise ValueError(f"{self.name} needs at least one value, and every value only once")
-        self._digit_of[None] = 0
 
     @property
     def needed(self) -> bool:
@@ -150,9 +150,15 @@ class Categorical:
 
         What is no text counts as JSON writes it: ``7``, ``7.5``, ``true``.
         """
-        digit_of, other = self._digit_of, 0 if self.others else _WRONG
-        digits = (digit_of.get(value if type(value) is str else _text(value), other) for value in column)
-        return np.fromiter(digits, dtype=np.int64, count=len(column))
+        return np.fromiter(map(self._digit, column), dtype=np.int64, count=len(column))
+
+    def _digit(self, value: AttributeValue) -> int:
+        text = value if type(value) is str else _text(value)
+        if text is None:
+            return 0
+        if (found := self._names.find(text)) >= 0:
+            return found + 1
+        return 0 if self.others or not canonical(text) else _WRONG
 
     def values_of(self, digits: IntArray) -> IntArray:
         """Return the index of the value for each digit, shape ``(n,)``; :data:`NOT_GIVEN` for 0."""
@@ -341,13 +347,13 @@ def _whole(value: AttributeValue) -> int | None:
     return value if type(value) is int else _WRONG  # a bool is one, too, but no number of anything
 
 
-def _text(value: AttributeValue) -> Hashable:
-    """Write a value as JSON does; what no text can be equal to stays what it is."""
+def _text(value: AttributeValue) -> str | None:
+    """Write a value as JSON does; None where there is nothing."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return _text(int(value))
-    # Python refuses to write integers of thousands of digits.
-    return str(value) if isinstance(value, float) or abs(value) <= _LARGEST else value
+    # Programs do not agree on larger integers, and Python refuses to write those of thousands of digits.
+    return str(value) if isinstance(value, float) or abs(value) <= _LARGEST else "a number beyond all"

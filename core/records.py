@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from core.identity import Identifier
 from core.profile import AttributeValue
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Fragment",
     "Kind",
     "Moment",
+    "Point",
     "Reason",
     "Rejected",
     "Rows",
@@ -54,23 +56,35 @@ Timestamp = Moment | int | float
 class CheckIn(msgspec.Struct, frozen=True, gc=False):
     """One visit: user ``user`` was at a position, or at a venue. Unknown fields are ignored."""
 
-    user: str | int
+    user: Identifier
     ts: Timestamp
     lat: float | None = None
     lon: float | None = None
-    venue: str | int | None = None
-    category: str | None = None
+    venue: Identifier | None = None
+    category: Identifier | None = None
 
     def __repr__(self) -> str:
         """Say what it is, never who was where."""
         return "CheckIn(...)"
 
 
-class Fragment(msgspec.Struct, frozen=True, gc=False):
-    """A piece of GPS trajectory: points ``(ts, lat, lon)`` of one user, and that user's own demands."""
+class Point(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """One point of a fragment, ``[ts, lat, lon]``; what follows, such as altitude or accuracy, is ignored."""
 
-    user: str | int
-    points: list[tuple[Timestamp, float, float]]
+    ts: Timestamp
+    lat: float | None = None
+    lon: float | None = None
+
+    def __repr__(self) -> str:
+        """Say what it is, never where or when."""
+        return "Point(...)"
+
+
+class Fragment(msgspec.Struct, frozen=True, gc=False):
+    """A piece of GPS trajectory: points of one user, and that user's own demands."""
+
+    user: Identifier
+    points: list[Point]
     k: int | None = None
     delta_m: float | None = None
 
@@ -152,11 +166,14 @@ class Chunk:
 class Reason(StrEnum):
     """Why a record was rejected: a closed set, safe as a metric label."""
 
+    NOT_UTF8 = "not_utf8"
     NOT_JSON = "not_json"
+    NOT_CSV = "not_csv"
     MISSING_FIELD = "missing_field"
     WRONG_TYPE = "wrong_type"
     USER_ID_TOO_LONG = "user_id_too_long"
     POSITION_OUT_OF_RANGE = "position_out_of_range"
+    POSITION_ZERO = "position_zero"
     OUTSIDE_AREA = "outside_area"
     UNKNOWN_VENUE = "unknown_venue"
     TIME_OUT_OF_RANGE = "time_out_of_range"

@@ -6,19 +6,26 @@ Checks run on columns: one pass over a batch builds them, numpy does the rest.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from core.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, DefaultDemands, allows_delta_m, allows_k
+from core.identity import Identifier, canonical
 from core.profile import Codes, Profile
 from core.records import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp, attribute_field
 from core.trajectory import FloatArray, IntArray
 
 __all__ = ["Rules", "ValidCheckIns", "user_hash", "validate_checkins", "validate_fragments"]
+
+T = TypeVar("T")
+
+_ZERO = "lat and lon are both 0, which receivers without a fix report (location.zero)"
 
 _FAR_MS = 1e15
 """Beyond every accepted time, yet far from where 64-bit integers end."""
@@ -49,6 +56,9 @@ class Rules:
     max_points: int = 10_000
     """Most points of one fragment."""
 
+    rejects_zero: bool = True
+    """Whether a position of exactly 0,0 is refused: receivers without a fix report it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ValidCheckIns:
@@ -64,7 +74,7 @@ class ValidCheckIns:
 
 
 def user_hash(user: str, key: bytes) -> int:
-    """Hash a user id to 64 bits that mean nothing without the key.
+    """Hash a user id in its canonical spelling to 64 bits that mean nothing without the key.
 
     Two users who share a hash (about one pair in a population of four billion) are taken for one person, which
     lowers counts of people: the safe direction.
@@ -101,13 +111,15 @@ def validate_checkins(
     lat = np.fromiter((np.nan if r.lat is None else r.lat for _, r in records), dtype=np.float64, count=n)
     lon = np.fromiter((np.nan if r.lon is None else r.lon for _, r in records), dtype=np.float64, count=n)
     venues = [None if r.venue is None else str(r.venue) for _, r in records]
+    users = [canonical(r.user) for _, r in records]
     given = np.fromiter((r.lat is not None and r.lon is not None for _, r in records), dtype=np.bool_, count=n)
     half = np.fromiter(((r.lat is None) != (r.lon is None) for _, r in records), dtype=np.bool_, count=n)
 
     verdict = _Verdict(source, [offset for offset, _ in records])
-    verdict.reject_users([r.user for _, r in records], rules)
+    verdict.reject_users([r.user for _, r in records], users, rules)
     if needs_position:
         verdict.reject(~given, Reason.MISSING_FIELD, "lat and lon are needed")
+        verdict.reject_zero(lat, lon, rules)
     else:
         verdict.reject(half, Reason.MISSING_FIELD, "lat and lon come together")
         nowhere = np.fromiter((v is None for v in venues), dtype=np.bool_, count=n)
@@ -117,10 +129,10 @@ def validate_checkins(
     codes = np.zeros(n, dtype=np.uint32) if profile is None else verdict.reject_profiles(records, profile)
 
     kept = np.flatnonzero(verdict.accepted)
-    users = (_user_id(records[i][1].user) for i in kept.tolist())
+    hashes = (user_hash(users[i], rules.user_key) for i in kept.tolist())
     return ValidCheckIns(
         offsets=verdict.offsets[kept],
-        users=np.fromiter((user_hash(u, rules.user_key) for u in users), dtype=np.uint64, count=len(kept)),
+        users=np.fromiter(hashes, dtype=np.uint64, count=len(kept)),
         ts_ms=ts[kept].astype(np.int64),
         lat_deg=lat[kept],
         lon_deg=lon[kept],
@@ -136,8 +148,11 @@ def validate_fragments(
     source: Source,
     now_ms: int,
     demands: DefaultDemands = NO_DEMANDS,
-) -> tuple[Rows, list[Rejected]]:
-    """Check a batch of fragments; one bad point rejects its fragment, for the rest of it cannot be trusted.
+) -> tuple[Rows, list[Rejected], Counter[Reason]]:
+    """Check a batch of fragments.
+
+    A point without a position, as receivers without a fix report it, is left out alone. A point with a wrong position
+    or time rejects its fragment, for the rest of it cannot be trusted.
 
     Args:
         records: Source offset and record, ``n`` of them.
@@ -147,12 +162,14 @@ def validate_fragments(
         demands: What users demand where a record does not say it, for k and delta each on its own.
 
     Returns:
-        The points of the fragments that passed, rows of :data:`core.records.POINT`, and the rejections.
+        The points of the fragments that passed, rows of :data:`core.records.POINT`; the rejections; and how many points
+        were left out of fragments that passed, by reason.
     """
     n = len(records)
     sizes = np.fromiter((len(r.points) for _, r in records), dtype=np.int64, count=n)
+    ids = [canonical(r.user) for _, r in records]
     verdict = _Verdict(source, [offset for offset, _ in records])
-    verdict.reject_users([r.user for _, r in records], rules)
+    verdict.reject_users([r.user for _, r in records], ids, rules)
     verdict.reject(sizes == 0, Reason.EMPTY_FRAGMENT, "points is empty")
     verdict.reject(
         sizes > rules.max_points,
@@ -174,30 +191,53 @@ def validate_fragments(
     owner = np.repeat(looked_at, sizes[looked_at])  # (p,) the record of each point
     points = [point for i in looked_at.tolist() for point in records[i][1].points]
     p = len(points)
-    ts = np.fromiter((_to_ms(point[0], rules) for point in points), dtype=np.float64, count=p)
-    lat = np.fromiter((point[1] for point in points), dtype=np.float64, count=p)
-    lon = np.fromiter((point[2] for point in points), dtype=np.float64, count=p)
+    ts = np.fromiter((_to_ms(point.ts, rules) for point in points), dtype=np.float64, count=p)
+    lat = np.fromiter((np.nan if point.lat is None else point.lat for point in points), dtype=np.float64, count=p)
+    lon = np.fromiter((np.nan if point.lon is None else point.lon for point in points), dtype=np.float64, count=p)
+    nowhere = np.isnan(lat) | np.isnan(lon)
+    zero = _is_zero(lat, lon, rules)
+    placed = ~(nowhere | zero)
+
     by_point = _Verdict(source, verdict.offsets[owner].tolist())
-    by_point.reject_positions(np.ones(p, dtype=np.bool_), lat, lon)
+    by_point.reject_positions(placed, lat, lon)
     by_point.reject_times(ts, rules, now_ms)
     firsts = {fault.offset: (fault.reason, fault.detail) for fault in reversed(by_point.rejected)}  # one per record
     for reason, detail in dict.fromkeys(firsts.values()):
         bad = [offset for offset, first in firsts.items() if first == (reason, detail)]
         verdict.reject(np.isin(verdict.offsets, bad), reason, detail)
+    n_zero = np.bincount(owner[zero], minlength=n)
+    empty = np.bincount(owner[placed], minlength=n) == 0
+    verdict.reject(empty & (n_zero > 0), Reason.POSITION_ZERO, f"no point has a position: {_ZERO}")
+    verdict.reject(empty, Reason.MISSING_FIELD, "no point has a position: lat and lon are needed")
 
     rows = np.empty(p, dtype=POINT)
     rows["offset"], rows["ts_ms"], rows["lat"], rows["lon"] = verdict.offsets[owner], ts, lat, lon
     users, k, delta_m = (
         np.array(column, dtype=POINT[name])  # (n,)
         for name, column in (
-            ("user", [user_hash(_user_id(r.user), rules.user_key) if ok else 0 for ok, r in verdict.zipped(records)]),
-            ("k", [r.k or 0 if ok else 0 for ok, r in verdict.zipped(records)]),
-            ("delta_m", [r.delta_m if ok and r.delta_m is not None else np.inf for ok, r in verdict.zipped(records)]),
+            ("user", [user_hash(one, rules.user_key) if ok else 0 for ok, one in verdict.zipped(ids)]),
+            ("k", [r.k or 0 if ok else 0 for ok, (_, r) in verdict.zipped(records)]),
+            (
+                "delta_m",
+                [r.delta_m if ok and r.delta_m is not None else np.inf for ok, (_, r) in verdict.zipped(records)],
+            ),
         )
     )
     k, delta_m = demands.complete(users, k, delta_m)
     rows["user"], rows["k"], rows["delta_m"] = users[owner], k[owner], delta_m[owner]
-    return rows[verdict.accepted[owner]], verdict.rejected
+    of_accepted = verdict.accepted[owner]
+    left_out = Counter(
+        {
+            Reason.MISSING_FIELD: int((nowhere & of_accepted).sum()),
+            Reason.POSITION_ZERO: int((zero & of_accepted).sum()),
+        }
+    )
+    return rows[placed & of_accepted], verdict.rejected, +left_out
+
+
+def _is_zero(lat: FloatArray, lon: FloatArray, rules: Rules) -> npt.NDArray[np.bool_]:
+    """Tell which positions are 0,0 and no positions for that, shape ``(n,)``."""
+    return (lat == 0.0) & (lon == 0.0) & np.bool_(rules.rejects_zero)
 
 
 def _to_ms(ts: Timestamp, rules: Rules) -> float:
@@ -206,10 +246,6 @@ def _to_ms(ts: Timestamp, rules: Rules) -> float:
     # The comparison is false for NaN, which so becomes a time that is out of every range. JSON has integers that no
     # float can hold: they are cut to the far end before anything is computed with them.
     return round(min(ts, _FAR_MS) * rules.number_ms) if ts > -_FAR_MS else -_FAR_MS
-
-
-def _user_id(user: str | int) -> str:
-    return user if isinstance(user, str) else str(user)
 
 
 class _Verdict:
@@ -221,8 +257,8 @@ class _Verdict:
         self.rejected: list[Rejected] = []
         self._source = source
 
-    def zipped(self, records: Sequence[tuple[int, Fragment]]) -> list[tuple[bool, Fragment]]:
-        return [(ok, r) for ok, (_, r) in zip(self.accepted.tolist(), records, strict=True)]
+    def zipped(self, column: Sequence[T]) -> Iterator[tuple[bool, T]]:
+        return zip(self.accepted.tolist(), column, strict=True)
 
     def reject(self, bad: npt.NDArray[np.bool_], reason: Reason, detail: str) -> None:
         new = bad & self.accepted
@@ -234,16 +270,21 @@ class _Verdict:
             for offset in self.offsets[new].tolist()
         ]
 
-    def reject_users(self, users: Sequence[str | int], rules: Rules) -> None:
-        lengths = np.fromiter((len(_user_id(u)) for u in users), dtype=np.int64, count=len(users))
-        self.reject(lengths == 0, Reason.MISSING_FIELD, "user is empty")
+    def reject_users(self, users: Sequence[Identifier], canonical_users: Sequence[str], rules: Rules) -> None:
+        unnamed = np.fromiter((not one for one in canonical_users), dtype=np.bool_, count=len(users))
+        self.reject(unnamed, Reason.MISSING_FIELD, "user names nobody: it is empty, blank, or a word such as null")
         limit = rules.max_user_length
+        given = zip(users, canonical_users, strict=True)
+        lengths = np.fromiter((len(u if isinstance(u, str) else c) for u, c in given), np.int64, len(users))
         self.reject(lengths > limit, Reason.USER_ID_TOO_LONG, f"user is longer than {limit} characters")
 
     def reject_positions(self, given: npt.NDArray[np.bool_], lat: FloatArray, lon: FloatArray) -> None:
         for name, values, limit in (("lat", lat, 90), ("lon", lon, 180)):
             bad = given & ~(np.abs(values) <= limit)  # NaN is bad, too
             self.reject(bad, Reason.POSITION_OUT_OF_RANGE, f"{name} must be a number from -{limit} to {limit}")
+
+    def reject_zero(self, lat: FloatArray, lon: FloatArray, rules: Rules) -> None:
+        self.reject(_is_zero(lat, lon, rules), Reason.POSITION_ZERO, _ZERO)
 
     def reject_times(self, ts_ms: FloatArray, rules: Rules, now_ms: int) -> None:
         for bad, detail in (

@@ -12,7 +12,7 @@ from typing import IO, cast
 
 import msgspec
 
-from core.records import CheckIn, Fragment, Kind, Moment, Reason, Timestamp, attribute_field, checkin_type
+from core.records import CheckIn, Fragment, Kind, Moment, Point, Reason, Timestamp, attribute_field, checkin_type
 from stream.codec import decoder, refusal
 from stream.plane import Plane
 
@@ -149,7 +149,7 @@ class RecordFile:
             raise _BadValueError(Reason.WRONG_TYPE, "k is not a whole number")
         return Fragment(
             user=values["user"],
-            points=[(_timestamp(values["ts"]), lat, lon)],
+            points=[Point(_timestamp(values["ts"]), lat, lon)],
             k=None if k is None else int(k),
             delta_m=_optional(values, "delta_m"),
         )

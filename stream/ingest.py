@@ -176,7 +176,7 @@ class Ingest:
         kind = self._kinds[partition.topic]
         source = Source(partition.topic, partition.partition)
         records, rejected = self._decode(kind, source, messages)
-        chunks, refused = self._feeds[kind].intake.run(
+        chunks, refused, left_out = self._feeds[kind].intake.run(
             records,
             source=source,
             n_partitions=len(self._consumer.partitions_for_topic(partition.topic) or ()),
@@ -193,6 +193,8 @@ class Ingest:
         counts.labels(kind, "forwarded").inc(len(messages) - len(rejected))
         for one in rejected:
             self._metrics.rejected.labels(kind, one.reason).inc()
+        for reason, n in left_out.items():
+            self._metrics.left_out_points.labels(kind, reason).inc(n)
 
     def _decode(
         self, kind: Kind, source: Source, messages: Sequence[Any]

@@ -101,6 +101,9 @@ class Metrics:
         self.rejected = self._counter(
             "rejected_records", "Rejected records, each a dead letter, by reason.", "kind", "reason"
         )
+        self.left_out_points = self._counter(
+            "left_out_points", "Points without a position, left out of fragments that were accepted.", "kind", "reason"
+        )
         self.windows = self._counter("windows", "Windows by what became of them.", "kind", "outcome")
         self.withheld = self._counter("withheld_windows", "Withheld windows by reason.", "kind", "reason")
         self.early_seals = self._counter(

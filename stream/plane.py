@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from pyproj import CRS, Transformer
 from pyproj.exceptions import CRSError
 
-from core.records import Fragment, Reason
+from core.records import Fragment, Point, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ class Plane:
             positions = zip(lat, lon, strict=True)
             for one in batch:
                 if isinstance(one, _Line):
-                    yield Fragment(user=one.user, points=[(self.start + one.time, *next(positions))])
+                    yield Fragment(user=one.user, points=[Point(self.start + one.time, *next(positions))])
                 else:
                     yield one
 

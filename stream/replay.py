@@ -99,8 +99,11 @@ class Summary:
     rows: int = 0
     """Rows of the records that were not rejected."""
 
+    points_left_out: int = 0
+    """Points without a position, of fragments that were not rejected; they are no rows."""
+
     reasons: Counter[str] = field(default_factory=Counter)
-    """Rejected records and withheld windows, by reason."""
+    """Rejected records, points left out, and withheld windows, by reason."""
 
     measures: Means | None = None
     """Means over the released windows, weighted by their trajectories; None where nothing was to be measured."""
@@ -161,12 +164,14 @@ class FileWindows:
                 self._summary.rejected += 1
             else:
                 records.append((offset, entry))
-        chunks, rejected = self._feed.intake.run(
+        chunks, rejected, left_out = self._feed.intake.run(
             records, source=source, n_partitions=len(self._files), now_ms=self._now_ms
         )
         self._summary.records += len(batch)
         self._summary.rejected += len(rejected)
         self._summary.reasons.update(one.reason for one in rejected)
+        self._summary.points_left_out += sum(left_out.values())
+        self._summary.reasons.update(left_out)
         newest_ms = float("-inf")
         for chunk in chunks:
             accepted = self._partition.accept(chunk, self._offset, clock_ms=_CLOCK_MS)

@@ -28,6 +28,9 @@ from stream.settings.checks import NO_KEY_IS_SET
 
 __all__ = ["Feed", "plane_of", "wire"]
 
+_IDENTITY = "identity 2"
+"""Which spellings mean one person: records whose ids were hashed under another rule must not be mixed with these."""
+
 
 class Feed:
     """Everything needed to run one kind of feed.
@@ -55,6 +58,7 @@ class Feed:
             venues,
             own.shard.model_dump(mode="json"),
             keyed_id(user_key, "vocabulary"),
+            _IDENTITY,
             *([] if self.profile is None else [repr(self.profile)]),
         )
         rules = Rules(
@@ -65,6 +69,7 @@ class Feed:
             number_ms=1000 if settings.time.unit == "s" else 1,
             max_user_length=settings.limits.user_length,
             max_points=settings.limits.points_per_fragment,
+            rejects_zero=own.location.zero == "reject",
         )
         sharder = _sharder(own.shard)
         self.vocabulary = vocabulary

@@ -29,6 +29,7 @@ from core.guarantees import (
     LKCPrivacy,
     PatternPreservingK,
 )
+from core.identity import canonical
 from core.locate import Locator, Venues
 from core.organize import ZGA
 from core.pairs import Cycle, Slots
@@ -41,6 +42,7 @@ from core.records import (
     CheckIn,
     Fragment,
     Kind,
+    Point,
     Rows,
     Source,
     Timestamp,
@@ -138,13 +140,13 @@ def told(*attributes: AttributeValue, **changes: Any) -> CheckIn:
 def fragment(points: Sequence[tuple[Timestamp, float, float]] | None = None, **changes: Any) -> Fragment:
     """One valid fragment of two points, or of the points given, with changes."""
     two = [(START_MS / 1000, 52.5, 13.4), (START_MS / 1000 + 30, 52.5001, 13.4001)]
-    values: dict[str, Any] = {"user": "u1", "points": two if points is None else list(points)}
+    values: dict[str, Any] = {"user": "u1", "points": [Point(*point) for point in (two if points is None else points)]}
     return Fragment(**(values | changes))
 
 
 def hash_of(user: int | str) -> int:
     """The keyed hash under which rows know a user."""
-    return user_hash(str(user), USER_KEY)
+    return user_hash(canonical(user), USER_KEY)
 
 
 def visits(*rows: tuple[int, int, int] | tuple[int, int, int, int]) -> Rows:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 from hypothesis import strategies as st
 
-from core.records import CheckIn, Fragment, Rows, Timestamp
+from core.records import CheckIn, Fragment, Point, Rows, Timestamp
 from core.trajectory import FloatArray
 from tests.builders import START_MS, points, profile_code, visits
 
@@ -54,8 +54,8 @@ def checkins() -> st.SearchStrategy[CheckIn]:
 
 def fragments() -> st.SearchStrategy[Fragment]:
     """Draw fragments, good and bad, some longer than the ten points that the builders' rules accept."""
-    good = st.tuples(_PLAUSIBLE, LATITUDES, LONGITUDES)
-    anything = st.tuples(TIMES, LATITUDES | _NUMBERS, LONGITUDES | _NUMBERS)
+    good = st.builds(Point, _PLAUSIBLE, LATITUDES, LONGITUDES)
+    anything = st.builds(Point, TIMES, st.none() | LATITUDES | _NUMBERS, st.none() | LONGITUDES | _NUMBERS)
     demands_k = st.none() | st.integers(-2, 12) | st.sampled_from([10**6, 10**6 + 1, 10**30])
     demands_m = st.none() | st.floats() | st.sampled_from([1.0, 50.0, 1e7, 1e39, -1e300, math.nan])
     return st.builds(

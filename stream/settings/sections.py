@@ -220,6 +220,10 @@ class LocationSettings(Section):
     h3_resolution: Annotated[int, Field(ge=0, le=15)] = 8
     """Resolution of the cells of ``h3``."""
 
+    zero: Literal["reject", "accept"] = "reject"
+    """What to do with a position of exactly 0,0, which receivers without a fix report: ``reject`` the record, or the
+    point of a fragment alone, or ``accept`` it as a place in the Gulf of Guinea."""
+
     venues_file: Path | None = None
     """CSV with the header ``venue,lat,lon`` (more columns are ignored)."""
 

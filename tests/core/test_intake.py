@@ -29,7 +29,8 @@ def fragment_intake(sharder: Sharder | None = None) -> FragmentIntake:
 
 
 def run(intake: Intake, *records: CheckIn | Fragment, first: int = 0) -> tuple[list[Chunk], list[Rejected]]:
-    return intake.run(list(enumerate(records, first)), source=SOURCE, n_partitions=4, now_ms=NOW_MS)
+    taken = intake.run(list(enumerate(records, first)), source=SOURCE, n_partitions=4, now_ms=NOW_MS)
+    return taken.chunks, taken.rejected
 
 
 def test_a_check_in_becomes_a_visit() -> None:

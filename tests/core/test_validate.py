@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from core.demands import NO_DEMANDS, DefaultDemands
 from core.profile import AttributeValue, Categorical, Numeric, Profile
-from core.records import CheckIn, Fragment, Reason, Rejected, Rows
+from core.records import CheckIn, Fragment, Point, Reason, Rejected, Rows
 from core.validate import Rules, ValidCheckIns, user_hash, validate_checkins, validate_fragments
 from tests import strategies
 from tests.builders import NOW_MS, SOURCE, START_MS, USER_KEY, checkin, fragment, hash_of, ms, rules, told
@@ -39,7 +39,10 @@ def check(
 def check_fragments(
     *records: Fragment, by: Rules | None = None, demands: DefaultDemands = NO_DEMANDS
 ) -> tuple[Rows, list[Rejected]]:
-    return validate_fragments(list(enumerate(records)), by or rules(), source=SOURCE, now_ms=NOW_MS, demands=demands)
+    rows, rejected, _ = validate_fragments(
+        list(enumerate(records)), by or rules(), source=SOURCE, now_ms=NOW_MS, demands=demands
+    )
+    return rows, rejected
 
 
 def demanding(user: int | str, k: int, delta_m: float) -> DefaultDemands:
@@ -401,10 +404,10 @@ def test_what_passes_is_in_range(records: list[Fragment]) -> None:
     assert ((rows["k"] == 0) | ((rows["k"] >= 2) & (rows["k"] <= 1_000_000))).all()
 
 
-class _Counted(Sequence[tuple[float, float, float]]):
+class _Counted(Sequence[Point]):
     """A million points that count how often one is looked at."""
 
-    def __init__(self, n: int, point: tuple[float, float, float]) -> None:
+    def __init__(self, n: int, point: Point) -> None:
         self.n, self.point, self.looks = n, point, 0
 
     def __len__(self) -> int:
@@ -421,7 +424,7 @@ def test_a_fragment_that_is_too_long_costs_nothing() -> None:
     """
     Of a million points over the limit not one is looked at.
     """
-    points = _Counted(1_000_000, (START_MS / 1000, 52.5, 13.4))
+    points = _Counted(1_000_000, Point(START_MS / 1000, 52.5, 13.4))
     rows, rejected = check_fragments(Fragment(user="u", points=points))  # type: ignore[arg-type]
     assert [one.reason for one in rejected] == [Reason.TOO_MANY_POINTS]
     assert len(rows) == points.looks == 0
@@ -432,7 +435,7 @@ def test_many_points_are_looked_at_once(n: int, lat: float, n_rejected: int) -> 
     """
     A fragment as long as the limit, good or bad throughout: each point is read once, and it has one verdict.
     """
-    points = _Counted(n, (START_MS / 1000, lat, 13.4))
+    points = _Counted(n, Point(START_MS / 1000, lat, 13.4))
     rows, rejected = check_fragments(
         Fragment(user="u", points=points),  # type: ignore[arg-type]
         by=rules(max_points=n),

@@ -121,7 +121,7 @@ def by_partition(place: Place, people: int) -> list[list[int]]:
     found: list[list[int]] = [[] for _ in numbers]
     decode = decoder(Kind.CHECKINS, place.settings.fields.model_dump())
     for key, value in crowd(0, 1, people=people, visits=1):
-        (chunk,), _ = feed.intake.run([(0, decode(value))], source=Source("", 0), n_partitions=1, now_ms=2**41)
+        (chunk,), *_ = feed.intake.run([(0, decode(value))], source=Source("", 0), n_partitions=1, now_ms=2**41)
         found[DefaultPartitioner()(f"checkins/{chunk.shard}".encode(), numbers, numbers)].append(int(key[1:]))
     return found
 

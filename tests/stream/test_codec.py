@@ -24,6 +24,7 @@ from core.records import (
     Chunk,
     Fragment,
     Kind,
+    Point,
     Reason,
     Rejected,
     Source,
@@ -544,7 +545,12 @@ def test_a_fragment_of_the_design_is_read() -> None:
     )
     record = decoder(Kind.FRAGMENTS, NAMES)(value)
     assert isinstance(record, Fragment)
-    assert (len(record.points), record.points[1][1:], record.k, record.delta_m) == (2, (37.0, -122.0), 8, 300.0)
+    assert (len(record.points), (record.points[1].lat, record.points[1].lon), record.k, record.delta_m) == (
+        2,
+        (37.0, -122.0),
+        8,
+        300.0,
+    )
     assert take_in(value, Kind.FRAGMENTS) == []
 
 
@@ -567,7 +573,7 @@ def test_a_field_map_reads_a_feed_with_other_names() -> None:
     )
     assert msgspec.structs.asdict(checkin) == msgspec.structs.asdict(CheckIn(user="d", ts=5, lat=1.0, lon=2.0))
     fragment = decoder(Kind.FRAGMENTS, names)(b'{"driver_id":"d","trace":[[5,1,2]]}')
-    assert msgspec.structs.asdict(fragment) == msgspec.structs.asdict(Fragment(user="d", points=[(5, 1.0, 2.0)]))
+    assert msgspec.structs.asdict(fragment) == msgspec.structs.asdict(Fragment(user="d", points=[Point(5, 1.0, 2.0)]))
     with pytest.raises(msgspec.ValidationError, match="missing required field `driver_id`"):
         decoder(Kind.CHECKINS, names)(b'{"user":"d","when":5}')
 

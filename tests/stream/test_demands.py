@@ -62,7 +62,7 @@ def complaint(file: Path) -> str:
 
 def rows_of(feed: Feed, *records: Fragment) -> tuple[Rows, list[Rejected]]:
     """The rows that a feed makes of some records."""
-    chunks, rejected = feed.intake.run(
+    chunks, rejected, _ = feed.intake.run(
         list(enumerate(records)), source=Source("fragments", 0), n_partitions=1, now_ms=NOW_MS
     )
     return np.concatenate([chunk.rows for chunk in chunks]), rejected

@@ -13,7 +13,7 @@ from pyproj import Transformer
 
 from core.geo import geocentric
 from core.profile import Categorical, Numeric, Profile
-from core.records import CheckIn, Fragment, Kind, Reason, attribute_field
+from core.records import CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from core.validate import validate_fragments
 from stream.files import Entry, FileFormatError, RecordFile
 from stream.plane import Plane
@@ -132,8 +132,8 @@ def test_a_csv_of_fragments_has_one_point_a_line(tmp_path: Path) -> None:
     """
     entries = read(tmp_path / "feed.csv", "user,ts,lat,lon,k,delta_m\nu1,5,1,2,8,300\nu2,6,3,4,,\n", Kind.FRAGMENTS)
     assert entries == [
-        Fragment(user="u1", points=[(5.0, 1.0, 2.0)], k=8, delta_m=300.0),
-        Fragment(user="u2", points=[(6.0, 3.0, 4.0)]),
+        Fragment(user="u1", points=[Point(5.0, 1.0, 2.0)], k=8, delta_m=300.0),
+        Fragment(user="u2", points=[Point(6.0, 3.0, 4.0)]),
     ]
 
 
@@ -225,13 +225,12 @@ def test_metres_are_read_where_a_plane_says_what_they_mean(name: str, packed: bo
     assert isinstance(first, Fragment)
     assert isinstance(second, Fragment)
     assert (first.user, second.user) == ("7", "7")
-    ((ts, lat, lon),), ((later, south, west),) = first.points, second.points
-    assert (ts, later) == (1_000_000.0, 1_000_030.5)
-    for (lat_deg, lon_deg), metres in (
-        ((lat, lon), (486_253.85, 4_207_591.63)),
-        ((south, west), (486_261.87, 4_207_540.77)),
-    ):
-        assert greek_grid(lat_deg, lon_deg) == pytest.approx(metres, abs=0.01)
+    (point,), (later,) = first.points, second.points
+    assert (point.ts, later.ts) == (1_000_000.0, 1_000_030.5)
+    for one, metres in ((point, (486_253.85, 4_207_591.63)), (later, (486_261.87, 4_207_540.77))):
+        assert one.lat is not None
+        assert one.lon is not None
+        assert greek_grid(one.lat, one.lon) == pytest.approx(metres, abs=0.01)
 
 
 def test_metres_read_back_are_the_same(tmp_path: Path) -> None:
@@ -243,9 +242,9 @@ def test_metres_read_back_are_the_same(tmp_path: Path) -> None:
     lines = "".join(f"u\t{i}\t{x!r}\t{y!r}\n" for i, (x, y) in enumerate(zip(x_m.tolist(), y_m.tolist(), strict=True)))
     entries = read(tmp_path / "feed.tsv", lines, Kind.FRAGMENTS, plane=Plane("EPSG:2100"))
     points = [entry.points[0] for entry in entries if isinstance(entry, Fragment)]
-    assert [ts for ts, _, _ in points] == list(range(5_003))
+    assert [point.ts for point in points] == list(range(5_003))
     back = Transformer.from_crs("EPSG:4326", "EPSG:2100", always_xy=True)
-    again = back.transform([lon for _, _, lon in points], [lat for _, lat, _ in points])
+    again = back.transform([point.lon for point in points], [point.lat for point in points])
     assert np.abs(np.array(again) - [x_m, y_m]).max() < 0.01
 
 
@@ -283,8 +282,8 @@ def test_metres_that_are_nowhere_become_a_position_that_is_rejected(numbers: str
     assert reasons(entries) == [None] * 5
     bad = entries[2]
     assert isinstance(bad, Fragment)
-    assert not any(math.isfinite(degrees) for degrees in bad.points[0][1:])
-    accepted, rejected = validate_fragments(
+    assert not any(math.isfinite(degrees or 0.0) for degrees in (bad.points[0].lat, bad.points[0].lon))
+    accepted, rejected, _ = validate_fragments(
         [(i, entry) for i, entry in enumerate(entries) if isinstance(entry, Fragment)],
         rules(earliest_ms=0),
         source=SOURCE,

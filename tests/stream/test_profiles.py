@@ -154,7 +154,7 @@ def test_a_message_becomes_a_row_with_its_code(tree: Path) -> None:
     tails = ['"age":41,"plan":"gold","ward":"oncology"', '"plan":"gold"', '"age":18,"plan":"basic","ward":"dentist"']
     texts = [f'{{"user":"u","ts":1600000000,"lat":52.5,"lon":13.4,{tail}}}' for tail in tails]
     records = [(i, decode(text.encode())) for i, text in enumerate(texts)]
-    chunks, rejected = found.intake.run(records, source=Source("checkins", 0), n_partitions=1, now_ms=2**41)
+    chunks, rejected, _ = found.intake.run(records, source=Source("checkins", 0), n_partitions=1, now_ms=2**41)
     rows: Rows = chunks[0].rows
     reason: Rejected = rejected[0]
     assert found.profile is not None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.pipeline import release_window
-from core.records import CheckIn, Fragment, Kind, Source
+from core.records import CheckIn, Fragment, Kind, Point, Source
 from core.release import Release
 from core.risk import SAMPLE, Attack, Risk, worst
 from core.window import WindowKey, window_starts
@@ -37,10 +37,10 @@ def attacks(kind: Kind, name: str, n: int, **given: str) -> Iterator[Mapping[Att
             one = (
                 CheckIn(user=row["user"], ts=ts, lat=lat, lon=lon)
                 if kind is Kind.CHECKINS
-                else Fragment(user=row["user"], points=[(ts, lat, lon)])
+                else Fragment(user=row["user"], points=[Point(ts, lat, lon)])
             )
             records.append((i, one))
-    chunks, _ = feed.intake.run(records, source=Source(name, 0), n_partitions=1, now_ms=2**41)
+    chunks, *_ = feed.intake.run(records, source=Source(name, 0), n_partitions=1, now_ms=2**41)
     rows = np.concatenate([chunk.rows for chunk in chunks])
     starts = window_starts(rows["ts_ms"], size_ms=feed.policy.size_ms)
     for start_ms in np.unique(starts).tolist():

@@ -35,7 +35,9 @@ class Taken(NamedTuple):
 class Intake(Protocol):
     """Turns the records of one kind of feed into chunks."""
 
-    def run(self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int) -> Taken:
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+    ) -> Taken:
         """Turn decoded records of one source into chunks, one per shard, and rejections.
 
         Args:
@@ -43,6 +45,7 @@ class Intake(Protocol):
             source: Where they came from.
             n_partitions: Partitions of the source's topic.
             now_ms: The present, Unix milliseconds.
+            log_id: Which log the source's offsets are of.
         """
         ...
 
@@ -56,7 +59,9 @@ class CheckInIntake:
         self._rules, self._locator, self._sharder, self._vocabulary = rules, locator, sharder, vocabulary
         self._profile = profile
 
-    def run(self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int) -> Taken:
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+    ) -> Taken:
         """See :meth:`Intake.run`."""
         locator = self._locator
         valid, rejected = validate_checkins(
@@ -88,6 +93,7 @@ class CheckInIntake:
             n_partitions=n_partitions,
             vocabulary=self._vocabulary,
             rows=rows,
+            log_id=log_id,
         )
         return Taken(_by_shard(chunk, lat, lon, self._sharder), rejected)
 
@@ -100,7 +106,9 @@ class FragmentIntake:
     ) -> None:
         self._rules, self._sharder, self._vocabulary, self._demands = rules, sharder, vocabulary, demands
 
-    def run(self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int) -> Taken:
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+    ) -> Taken:
         """See :meth:`Intake.run`."""
         rows, rejected, left_out = validate_fragments(
             [(offset, record) for offset, record in records if isinstance(record, Fragment)],
@@ -116,6 +124,7 @@ class FragmentIntake:
             n_partitions=n_partitions,
             vocabulary=self._vocabulary,
             rows=rows,
+            log_id=log_id,
         )
         return Taken(_by_shard(chunk, rows["lat"], rows["lon"], self._sharder), rejected, left_out)
 

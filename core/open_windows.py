@@ -29,7 +29,8 @@ class ShardProgress:
     """Last offset that is included in a completed window."""
 
     known: set[SealRecord] = field(default_factory=set)
-    heard: dict[Source, int] = field(default_factory=dict)
+    heard: dict[tuple[Source, str], int] = field(default_factory=dict)
+    """Highest offset of each log of each source."""
 
 
 class OpenWindows:

@@ -92,12 +92,12 @@ class Partition:
         feed.watermark.expect(chunk.source.topic, chunk.n_partitions, clock_ms=clock_ms)
         shard = feed.shard(chunk.shard)
         rows = chunk.rows
-        heard = shard.heard.get(chunk.source, -1)
+        heard = shard.heard.get((chunk.source, chunk.log_id), -1)
         fresh = rows[rows["offset"] > heard]
         duplicates = len(rows) - len(fresh)
         if not len(fresh):
             return Accepted(buffered=0, late=0, duplicates=duplicates)
-        shard.heard[chunk.source] = int(fresh["offset"][-1])
+        shard.heard[chunk.source, chunk.log_id] = int(fresh["offset"][-1])
         reached_ms = int(fresh["ts_ms"].max()) if chunk.complete_ms is None else chunk.complete_ms
         feed.watermark.advance(chunk.source, reached_ms, clock_ms=clock_ms)
 

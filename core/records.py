@@ -158,6 +158,9 @@ class Chunk:
     rows: Rows = field(repr=False)
     """The records, in the order of their source offsets; the points of one record share its offset."""
 
+    log_id: str = ""
+    """Which log the source's offsets are of: a topic that is created again counts from 0 again."""
+
     complete_ms: int | None = None
     """Event time, milliseconds, that the source has reached when this chunk is there, for every shard; None: the
     newest of the rows. The chunks that a batch makes for other shards may still be on their way."""

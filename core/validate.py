@@ -237,7 +237,8 @@ def validate_fragments(
 
 def _is_zero(lat: FloatArray, lon: FloatArray, rules: Rules) -> npt.NDArray[np.bool_]:
     """Tell which positions are 0,0 and no positions for that, shape ``(n,)``."""
-    return (lat == 0.0) & (lon == 0.0) & np.bool_(rules.rejects_zero)
+    zero: npt.NDArray[np.bool_] = (lat == 0.0) & (lon == 0.0)
+    return zero if rules.rejects_zero else np.zeros_like(zero)
 
 
 def _to_ms(ts: Timestamp, rules: Rules) -> float:

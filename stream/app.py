@@ -22,6 +22,7 @@ from faust.web.base import BlueprintManager
 from mode import Service
 from prometheus_client import CollectorRegistry
 
+from core.records import Kind
 from stream.faust_app import App
 from stream.health import Health, HealthServer, check_port
 from stream.ingest import Ingest
@@ -152,7 +153,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._health = Health({"the start": lambda: self.started, "the Kafka cluster": lambda: self._kafka_up is True})
         self.health_server = HealthServer(settings.metrics, self._metrics.registry, self._health)
         self._kafka_up: bool | None = None  # until it has answered or not
-        self.n_partitions = settings.kafka.partitions
+        self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
         self.app = self._build_app()
 
     def _build_app(self) -> Any:
@@ -209,7 +210,7 @@ class _Worker(Service):  # type: ignore[misc]
             await check_port("web", settings.web)
             found = await check_topics(settings, progress)
             await check_groups(settings, progress)
-            self.n_partitions = await agree_on_partitions(settings, found, progress)
+            self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress)
         except BaseException:
             await self.health_server.stop()
             raise
@@ -245,6 +246,7 @@ class _Worker(Service):  # type: ignore[misc]
             self._producer,
             metrics,
             n_partitions=self.n_partitions,
+            worked=self._sealed,
             now_ms=lambda: round(time.time() * 1000),
             on_trouble=self._on_trouble,
         )

@@ -126,10 +126,17 @@ class _DeadLetter(msgspec.Struct):
     topic: str
     partition: int
     offset: int
+    log: str
 
 
-def dead_letter(kind: Kind, rejected: Rejected) -> bytes:
-    """Encode why a record was rejected and where it stands; its content stays where it was."""
+def dead_letter(kind: Kind, rejected: Rejected, log_id: str = "") -> bytes:
+    """Encode why a record was rejected and where it stands; its content stays where it was.
+
+    Args:
+        kind: What the feed carries.
+        rejected: Why, and where.
+        log_id: Which log the offset is of: see :attr:`core.records.Chunk.log_id`.
+    """
     source = rejected.source
     return msgspec.json.encode(
         _DeadLetter(
@@ -140,6 +147,7 @@ def dead_letter(kind: Kind, rejected: Rejected) -> bytes:
             topic=source.topic,
             partition=source.partition,
             offset=rejected.offset,
+            log=log_id,
         )
     )
 
@@ -157,6 +165,7 @@ class _ChunkWire(msgspec.Struct, array_like=True):
     vocabulary: str
     rows: bytes
     complete_ms: int | None = None
+    log_id: str = ""
 
 
 _CHUNK_VERSION = 2
@@ -184,6 +193,7 @@ def chunk_to_bytes(chunk: Chunk) -> bytes:
             vocabulary=chunk.vocabulary,
             rows=chunk.rows.tobytes(),
             complete_ms=chunk.complete_ms,
+            log_id=chunk.log_id,
         )
     )
 
@@ -210,6 +220,7 @@ def chunk_from_bytes(value: bytes) -> Chunk:
         vocabulary=wire.vocabulary,
         rows=rows,
         complete_ms=wire.complete_ms,
+        log_id=wire.log_id,
     )
 
 

@@ -11,8 +11,9 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from core.records import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Sourc
 from stream.codec import chunk_key, chunk_to_bytes, dead_letter, decoder, refusal
 from stream.kafka import METADATA_MAX_AGE_MS, Trouble, client_options, partition_of, until_it_works
 from stream.metrics import Metrics
+from stream.positions import Batch, Positions
 from stream.settings import Settings
 from stream.wiring import Feed
 
@@ -38,6 +40,24 @@ _ROW_BYTES = 64
 _POSITION_WITHIN_S = 0.2
 
 
+@dataclass(slots=True)
+class _Progress:
+    """How far one input partition has come."""
+
+    newest_ms: int | None = None
+    """Newest event time of what was forwarded and acknowledged."""
+
+    next_offset: int | None = None
+    sent_ms: int | None = None
+    """When the record that was read last was sent, by its time stamp."""
+
+    reached_ms: float = -math.inf
+    """Median event time of the last batch that was forwarded: one clock that is ahead moves it little."""
+
+    heard_s: float = -math.inf
+    """When that was."""
+
+
 class Ingest:
     """Reads the input topics in batches.
 
@@ -47,6 +67,7 @@ class Ingest:
         producer: A started producer.
         metrics: Where to count.
         n_partitions: Over how many partitions of the shards topic shards are spread.
+        worked: The kinds of feed of which windows were sealed before this worker started.
         now_ms: The clock, Unix milliseconds.
         on_trouble: Called whenever the cluster does not do as asked.
     """
@@ -59,6 +80,7 @@ class Ingest:
         metrics: Metrics,
         *,
         n_partitions: int,
+        worked: Collection[Kind] = (),
         now_ms: Callable[[], int],
         on_trouble: Trouble,
     ) -> None:
@@ -68,19 +90,12 @@ class Ingest:
         self._decoders = {
             kind: decoder(kind, settings.fields.model_dump(), feed.attributes) for kind, feed in feeds.items()
         }
-        self._newest_ms: dict[TopicPartition, int] = {}
-        """Newest event time of what was forwarded and acknowledged, by source."""
-        self._next_offsets: dict[TopicPartition, int] = {}
-        self._sent_ms: dict[TopicPartition, int] = {}
-        """When the record that was read last was sent, by its time stamp."""
+        self._progress: defaultdict[TopicPartition, _Progress] = defaultdict(_Progress)
         self._max_drift_ms = {
             topic: own.window.max_drift or own.window.size
             for topic, own in ((topic, settings.for_kind(kind)) for topic, kind in self._kinds.items())
         }
-        self._reached_ms: dict[TopicPartition, float] = {}
-        """Median event time of the last batch that was forwarded: one clock that is ahead moves it little."""
-        self._heard_s: dict[TopicPartition, float] = {}
-        """When that was."""
+        self._is_committed_only = settings.kafka.isolation_level == "read_committed"
         self._longest_hold_s = min(settings.for_kind(kind).window.idle_timeout for kind in feeds) / 2000
         self._listener = _Assignment(self._forget)
         kafka = settings.kafka
@@ -93,6 +108,18 @@ class Ingest:
             metadata_max_age_ms=METADATA_MAX_AGE_MS,
             heartbeat_interval_ms=max(500, kafka.session_timeout // 10),
             max_partition_fetch_bytes=4 * settings.limits.message_bytes,
+            # What a transaction has not committed, or has taken back, was never there.
+            isolation_level=kafka.isolation_level,
+        )
+        self._positions = Positions(
+            self._consumer,
+            producer,
+            self._kinds,
+            (settings.topics.shards, settings.topics.seals),
+            worked,
+            metrics,
+            on_trouble=on_trouble,
+            on_start=self._begin,
         )
 
     @property
@@ -113,19 +140,25 @@ class Ingest:
         """Forward batch after batch, until cancelled."""
         ingest = self._settings.ingest
         while True:
-            batches = await self._consumer.getmany(
+            await self._positions.place()
+            fetched = await self._consumer.getmany(
                 *self._in_step(), timeout_ms=ingest.max_wait, max_records=ingest.max_records
             )
-            for partition, messages in batches.items():
+            batches = await self._positions.continued(fetched)
+            for batch in batches:
                 with self._metrics.stage_seconds.labels("ingest").time():
-                    await self._forward(partition, messages)
+                    await self._forward(batch)
             if batches:
-                await self._commit({partition: messages[-1].offset + 1 for partition, messages in batches.items()})
+                await self._commit({batch.partition: batch.messages[-1].offset + 1 for batch in batches})
 
     def _forget(self) -> None:
         """Forget how far partitions were read: after a rebalance somebody else may have read on."""
-        for known in (self._newest_ms, self._next_offsets, self._sent_ms, self._reached_ms, self._heard_s):
-            known.clear()
+        self._progress.clear()
+        self._positions.forget()
+
+    def _begin(self, partition: TopicPartition) -> None:
+        """Take note that a partition is read from somewhere anew."""
+        self._progress.pop(partition, None)
 
     async def update_metrics(self, now_ms: int) -> None:
         """Set the gauges of what is not read yet, and of how old it is."""
@@ -134,12 +167,14 @@ class Ingest:
                 async with asyncio.timeout(_POSITION_WITHIN_S):
                     # It passes what is no record, such as the markers of transactions.
                     position = await self._consumer.position(partition)
-                self._next_offsets[partition] = max(position, self._next_offsets.get(partition, 0))
+                if partition in self._positions.placed:
+                    progress = self._progress[partition]
+                    progress.next_offset = max(position, progress.next_offset or 0)
         for topic, kind in self._kinds.items():
             ours = [partition for partition in self._consumer.assignment() if partition.topic == topic]
             unread = {p: self._n_unread(p) for p in ours}
-            newest = [ms for p in ours if (ms := self._newest_ms.get(p)) is not None]
-            waited = [now_ms - self._sent_ms[p] for p, n in unread.items() if n and p in self._sent_ms]
+            newest = [ms for p in ours if (ms := self._progress[p].newest_ms) is not None]
+            waited = [now_ms - ms for p, n in unread.items() if n and (ms := self._progress[p].sent_ms) is not None]
             self._metrics.input_lag_records.labels(kind).set(sum(unread.values()))
             self._metrics.input_lag_seconds.labels(kind).set(max([0, *waited]) / 1000)
             lag_s = (now_ms - max(newest)) / 1000 if newest else math.nan
@@ -147,7 +182,10 @@ class Ingest:
 
     def _n_unread(self, partition: TopicPartition) -> int:
         """Return how many records of a partition wait, as far as that is known."""
-        end, next_offset = self._consumer.highwater(partition), self._next_offsets.get(partition)
+        end, next_offset = self._consumer.highwater(partition), self._progress[partition].next_offset
+        stable = self._consumer.last_stable_offset(partition)
+        if end is not None and stable is not None and 0 <= stable < end and self._is_committed_only:
+            end = stable  # what lies beyond is in a transaction that is still open
         return 0 if end is None or next_offset is None else max(0, end - next_offset)
 
     def _in_step(self) -> list[TopicPartition]:
@@ -158,39 +196,45 @@ class Ingest:
         take them for silent; and nobody waits for one of whom nothing came for as long, whatever its end looks like:
         markers of transactions look like records.
         """
-        assigned, now_s = sorted(self._consumer.assignment()), time.monotonic()
-        heard = {p for p in assigned if now_s - self._heard_s.get(p, -math.inf) < self._longest_hold_s}
+        placed, now_s = sorted(self._positions.placed), time.monotonic()
+        heard = {p for p in placed if now_s - self._progress[p].heard_s < self._longest_hold_s}
         slowest_ms: dict[str, float] = {}
         for partition in heard:
             if self._n_unread(partition):
-                reached_ms = self._reached_ms[partition]
+                reached_ms = self._progress[partition].reached_ms
                 slowest_ms[partition.topic] = min(reached_ms, slowest_ms.get(partition.topic, math.inf))
 
         def is_in_step(partition: TopicPartition) -> bool:
-            drift_ms = self._reached_ms.get(partition, -math.inf) - slowest_ms.get(partition.topic, math.inf)
+            drift_ms = self._progress[partition].reached_ms - slowest_ms.get(partition.topic, math.inf)
             return partition not in heard or drift_ms <= self._max_drift_ms[partition.topic]
 
-        return [partition for partition in assigned if is_in_step(partition)]
+        return [partition for partition in placed if is_in_step(partition)]
 
-    async def _forward(self, partition: TopicPartition, messages: Sequence[Any]) -> None:
+    async def _forward(self, batch: Batch) -> None:
+        partition, log_id, messages = batch
         kind = self._kinds[partition.topic]
         source = Source(partition.topic, partition.partition)
-        records, rejected = self._decode(kind, source, messages)
+        records, rejected = self._decode(kind, source, [one for one in messages if one.value is not None])
+        n_tombstones = sum(one.value is None for one in messages)
         chunks, refused, left_out = self._feeds[kind].intake.run(
             records,
             source=source,
             n_partitions=len(self._consumer.partitions_for_topic(partition.topic) or ()),
             now_ms=self._now_ms(),
+            log_id=log_id,
         )
         rejected += refused
-        self._next_offsets[partition], self._sent_ms[partition] = messages[-1].offset + 1, messages[-1].timestamp
-        await self._send_batch(partition, chunks)
-        await self._send_dead_letters(kind, rejected)
+        progress = self._progress[partition]
+        progress.next_offset = messages[-1].offset + 1
+        progress.sent_ms = messages[-1].timestamp if messages[-1].timestamp >= 0 else None  # -1: nobody has said
+        await self._send_batch(progress, chunks)
+        await self._send_dead_letters(kind, rejected, log_id)
 
         counts = self._metrics.records
         counts.labels(kind, "read").inc(len(messages))
+        counts.labels(kind, "tombstone").inc(n_tombstones)
         counts.labels(kind, "rejected").inc(len(rejected))
-        counts.labels(kind, "forwarded").inc(len(messages) - len(rejected))
+        counts.labels(kind, "forwarded").inc(len(messages) - n_tombstones - len(rejected))
         for one in rejected:
             self._metrics.rejected.labels(kind, one.reason).inc()
         for reason, n in left_out.items():
@@ -203,7 +247,7 @@ class Ingest:
         records: list[tuple[int, CheckIn | Fragment]] = []
         rejected: list[Rejected] = []
         for message in messages:
-            value = message.value or b""
+            value = message.value
             try:
                 if len(value) <= max_bytes:
                     records.append((message.offset, decode(value)))
@@ -214,8 +258,8 @@ class Ingest:
             rejected.append(Rejected(reason=reason, detail=detail, source=source, offset=message.offset))
         return records, rejected
 
-    async def _send_batch(self, partition: TopicPartition, chunks: Sequence[Chunk]) -> None:
-        """Send the chunks of one batch.
+    async def _send_batch(self, progress: _Progress, chunks: Sequence[Chunk]) -> None:
+        """Send the chunks of one batch of a partition.
 
         One of them may be read, and windows be sealed by it, long before the others are there. So none of them claims
         more than what holds without the others: that all before the batch is there, and nothing older than the batch
@@ -225,12 +269,12 @@ class Ingest:
             return
         times = [chunk.rows["ts_ms"] for chunk in chunks]
         oldest_ms, newest_ms = min(int(ts.min()) for ts in times), max(int(ts.max()) for ts in times)
-        before_ms = self._newest_ms.get(partition, oldest_ms)
+        before_ms = oldest_ms if progress.newest_ms is None else progress.newest_ms
         complete_ms = max(oldest_ms, before_ms)
         await asyncio.gather(*(self._send_in_order(replace(chunk, complete_ms=complete_ms)) for chunk in chunks))
-        self._newest_ms[partition] = max(newest_ms, before_ms)
-        self._reached_ms[partition] = float(np.median(np.concatenate(times)))
-        self._heard_s[partition] = time.monotonic()
+        progress.newest_ms = max(newest_ms, before_ms)
+        progress.reached_ms = float(np.median(np.concatenate(times)))
+        progress.heard_s = time.monotonic()
 
     async def _send_in_order(self, chunk: Chunk) -> None:
         """Send the chunk in pieces, each acknowledged before the next.
@@ -248,18 +292,20 @@ class Ingest:
 
             await until_it_works("forward records", attempt, on_trouble=self._on_trouble)
 
-    async def _send_dead_letters(self, kind: Kind, rejected: Sequence[Rejected]) -> None:
+    async def _send_dead_letters(self, kind: Kind, rejected: Sequence[Rejected], log_id: str) -> None:
         if not rejected:
             return
         topic = self._settings.topics.dead_letters
 
         async def attempt() -> None:
-            await asyncio.gather(*[await self._producer.send(topic, dead_letter(kind, one)) for one in rejected])
+            letters = [dead_letter(kind, one, log_id) for one in rejected]
+            await asyncio.gather(*[await self._producer.send(topic, letter) for letter in letters])
 
         await until_it_works("send dead letters", attempt, on_trouble=self._on_trouble)
 
     async def _commit(self, offsets: dict[TopicPartition, int]) -> None:
-        ours = {p: offset for p, offset in offsets.items() if p in self._consumer.assignment()}
+        commits = {p: self._positions.commit_of(p, offset) for p, offset in offsets.items()}
+        ours = {p: commit for p, commit in commits.items() if commit is not None and p in self._consumer.assignment()}
         try:
             if ours:
                 await self._consumer.commit(ours)

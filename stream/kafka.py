@@ -48,6 +48,7 @@ Operation = Literal[
     "forward records",
     "join the ingest group",
     "probe",
+    "read input",
     "read seals",
     "read shards",
     "read windows messages",

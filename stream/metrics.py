@@ -16,6 +16,7 @@ from core.records import Kind, Reason
 from core.release import WithholdReason
 from core.risk import Attack
 from stream.kafka import Operation
+from stream.positions import Jump
 from stream.releasing import WindowResult
 from stream.settings.sections import PrivacySettings, ShardSettings
 
@@ -34,7 +35,7 @@ def _choices(section: type[PrivacySettings | ShardSettings], field: str) -> tupl
 LABELS: dict[str, tuple[str, ...]] = {
     "kind": tuple(Kind),
     "outcome": (
-        *("read", "forwarded", "rejected", "buffered", "late", "duplicate", "reread"),
+        *("read", "tombstone", "forwarded", "rejected", "buffered", "late", "duplicate", "reread"),
         *("released", "suppressed", "withheld", "refused"),
     ),
     "reason": (*Reason, *WithholdReason),
@@ -47,6 +48,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     ),
     "model": _choices(PrivacySettings, "model"),
     "shard_kind": _choices(ShardSettings, "kind"),
+    "jump": tuple(Jump),
     "operation": get_args(Operation),
     "version": (),  # one value, of this build
 }
@@ -103,6 +105,17 @@ class Metrics:
         )
         self.left_out_points = self._counter(
             "left_out_points", "Points without a position, left out of fragments that were accepted.", "kind", "reason"
+        )
+        self.input_jumps = self._counter(
+            "input_jumps",
+            "Times that an input partition was not read on from where it was left, by why.",
+            *("kind", "jump"),
+        )
+        self.lost_input_records = self._counter(
+            "lost_input_records", "Offsets of input that were deleted before they were read.", "kind"
+        )
+        self.lost_chunks = self._counter(
+            "lost_chunks", "Offsets of the shards topic that were deleted before their windows had left."
         )
         self.windows = self._counter("windows", "Windows by what became of them.", "kind", "outcome")
         self.withheld = self._counter("withheld_windows", "Withheld windows by reason.", "kind", "reason")
@@ -188,6 +201,9 @@ class Metrics:
         self.promised_k.labels(kind).set(required_k)
         self.below_promise.labels(kind)
         self.early_seals.labels(kind)
+        self.lost_input_records.labels(kind)
+        for jump in Jump:
+            self.input_jumps.labels(kind, jump)
         for attack in Attack:
             self.above_promise.labels(kind, attack)
         for outcome in ("released", "withheld", "refused"):

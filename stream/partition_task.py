@@ -296,7 +296,7 @@ class PartitionTask:
 
         async def attempt() -> None:
             for one in rejected:
-                await self._around.producer.send(topic, dead_letter(chunk.kind, one))
+                await self._around.producer.send(topic, dead_letter(chunk.kind, one, chunk.log_id))
             await self._around.producer.flush()
 
         await until_it_works("send dead letters", attempt, on_trouble=self._around.on_trouble)

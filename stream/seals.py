@@ -10,20 +10,22 @@ import itertools
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 import structlog
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
+from core.records import Kind
 from core.seal import PartitionCount, Seal, SealRecord
 from stream.codec import DecodeError, seal_from_bytes, seal_key, seal_to_bytes
 from stream.kafka import Trouble, new_producer, until_it_works
 from stream.reading import batches, new_reader
 from stream.settings import KafkaSettings, Settings
 from stream.settings.values import show_duration
-from stream.topics import ClusterError
+from stream.topics import BEGIN_ANEW, ClusterError
 
-__all__ = ["SealsLog", "agree_on_partitions"]
+__all__ = ["Agreed", "SealsLog", "agree_on_partitions"]
 
 log = structlog.get_logger("shoal.seals")
 
@@ -56,14 +58,29 @@ class SealsLog:
         self._at = TopicPartition(topic, partition)
         self.n_partitions: int | None = None
         """Over how many partitions shards are spread, once this partition has said so."""
+        self._written = -1
+        """Offset of what was written last."""
         # A position that is gone means lost seals: fail, and let the next start read what there is.
         self._consumer = new_reader(kafka, auto_offset_reset="none", fetch_max_wait_ms=100)
 
     async def open(self) -> list[SealRecord]:
-        """Return every seal record that the topic holds now."""
+        """Return every seal record that the topic holds now.
+
+        Raises:
+            ClusterError: The oldest were deleted.
+        """
         await until_it_works("read seals", self._consumer.start, on_trouble=self._on_trouble)
         self._consumer.assign([self._at])
         await self._consumer.seek_to_beginning(self._at)
+        firsts = await until_it_works(
+            "read seals", lambda: self._consumer.beginning_offsets([self._at]), on_trouble=self._on_trouble
+        )
+        # Compaction leaves the log's beginning at 0.
+        if firsts[self._at] > 0:
+            raise ClusterError(
+                f"topic {self._topic}, partition {self._partition}, begins at offset {firsts[self._at]}: its oldest "
+                f"seals were deleted, and without every seal a window could be released twice. {BEGIN_ANEW}"
+            )
         return await self.read()
 
     async def close(self) -> None:
@@ -79,9 +96,10 @@ class SealsLog:
                 # An attempt that looks failed may have succeeded. Under one key compaction would keep the later copy
                 # alone, behind a seal that came between: another one would be first.
                 written = replace(record, writer=f"{record.writer}/{next(_attempts)}")
-            await self._producer.send_and_wait(
+            sent = await self._producer.send_and_wait(
                 self._topic, seal_to_bytes(written), key=seal_key(written), partition=self._partition
             )
+            self._written = sent.offset
 
         await until_it_works("write a seal", attempt, on_trouble=self._on_trouble)
 
@@ -95,7 +113,8 @@ class SealsLog:
             DecodeError: What nobody has removed again is not ours; to go on without it could release a window twice.
         """
         values: dict[bytes, tuple[int, bytes]] = {}
-        while await self._consumer.position(self._at) < (end := await self._end()):
+        # The end is that of what is committed: a transaction that somebody else leaves open there hides what we wrote.
+        while await self._consumer.position(self._at) < (end := max(await self._end(), self._written + 1)):
             async for messages in batches(self._consumer, self._at, end):
                 for message in messages:
                     if message.value is None:
@@ -139,8 +158,18 @@ class SealsLog:
 _SAY_AFTER_S = 2.0
 
 
-async def agree_on_partitions(settings: Settings, n_partitions: int, progress: Callable[[str], None]) -> int:
-    """Read all seals, and return over how many partitions shards are spread: what the first worker ever found.
+class Agreed(NamedTuple):
+    """What the seals of all partitions say together."""
+
+    n_partitions: int
+    """Over how many partitions shards are spread: what the first worker ever found."""
+
+    sealed: frozenset[Kind]
+    """The kinds of feed of which windows were sealed."""
+
+
+async def agree_on_partitions(settings: Settings, n_partitions: int, progress: Callable[[str], None]) -> Agreed:
+    """Read all seals, and return what they say together.
 
     Args:
         settings: All settings.
@@ -161,12 +190,12 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
     try:
         async with asyncio.timeout(limit_ms / 1000):
             await producer.start()
-            await first.open()
+            sealed = {record.kind for record in await first.open()}
         for partition in range(1, n_partitions):
             other = log_of(partition)
             try:
                 async with asyncio.timeout(limit_ms / 1000):
-                    await other.open()
+                    sealed |= {record.kind for record in await other.open()}
             finally:
                 await other.close()
         async with asyncio.timeout(limit_ms / 1000):
@@ -195,12 +224,10 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
     if agreed is None or n_partitions < agreed:
         raise ClusterError(
             f"topic {topics.shards} has {n_partitions} partitions and had {agreed} when its first window was sealed: "
-            "what waited in the others is gone, and what comes would not find its seals. Bring it back as it was, or "
-            "begin anew: other names for topics.shards and topics.seals, and time.earliest after the last window "
-            "that was released"
+            f"what waited in the others is gone, and what comes would not find its seals. {BEGIN_ANEW}"
         )
     if n_partitions > agreed:
         progress(
             f"topic {topics.shards} has {n_partitions} partitions, of which {agreed} are used, as at its first start"
         )
-    return agreed
+    return Agreed(agreed, frozenset(sealed))

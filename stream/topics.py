@@ -17,6 +17,7 @@ from stream.reach import refusal
 from stream.settings import Settings
 
 __all__ = [
+    "BEGIN_ANEW",
     "ClusterError",
     "FoundTopic",
     "TopicSpec",
@@ -29,6 +30,13 @@ __all__ = [
 
 _DEFAULT_MESSAGE_BYTES = 1_048_588
 """Longest message that a Kafka broker takes where nobody says otherwise."""
+
+
+BEGIN_ANEW = (
+    "Bring it back as it was, or begin anew: other names for topics.shards and topics.seals, and time.earliest after "
+    "the last window that was released"
+)
+"""What to do where one of Shoal's own topics has lost something."""
 
 
 class ClusterError(Exception):

@@ -113,6 +113,11 @@ class KafkaSettings(Section):
     group: str = "shoal"
     """Prefix of the consumer groups."""
 
+    isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    """Which records of transactions are read from the input: only those that were committed, or also those of
+    transactions that are open or were aborted. People who were never committed then count towards ``k``. Shoal's own
+    topics are always read committed."""
+
     session_timeout: PositiveDuration = 15_000
     """After how long a silent worker loses its partitions."""
 

@@ -13,6 +13,7 @@ from core.records import Chunk
 from stream.codec import chunk_from_bytes
 from stream.ingest import Ingest
 from stream.metrics import Metrics
+from stream.positions import Batch, LogId, _Position
 from stream.settings import load_settings
 from stream.wiring import wire
 
@@ -52,6 +53,9 @@ class Backlog:
     def highwater(self, partition: TopicPartition) -> int | None:
         return self.ends[partition]
 
+    def last_stable_offset(self, partition: TopicPartition) -> int | None:
+        return self.ends[partition]
+
     def partitions_for_topic(self, topic: str) -> set[int]:
         return {partition.partition for partition in self.ends if partition.topic == topic}
 
@@ -67,6 +71,11 @@ def an_ingest(producer: Any, **given: str) -> Ingest:
         now_ms=lambda: START_S * 1000,
         on_trouble=lambda _: None,
     )
+
+
+def place(ingest: Ingest, *partitions: TopicPartition) -> None:
+    """Let partitions be read from where they stand."""
+    ingest._positions._known |= {at: _Position(0, LogId()) for at in partitions}
 
 
 def check_ins(*seconds: int, first: int = 0) -> list[Message]:
@@ -86,31 +95,34 @@ async def test_who_is_far_ahead_waits_for_who_has_a_backlog() -> None:
     ingest = an_ingest(Producer(), **{"window.max_drift": "60s", "time.max_ahead": "1h"})
     consumer = Backlog({slow: 10, fast: 10, new: 10})
     ingest._consumer = consumer
+    place(ingest, slow, fast, new)
     assert ingest._in_step() == [fast, slow, new]
-    await ingest._forward(fast, check_ins(100))
+    await ingest._forward(Batch(fast, "", check_ins(100)))
     assert ingest._in_step() == [fast, slow, new]
-    await ingest._forward(slow, check_ins(10))
+    await ingest._forward(Batch(slow, "", check_ins(10)))
     assert ingest._in_step() == [slow, new]
-    await ingest._forward(slow, check_ins(39, first=1))
+    await ingest._forward(Batch(slow, "", check_ins(39, first=1)))
     assert ingest._in_step() == [slow, new]
-    await ingest._forward(slow, check_ins(40, first=2))
+    await ingest._forward(Batch(slow, "", check_ins(40, first=2)))
     assert ingest._in_step() == [fast, slow, new]
-    await ingest._forward(fast, check_ins(101, first=1))
+    await ingest._forward(Batch(fast, "", check_ins(101, first=1)))
     assert ingest._in_step() == [slow, new]
     for waits_too_long in (fast, slow):  # the windows must not take one for silent, nor is an end that is no record one
-        ingest._heard_s[waits_too_long] -= 31
+        ingest._progress[waits_too_long].heard_s -= 31
         assert fast in ingest._in_step()
-        ingest._heard_s[waits_too_long] += 31
-    await ingest._forward(fast, check_ins(41, 41, 900, first=2))
+        ingest._progress[waits_too_long].heard_s += 31
+    await ingest._forward(Batch(fast, "", check_ins(41, 41, 900, first=2)))
     assert ingest._in_step() == [fast, slow, new]  # one clock that is ahead is no drift
-    await ingest._forward(fast, check_ins(101, first=5))
+    await ingest._forward(Batch(fast, "", check_ins(101, first=5)))
     assert ingest._in_step() == [slow, new]
-    await ingest._forward(slow, [Message(3, b"nonsense")])
+    await ingest._forward(Batch(slow, "", [Message(3, b"nonsense")]))
     assert ingest._in_step() == [slow, new]
     ingest._listener.on_partitions_assigned([])
+    assert ingest._in_step() == []
+    place(ingest, slow, fast, new)
     assert ingest._in_step() == [fast, slow, new]  # nothing is known any more
-    await ingest._forward(fast, check_ins(101, first=6))
-    await ingest._forward(slow, check_ins(40, first=4))
+    await ingest._forward(Batch(fast, "", check_ins(101, first=6)))
+    await ingest._forward(Batch(slow, "", check_ins(40, first=4)))
     assert ingest._in_step() == [slow, new]
     consumer.ends[slow] = 5  # it has come to its end: whoever is live waits for nobody
     assert ingest._in_step() == [fast, slow, new]
@@ -126,7 +138,7 @@ async def test_no_chunk_speaks_for_the_other_shards_of_its_batch() -> None:
 
     async def forward(*seconds: int) -> set[tuple[str, int | None]]:
         producer.chunks.clear()
-        await ingest._forward(TopicPartition("checkins", 0), check_ins(*seconds))
+        await ingest._forward(Batch(TopicPartition("checkins", 0), "", check_ins(*seconds)))
         return {(chunk.shard, chunk.complete_ms) for chunk in producer.chunks}
 
     # 10 ... 40 | 35 ... 90 | 95 ... 99

@@ -38,6 +38,7 @@ from stream.ingest import Ingest
 from stream.live import Live
 from stream.logs import set_up_logs
 from stream.metrics import LABELS, Metrics
+from stream.positions import Batch
 from stream.replay import Replay
 from stream.settings import FieldSettings, LogSettings, load_settings
 from stream.web import add_pages
@@ -287,7 +288,7 @@ async def test_dead_letters_tell_nobody_what_is_told_of_a_person(
         settings, wire(settings), producer, metrics, n_partitions=1, now_ms=lambda: 2**41, on_trouble=lambda _: None
     )
     messages = [SimpleNamespace(offset=i, value=line, timestamp=0) for i, line in enumerate(content.splitlines())]
-    await ingest._forward(TopicPartition("checkins", 0), messages)
+    await ingest._forward(Batch(TopicPartition("checkins", 0), "", messages))
     letters = [json.loads(letter) for letter in producer.sent[settings.topics.dead_letters]]
     assert is_clean(json.dumps(letters) + log_stream.getvalue())
     assert {letter["detail"] for letter in letters if letter["reason"] != "wrong_type"} == {
@@ -549,7 +550,7 @@ async def test_dead_letters_and_metrics_of_ingest_hold_nothing_of_a_record(city:
     for kind, lines in inputs.items():
         random.Random(1).shuffle(lines)
         messages = [SimpleNamespace(offset=i, value=line, timestamp=0) for i, line in enumerate(lines)]
-        await ingest._forward(TopicPartition(kind.value, 0), messages)
+        await ingest._forward(Batch(TopicPartition(kind.value, 0), "", messages))
         n += len(messages)
 
     letters = producer.sent[settings.topics.dead_letters]

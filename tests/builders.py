@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -142,6 +143,12 @@ def fragment(points: Sequence[tuple[Timestamp, float, float]] | None = None, **c
     two = [(START_MS / 1000, 52.5, 13.4), (START_MS / 1000 + 30, 52.5001, 13.4001)]
     values: dict[str, Any] = {"user": "u1", "points": [Point(*point) for point in (two if points is None else points)]}
     return Fragment(**(values | changes))
+
+
+def is_placed(point: Point) -> bool:
+    """Whether a point has a position, right or wrong."""
+    given = point.lat is not None and point.lon is not None and not math.isnan(point.lat + point.lon)
+    return given and (point.lat, point.lon) != (0.0, 0.0)
 
 
 def hash_of(user: int | str) -> int:

@@ -18,7 +18,7 @@ from core.profile import AttributeValue, Categorical, Numeric, Profile
 from core.records import CheckIn, Fragment, Point, Reason, Rejected, Rows
 from core.validate import Rules, ValidCheckIns, user_hash, validate_checkins, validate_fragments
 from tests import strategies
-from tests.builders import NOW_MS, SOURCE, START_MS, USER_KEY, checkin, fragment, hash_of, ms, rules, told
+from tests.builders import NOW_MS, SOURCE, START_MS, USER_KEY, checkin, fragment, hash_of, is_placed, ms, rules, told
 
 NOW_S = NOW_MS / 1000
 
@@ -91,9 +91,16 @@ FAULTS: list[tuple[dict[str, Any], Reason]] = [
     ({"ts": -(10**400)}, Reason.TIME_OUT_OF_RANGE),
     ({"ts": 1e308}, Reason.TIME_OUT_OF_RANGE),
     ({"ts": math.nan}, Reason.TIME_OUT_OF_RANGE),
+    ({"lat": 0.0, "lon": -0.0}, Reason.POSITION_ZERO),
+    ({"user": " \u200b"}, Reason.MISSING_FIELD),
+    ({"user": "NULL"}, Reason.MISSING_FIELD),
     ({"ts": math.inf}, Reason.TIME_OUT_OF_RANGE),
     ({"ts": -math.inf}, Reason.TIME_OUT_OF_RANGE),
 ]
+
+
+NOWHERE: list[dict[str, Any]] = [{"lat": math.nan}, {"lon": math.nan}, {"lat": 0.0, "lon": -0.0}]
+"""Where a point says that it has no position."""
 
 
 @pytest.mark.parametrize(("changes", "reason"), FAULTS)
@@ -106,7 +113,10 @@ def test_one_fault_rejects_a_check_in(changes: dict[str, Any], reason: Reason) -
     assert len(valid.offsets) == 0
 
 
-@pytest.mark.parametrize(("changes", "reason"), [fault for fault in FAULTS if None not in fault[0].values()])
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [(changes, reason) for changes, reason in FAULTS if None not in changes.values() and changes not in NOWHERE],
+)
 def test_the_same_fault_rejects_a_fragment(changes: dict[str, Any], reason: Reason) -> None:
     """
     A bad user, position or time in the last point turns the whole fragment away for the same reason.
@@ -317,9 +327,9 @@ def test_rounding_does_not_lean_towards_1970(seconds: float, expected_ms: int) -
 
 def test_users_meet_by_their_id_alone() -> None:
     """
-    A number and its digits are one user; different keys give hashes that have nothing to do with each other.
+    All spellings of an id are one user; different keys give hashes that have nothing to do with each other.
     """
-    valid, _ = check(checkin(user=17), checkin(user="17"), checkin(user="017"))
+    valid, _ = check(checkin(user=17), checkin(user="17 "), checkin(user="017"), checkin(user="18"))
     assert len(set(valid.users.tolist())) == 2
     other, _ = check(checkin(user=17), by=rules(user_key=b"another key of users"))
     assert other.users[0] != valid.users[0]
@@ -337,7 +347,7 @@ def test_any_text_can_be_a_user_id() -> None:
     """
     A lone surrogate is no Unicode, yet a string in Python: it is hashed like any other, and is no one else.
     """
-    valid, rejected = check(*(checkin(user=user) for user in ("\ud800", "\ud801", "?", "\x00", "𝔘")))
+    valid, rejected = check(*(checkin(user=user) for user in ("\ud800", "\ud801", "?", "u", "ü")))
     assert not rejected
     assert len(set(valid.users.tolist())) == 5
 
@@ -389,7 +399,7 @@ def test_a_batch_of_fragments_decides_like_its_fragments_one_by_one(records: lis
         own["offset"] = i
         assert rows[rows["offset"] == i].tobytes() == own.tobytes()
         assert together.get(i) == ((refused[0].reason, refused[0].detail) if refused else None)
-        assert len(own) == (0 if refused else len(record.points))
+        assert len(own) == (0 if refused else sum(is_placed(point) for point in record.points))
 
 
 @given(st.lists(strategies.fragments(), max_size=5))
@@ -402,6 +412,41 @@ def test_what_passes_is_in_range(records: list[Fragment]) -> None:
     assert (np.abs(rows["lon"]) <= 180).all()
     assert ((rows["ts_ms"] >= rules().earliest_ms) & (rows["ts_ms"] <= NOW_MS + 600_000)).all()
     assert ((rows["k"] == 0) | ((rows["k"] >= 2) & (rows["k"] <= 1_000_000))).all()
+
+
+@pytest.mark.parametrize("nowhere", [*NOWHERE, {"lat": None}, {"lon": None}, {"lat": None, "lon": None}])
+def test_a_point_without_a_position_is_left_out_alone(nowhere: dict[str, Any]) -> None:
+    """
+    A receiver without a fix says null, NaN or 0,0: the other points stay, and what was left out is counted.
+    """
+    good, bad = (
+        Point(START_MS / 1000, 52.5, 13.4),
+        Point(**({"ts": START_MS / 1000, "lat": 52.5, "lon": 13.4} | nowhere)),
+    )
+    records = [(0, Fragment(user="u", points=[good, bad, good])), (1, Fragment(user="u", points=[bad, bad]))]
+    rows, rejected, left_out = validate_fragments(records, rules(), source=SOURCE, now_ms=NOW_MS)
+    reason = Reason.POSITION_ZERO if 0.0 in nowhere.values() else Reason.MISSING_FIELD
+    assert rows["offset"].tolist() == [0, 0]
+    assert [(one.offset, one.reason) for one in rejected] == [(1, reason)]
+    assert left_out == {reason: 1}
+
+
+def test_zero_is_a_place_where_the_rules_say_so() -> None:
+    """
+    Somebody may really be in the Gulf of Guinea.
+    """
+    there = {"lat": 0.0, "lon": 0.0}
+    assert not check(checkin(**there), by=rules(rejects_zero=False))[1]
+    rows, rejected = check_fragments(fragment([(START_MS / 1000, 0.0, 0.0)]), by=rules(rejects_zero=False))
+    assert (len(rows), rejected) == (1, [])
+
+
+@pytest.mark.parametrize("position", [(0.0, 13.4), (52.5, 0.0), (0.0, 1e-6)])
+def test_the_equator_and_the_meridian_are_places(position: tuple[float, float]) -> None:
+    """
+    Only both coordinates at exactly zero are no position.
+    """
+    assert not check(checkin(lat=position[0], lon=position[1]))[1]
 
 
 class _Counted(Sequence[Point]):

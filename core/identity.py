@@ -46,7 +46,7 @@ def canonical(name: Identifier) -> str:
        Unicode Standard, section 3.13), nor do control characters, white space and quotation marks around the name;
        white space inside it is one space.
     2. UUIDs and MAC addresses are compared by their hexadecimal digits alone.
-    3. Whole numbers are compared as numbers: ``7``, ``7.0``, ``007`` and ``7E+00`` are one, in the digits of any script.
+    3. Whole numbers are compared as numbers: ``7``, ``7.0``, ``007`` and ``7E+00`` are one, in any script.
     4. Words that programs write for nothing, such as ``null``, ``NaN`` or the nil UUID, name nobody.
 
     >>> [canonical(one) for one in (" P01", 7, "007", 7.0, "Jose\u0301", "null")]

@@ -26,6 +26,7 @@ from core.records import Kind
 from stream.faust_app import App
 from stream.health import Health, HealthServer, check_port
 from stream.ingest import Ingest
+from stream.internal_topics import check_internal_topics, recreated, sentence
 from stream.kafka import METADATA_MAX_AGE_MS, Operation, faust_options, new_producer, until_it_works
 from stream.live import Live
 from stream.metrics import Metrics
@@ -33,6 +34,7 @@ from stream.oauth import forget_token
 from stream.pool import ReleasePool
 from stream.seals import agree_on_partitions
 from stream.settings import Settings
+from stream.topic_ids import topic_ids
 from stream.topics import check_groups, check_topics
 from stream.web import add_pages
 from stream.windows import Windows
@@ -154,6 +156,7 @@ class _Worker(Service):  # type: ignore[misc]
         self.health_server = HealthServer(settings.metrics, self._metrics.registry, self._health)
         self._kafka_up: bool | None = None  # until it has answered or not
         self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
+        self._internal_ids: dict[str, str] = {}
         self.app = self._build_app()
 
     def _build_app(self) -> Any:
@@ -210,6 +213,7 @@ class _Worker(Service):  # type: ignore[misc]
             await check_port("web", settings.web)
             found = await check_topics(settings, progress)
             await check_groups(settings, progress)
+            self._internal_ids = await check_internal_topics(settings, progress)
             self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress)
         except BaseException:
             await self.health_server.stop()
@@ -350,7 +354,11 @@ class _Worker(Service):  # type: ignore[misc]
             try:
                 async with asyncio.timeout(_PROBE_EVERY_S):
                     nodes = await self._producer.client.fetch_all_metadata()
+                    ids = await topic_ids(self._producer.client, self._internal_ids)
                 self._on_answer() if nodes.brokers() else self._on_trouble("probe")
+                if ids is not None and (changed := recreated(ids, [self._internal_ids])) is not None:
+                    log.critical("internal_topic_recreated", topic=changed, action=sentence(changed))
+                    os._exit(_EXIT_FATAL)
             except Exception as fault:  # whatever it is, the cluster did not answer
                 log.warning("kafka_trouble", operation="probe", fault=type(fault).__name__)
                 self._on_trouble("probe")

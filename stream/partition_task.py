@@ -93,7 +93,7 @@ class PartitionTask:
         )
         self._in_order = InOrder(
             number,
-            ShardsLog(around.settings, number, on_trouble=around.on_trouble),
+            ShardsLog(around.settings, number, on_lost=around.metrics.lost_chunks.inc, on_trouble=around.on_trouble),
             self._take,
             on_passed_over=around.metrics.passed_over_chunks.inc,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
+import structlog
 from aiokafka import TopicPartition
 
 from stream.kafka import Trouble, until_it_works
@@ -12,6 +13,8 @@ from stream.settings import Settings
 
 __all__ = ["ShardsLog"]
 
+log = structlog.get_logger("shoal.windows")
+
 
 class ShardsLog:
     """One partition of the shards topic.
@@ -19,11 +22,14 @@ class ShardsLog:
     Args:
         settings: All settings.
         partition: The partition.
+        on_lost: Called with the number of offsets that were deleted before they were read, or are no longer there.
         on_trouble: Called whenever the cluster does not do as asked.
     """
 
-    def __init__(self, settings: Settings, partition: int, *, on_trouble: Trouble) -> None:
-        self._kafka, self._on_trouble = settings.kafka, on_trouble
+    def __init__(
+        self, settings: Settings, partition: int, *, on_lost: Callable[[int], None], on_trouble: Trouble
+    ) -> None:
+        self._kafka, self._on_lost, self._on_trouble = settings.kafka, on_lost, on_trouble
         self._at = TopicPartition(settings.topics.shards, partition)
 
     async def begin(self) -> int:
@@ -33,7 +39,7 @@ class ShardsLog:
         that is where Faust begins, too.
         """
 
-        async def ask() -> int:
+        async def ask() -> tuple[int | None, int, int]:
             consumer = new_reader(self._kafka, group=self._kafka.windows_group)
             try:
                 await consumer.start()
@@ -44,9 +50,25 @@ class ShardsLog:
                 end = int((await consumer.end_offsets([self._at]))[self._at])
             finally:
                 await consumer.stop()
-            return first if committed is None or not first <= committed <= end else int(committed)
+            return None if committed is None else int(committed), first, end
 
-        return await until_it_works("read shards", ask, on_trouble=self._on_trouble)
+        committed, first, end = await until_it_works("read shards", ask, on_trouble=self._on_trouble)
+        if committed is not None and first <= committed <= end:
+            return committed
+        if committed is not None:
+            self._lost(first - committed if committed < first else committed - end, ends_before=committed > end)
+        return first
+
+    def _lost(self, n: int, *, ends_before: bool = False) -> None:
+        self._on_lost(n)
+        log.error(
+            "shards_lost",
+            topic=self._at.topic,
+            partition=self._at.partition,
+            offsets=n,
+            why="the log ends before what was read" if ends_before else "deleted before their windows had left",
+            action="records of open windows are gone: see the runbook, ShoalShardsLost",
+        )
 
     async def read(self, first: int, end: int) -> AsyncGenerator[Sequence[tuple[int, bytes]]]:
         """Yield what the log holds from one offset up to another, in batches, which may be empty.
@@ -60,6 +82,9 @@ class ShardsLog:
             await until_it_works("read shards", consumer.start, on_trouble=self._on_trouble)
             consumer.assign([self._at])
             consumer.seek(self._at, first)
+            held_from = int((await consumer.beginning_offsets([self._at]))[self._at])
+            if held_from > first:
+                self._lost(min(held_from, end) - first)
             async for messages in batches(consumer, self._at, end):
                 yield [(one.offset, one.value or b"") for one in messages if first <= one.offset < end]
         finally:

@@ -129,8 +129,12 @@ class Place:
         """Read the topic of a setting."""
         return read_topic(self.broker, self.topic(name))
 
-    def rewind(self, group: str, name: str) -> None:
-        """Let a group without members read the topic of a setting from its beginning."""
+    def commit(self, group: str, name: str, offset: int) -> None:
+        """Commit an offset of the topic of a setting, in each partition, for one of the groups, without members."""
+        self.rewind(f"{self.names['kafka.group']}-{group}", name, to=offset)
+
+    def rewind(self, group: str, name: str, *, to: int = 0) -> None:
+        """Let a group without members read the topic of a setting from its beginning, or from another offset."""
 
         async def commit() -> None:
             consumer = AIOKafkaConsumer(
@@ -140,7 +144,7 @@ class Place:
             try:
                 at = [TopicPartition(self.topic(name), n) for n in range(self.settings.kafka.partitions)]
                 consumer.assign(at)
-                await consumer.commit(dict.fromkeys(at, 0))
+                await consumer.commit(dict.fromkeys(at, to))
             finally:
                 await consumer.stop()
 

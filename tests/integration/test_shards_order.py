@@ -119,7 +119,7 @@ async def test_where_a_partition_begins(
             await commit(place, committed)
         if deleted_below:
             await delete_below(place, deleted_below)
-        shards = ShardsLog(place.settings, 0, on_trouble=lambda _: None)
+        shards = ShardsLog(place.settings, 0, on_lost=lambda _: None, on_trouble=lambda _: None)
         assert await shards.begin() == begins_at
         read = [offset async for batch in shards.read(0, 5) for offset, _ in batch]
         assert read == list(range(deleted_below, 5))

@@ -13,7 +13,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
 from aiokafka.structs import TopicPartition
 
 from tests.brokers import ApacheKafka
-from tests.workers import Place, Worker, produce, wait_until
+from tests.workers import Place, Worker, configure, produce, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka]
 
@@ -48,7 +48,7 @@ def crowd(hour: int, *, people: int = 6, places: Sequence[int] = (0, 1), name: s
 
 
 def send(place: Place, values: Sequence[bytes | None]) -> None:
-    place.produce("checkins", [(None, value) for value in values])
+    place.produce("checkins", [(b"a key", value) for value in values])
 
 
 def released(place: Place) -> list[tuple[str, int, int]]:
@@ -94,7 +94,8 @@ def recreate(place: Place, name: str) -> None:
                 if topic not in await admin.list_topics():
                     break
                 await asyncio.sleep(0.05)
-            answer = await admin.create_topics([NewTopic(topic, 1, 1)])
+            config = {"cleanup.policy": "compact"} if name == "seals" else {}
+            answer = await admin.create_topics([NewTopic(topic, 1, 1, topic_configs=config)])
             assert not answer.topic_errors[0][1]
         finally:
             await admin.close()
@@ -288,7 +289,9 @@ def test_seals_that_were_deleted_stop_the_worker(place: Place) -> None:
         send(place, crowd(0))
         wait_for(place, worker, 1)
         assert worker.stop() == 0
+    configure(place.broker, place.topic("seals"), {"cleanup.policy": "delete"})
     delete_records(place, "seals", 2)
+    configure(place.broker, place.topic("seals"), {"cleanup.policy": "compact"})
     with place.worker(ready=False) as worker:
         assert worker.wait(40) == 1
         assert "its oldest seals were deleted" in worker.log
@@ -325,7 +328,7 @@ def test_a_foreign_transaction_on_the_seals_topic_only_delays(place: Place) -> N
             await producer.send_and_wait(place.topic("seals"), None, key=b"foreign", partition=0)
             await asyncio.to_thread(send, place, crowd(0))
             await asyncio.sleep(6)
-            assert released(place) == []
+            assert await asyncio.to_thread(released, place) == []
             await producer.abort_transaction()
         finally:
             await producer.stop()

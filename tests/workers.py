@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from core.records import Kind
@@ -28,6 +28,7 @@ from stream.broker import free_port
 from stream.files import RecordFile
 from stream.replay import Replay, Summary
 from stream.settings import Settings, load_settings
+from stream.topic_ids import topic_ids
 from stream.topics import create_topics
 from stream.wiring import Feed
 from tests.brokers import RunningBroker, unique
@@ -42,8 +43,10 @@ __all__ = [
     "is_running",
     "produce",
     "read_topic",
+    "recreate_topic",
     "releases",
     "replay",
+    "topic_id",
     "wait_until",
 ]
 
@@ -119,15 +122,13 @@ class Place:
         """Return the name of the topic of a setting."""
         return self.names[f"topics.{name}"] if f"topics.{name}" not in self.given else self.given[f"topics.{name}"]
 
-    def produce(
-        self, name: str, messages: Iterable[tuple[bytes | None, bytes | None]], *, partition: int | None = None
-    ) -> None:
-        """Send messages to the topic of a setting, or to one partition of it."""
-        produce(self.broker, self.topic(name), messages, partition=partition)
+    def produce(self, name: str, messages: Iterable[tuple[bytes | None, bytes | None]], **how: Any) -> None:
+        """Send messages to the topic of a setting; for ``how`` see :func:`produce`."""
+        produce(self.broker, self.topic(name), messages, **how)
 
-    def read(self, name: str) -> list[Record]:
-        """Read the topic of a setting."""
-        return read_topic(self.broker, self.topic(name))
+    def read(self, name: str, *, committed: bool = False) -> list[Record]:
+        """Read the topic of a setting, or only what transactions on it have committed."""
+        return read_topic(self.broker, self.topic(name), committed=committed)
 
     def commit(self, group: str, name: str, offset: int) -> None:
         """Commit an offset of the topic of a setting, in each partition, for one of the groups, without members."""
@@ -319,15 +320,36 @@ def produce(
     messages: Iterable[tuple[bytes | None, bytes | None]],
     *,
     partition: int | None = None,
+    compression: str | None = None,
+    transaction: bool | None = None,
 ) -> None:
-    """Send keys and values to a topic or one of its partitions, all acknowledged."""
+    """Send keys and values to a topic or one of its partitions, all acknowledged.
+
+    Args:
+        broker: Where the topic is.
+        topic: Its name.
+        messages: Keys and values.
+        partition: One partition; that of each key where it is not given.
+        compression: Codec of the batches.
+        transaction: Whether to commit the transaction that they are sent in, or to abort it; None for none.
+    """
 
     async def send() -> None:
-        producer = AIOKafkaProducer(bootstrap_servers=_servers(broker), acks="all", max_request_size=8 * 1024**2)
+        producer = AIOKafkaProducer(
+            bootstrap_servers=_servers(broker),
+            acks="all",
+            max_request_size=8 * 1024**2,
+            compression_type=compression,
+            transactional_id=None if transaction is None else topic,
+        )
         await producer.start()
         try:
+            if transaction is not None:
+                await producer.begin_transaction()
             sent = [await producer.send(topic, value, key=key, partition=partition) for key, value in messages]
             await asyncio.gather(*sent)
+            if transaction is not None:
+                await (producer.commit_transaction() if transaction else producer.abort_transaction())
         finally:
             await producer.stop()
 
@@ -348,6 +370,42 @@ def configure(broker: RunningBroker | str, topic: str, config: dict[str, str]) -
     asyncio.run(alter())
 
 
+def recreate_topic(
+    broker: RunningBroker | str, topic: str, *, n_partitions: int, config: dict[str, str] | None = None
+) -> None:
+    """Delete a topic and create it again under its name."""
+
+    async def recreate() -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=_servers(broker))
+        await admin.start()
+        try:
+            await admin.delete_topics([topic])
+            for _ in range(200):
+                if topic not in await admin.list_topics():
+                    break
+                await asyncio.sleep(0.05)
+            answer = await admin.create_topics([NewTopic(topic, n_partitions, 1, topic_configs=config or {})])
+            assert not answer.topic_errors[0][1], answer
+        finally:
+            await admin.close()
+
+    asyncio.run(recreate())
+
+
+def topic_id(broker: RunningBroker | str, topic: str) -> str:
+    """Return the id of a topic."""
+
+    async def ask() -> str:
+        producer = AIOKafkaProducer(bootstrap_servers=_servers(broker))
+        await producer.start()
+        try:
+            return (await topic_ids(producer.client, [topic]) or {})[topic]
+        finally:
+            await producer.stop()
+
+    return asyncio.run(ask())
+
+
 async def _committed(bootstrap_servers: str, group: str) -> dict[int, int]:
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap_servers)
     await admin.start()
@@ -357,8 +415,8 @@ async def _committed(bootstrap_servers: str, group: str) -> dict[int, int]:
         await admin.close()
 
 
-def read_topic(broker: RunningBroker | str, topic: str) -> list[Record]:
-    """Return all that a topic holds now, partition by partition."""
+def read_topic(broker: RunningBroker | str, topic: str, *, committed: bool = False) -> list[Record]:
+    """Return all that a topic holds now, partition by partition; or only what transactions have committed."""
 
     async def read() -> list[Record]:
         consumer = AIOKafkaConsumer(
@@ -367,6 +425,7 @@ def read_topic(broker: RunningBroker | str, topic: str) -> list[Record]:
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             max_partition_fetch_bytes=8 * 1024**2,
+            isolation_level="read_committed" if committed else "read_uncommitted",
         )
         await consumer.start()
         try:

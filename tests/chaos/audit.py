@@ -21,15 +21,30 @@ from core.window import WindowKey, window_starts
 from stream.codec import chunk_from_bytes, outcome_messages, seal_from_bytes
 from tests.workers import Record
 
-__all__ = ["Audit", "Topics", "audit"]
+__all__ = ["Audit", "InputLog", "Topics", "audit"]
+
+
+@dataclass(frozen=True, slots=True)
+class InputLog:
+    """All that an input topic held, as long as it had one id."""
+
+    topic: str
+    log_id: str
+    records: Sequence[Record]
+    """What was committed and is no tombstone, each partition in its order."""
+
+    never_there: Sequence[Record]
+    """Tombstones, and what was sent in transactions that were aborted."""
+
+    is_deleted: bool
+    """Whether it was deleted, perhaps before all of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topics:
     """All that the topics hold, each partition in its order."""
 
-    inputs: Mapping[str, Sequence[Record]]
-    """By the name of the input topic."""
+    inputs: Sequence[InputLog]
 
     shards: Sequence[Record]
     seals: Sequence[Record]
@@ -46,6 +61,12 @@ class Audit:
     records: int = 0
     fates: Counter[str] = field(default_factory=Counter)
     """Input records by where they ended, the rows of one together: every one is in exactly one of these counts."""
+
+    never_there: int = 0
+    """Tombstones, and records that were never committed: they have no fate."""
+
+    unread: int = 0
+    """Records that were deleted with their topic before anybody read them."""
 
     windows: Counter[str] = field(default_factory=Counter)
     """Windows by outcome."""
@@ -107,21 +128,22 @@ def _rows(
     until_ms: Mapping[tuple[int, str], int],
     sizes_ms: Mapping[Kind, int],
     found: Audit,
-) -> dict[Source, set[int]]:
+) -> dict[tuple[Source, str], set[int]]:
     """Give each row to its window, the first time it is seen, if the window's seal covers it."""
-    heard: set[tuple[Kind, str, Source, int]] = set()
-    seen: dict[Source, set[int]] = defaultdict(set)
+    heard: set[tuple[Kind, str, Source, str, int]] = set()
+    seen: dict[tuple[Source, str], set[int]] = defaultdict(set)
     for record in shards:
         if record.value is None:
             continue
         chunk = chunk_from_bytes(record.value)
+        of = (chunk.kind, chunk.shard, chunk.source, chunk.log_id)
         fresh = np.array(
-            [(chunk.kind, chunk.shard, chunk.source, offset) not in heard for offset in chunk.rows["offset"].tolist()],
+            [(*of, offset) not in heard for offset in chunk.rows["offset"].tolist()],
             dtype=np.bool_,
         )
-        heard |= {(chunk.kind, chunk.shard, chunk.source, offset) for offset in chunk.rows["offset"].tolist()}
+        heard |= {(*of, offset) for offset in chunk.rows["offset"].tolist()}
         rows = chunk.rows[fresh]
-        seen[chunk.source] |= set(rows["offset"].tolist())
+        seen[chunk.source, chunk.log_id] |= set(rows["offset"].tolist())
         size_ms = sizes_ms[chunk.kind]
         starts = window_starts(rows["ts_ms"], size_ms=size_ms)
         for start_ms in np.unique(starts).tolist():
@@ -173,23 +195,37 @@ def _outputs(topics: Topics, expected: Mapping[str, Mapping[bytes, bytes]], foun
             found.violations.append(f"{unexpected} messages of the {name} topic are not what the first seals say")
 
 
-def _inputs(topics: Topics, seen: Mapping[Source, set[int]], found: Audit) -> None:
-    """Every input record was forwarded or turned away, and not both."""
-    turned_away: dict[Source, set[int]] = defaultdict(set)
+def _inputs(topics: Topics, seen: Mapping[tuple[Source, str], set[int]], found: Audit) -> None:
+    """Every input record was forwarded or turned away, and not both; what was never there was neither."""
+    turned_away: dict[tuple[Source, str], set[int]] = defaultdict(set)
     for record in topics.dead_letters:
         letter = json.loads(record.value or b"{}")
-        turned_away[Source(letter["topic"], letter["partition"])].add(letter["offset"])
-    for topic, records in topics.inputs.items():
-        offsets: dict[Source, set[int]] = defaultdict(set)
-        for record in records:
-            offsets[Source(topic, record.partition)].add(record.offset)
-        for source, its in offsets.items():
-            forwarded, rejected = seen.get(source, set()), turned_away.get(source, set())
+        turned_away[Source(letter["topic"], letter["partition"]), letter["log"]].add(letter["offset"])
+    for log in topics.inputs:
+        held, ghosts = _offsets(log.records), _offsets(log.never_there)
+        found.never_there += len(log.never_there)
+        for partition, all_held in held.items():
+            of = Source(log.topic, partition), log.log_id
+            forwarded, rejected = seen.get(of, set()), turned_away.get(of, set())
+            # A log may have been deleted before its last records were read.
+            read_until = max(forwarded | rejected, default=-1) if log.is_deleted else max(all_held)
+            its = {offset for offset in all_held if offset <= read_until}
+            found.unread += len(all_held) - len(its)
             found.records += len(its)
             found.fates["rejected"] += len(rejected)
             lost, both = len(its - forwarded - rejected), len(forwarded & rejected)
             if lost or both or not (forwarded | rejected) <= its:
                 found.violations.append(f"{lost} input records are lost, {both} are forwarded and turned away")
+            if ghosts.get(partition, set()) & (forwarded | rejected):
+                found.violations.append("what was never committed, or is a tombstone, was taken for a record")
     total = sum(found.fates.values())
     if total != found.records:
         found.violations.append(f"{found.records} input records have {total} fates")
+
+
+def _offsets(records: Sequence[Record]) -> dict[int, set[int]]:
+    """Return the offsets of records, by partition."""
+    offsets: dict[int, set[int]] = defaultdict(set)
+    for record in records:
+        offsets[record.partition].add(record.offset)
+    return offsets

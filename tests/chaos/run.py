@@ -1,5 +1,8 @@
 """Chaos: workers on a real Kafka are killed, put to sleep, stopped and started, and its broker too.
 
+Its topics are compressed, by producers and by the broker; the input holds tombstones and aborted transactions, and is
+deleted and created again.
+
 ``python -m tests.chaos.run ROUNDS [SEED]`` prints each round and, at the end, the audit; exit code 1 where it finds a
 violation. The seed decides the feed and the faults, not how they meet.
 """
@@ -19,17 +22,27 @@ from functools import partial
 
 import numpy as np
 
+from stream.topics import topic_specs
 from stream.wiring import wire
 from tests.brokers import ApacheKafka
-from tests.chaos.audit import Audit, Topics, audit
+from tests.chaos.audit import Audit, InputLog, Topics, audit
 from tests.chaos.feed import SIZE_S, START_S, feed
-from tests.workers import Place, Worker, children_of, wait_until
+from tests.workers import Place, Worker, children_of, configure, recreate_topic, topic_id, wait_until
 
 __all__ = ["Report", "run"]
 
 N_WORKERS = 3
 WINDOWS_A_ROUND = 4
 SESSION_S = 6.0
+CODECS = (None, "gzip", "snappy", "lz4", "zstd")
+"""How producers compress."""
+
+COMPRESSED = {"shards": "zstd", "seals": "lz4", "anonymized": "snappy", "windows": "zstd"}
+"""How the broker compresses topics."""
+
+RECREATED_EVERY = 20
+"""In how many rounds the input topic is deleted and created again once; in the middle of them."""
+
 SETTINGS = {
     "topics.fragments": "",
     "kafka.partitions": "3",
@@ -50,6 +63,9 @@ class Report:
 
     rounds: int
     faults: Counter[str] = field(default_factory=Counter)
+    n_aborted: int = 0
+    """Transactions on the input that were aborted."""
+
     audit: Audit = field(default_factory=Audit)
     seconds: float = 0.0
     again: Callable[[Topics], Audit] | None = None
@@ -63,6 +79,8 @@ class Report:
         yield f"rounds      {self.rounds} in {self.seconds:.0f} s"
         yield "faults      " + ", ".join(f"{name} {n}" for name, n in sorted(self.faults.items()))
         yield f"records     {found.records}: " + ", ".join(f"{name} {n}" for name, n in sorted(found.fates.items()))
+        yield f"never there {found.never_there}: tombstones, and records of {self.n_aborted} aborted transactions"
+        yield f"unread      {found.unread}: deleted with their topic before anybody read them"
         yield f"windows     {sum(found.windows.values())}: " + ", ".join(
             f"{name} {n}" for name, n in sorted(found.windows.items())
         )
@@ -71,8 +89,10 @@ class Report:
 
 
 class _Chaos:
-    def __init__(self, kafka: ApacheKafka, place: Place, seed: int) -> None:
-        self._kafka, self._place = kafka, place
+    def __init__(self, kafka: ApacheKafka, place: Place, rounds: int, seed: int) -> None:
+        self._kafka, self._place, self._rounds = kafka, place, rounds
+        self._gone: list[InputLog] = []
+        self.n_aborted = 0
         self._rng = np.random.default_rng(seed)
         self._workers: list[Worker] = []
         self.faults: Counter[str] = Counter()
@@ -85,9 +105,47 @@ class _Chaos:
         while len(self._workers) < N_WORKERS:
             self._workers.append(Worker(self._place.values()))
 
-    def fault(self) -> str:
+    def produce(self, round_: int) -> None:
+        """Send the windows of a round: compressed one way or another, with tombstones, some in transactions."""
+        messages: list[tuple[bytes, bytes | None]] = [*feed(round_ * WINDOWS_A_ROUND, WINDOWS_A_ROUND)]
+        for at in self._rng.integers(0, len(messages), len(messages) // 40).tolist():
+            messages.insert(at, (messages[at][0], None))
+        codec = CODECS[round_ % len(CODECS)]
+        half = len(messages) // 2
+        in_transaction = bool(self._rng.random() < 0.5)
+        self._place.produce("checkins", messages[:half], compression=codec)
+        if in_transaction:
+            ghosts = [(key, value and value.replace(b'"u', b'"never')) for key, value in messages[:half:7]]
+            self._place.produce("checkins", ghosts, compression=codec, transaction=False)
+            self.n_aborted += 1
+        self._place.produce("checkins", messages[half:], compression=codec, transaction=in_transaction or None)
+
+    def recreate_input(self) -> None:
+        """Delete the input topic, read or not, and create it again."""
+        self._gone.append(self.input_log(is_deleted=True))
+        n_partitions = int(SETTINGS["kafka.partitions"])
+        recreate_topic(self._kafka, self._place.topic("checkins"), n_partitions=n_partitions)
+
+    def input_log(self, *, is_deleted: bool) -> InputLog:
+        """Return what the input topic holds."""
+        topic = self._place.topic("checkins")
+        committed = self._place.read("checkins", committed=True)
+        there = {(one.partition, one.offset) for one in committed if one.value is not None}
+        never_there = [one for one in self._place.read("checkins") if (one.partition, one.offset) not in there]
+        records = [one for one in committed if one.value is not None]
+        return InputLog(topic, topic_id(self._kafka, topic), records, never_there, is_deleted)
+
+    def input_logs(self) -> list[InputLog]:
+        """Return what the input topic has held, under each of its ids."""
+        return [*self._gone, self.input_log(is_deleted=False)]
+
+    def fault(self, round_: int) -> str:
         """Do one of the things that happen, at a moment of its own."""
         time.sleep(float(self._rng.uniform(0.5, 4.0)))
+        if round_ % RECREATED_EVERY == min(self._rounds, RECREATED_EVERY) // 2:
+            self.recreate_input()
+            self.faults["recreate input"] += 1
+            return "recreate input"
         faults: tuple[Callable[[], None], ...] = (self.kill, self.kill, self.sleep, self.stop, self.restart_broker)
         chosen = faults[int(self._rng.integers(len(faults)))]
         chosen()
@@ -168,20 +226,23 @@ def run(rounds: int, seed: int = 1, say: Callable[[str], None] = lambda _: None)
     with ApacheKafka(properties={"log.cleaner.enable": "false"}) as kafka:
         place = Place(kafka, SETTINGS)
         place.create_topics()
-        chaos = _Chaos(kafka, place, seed)
+        configs = {spec.name: spec.config for spec in topic_specs(place.settings)}
+        for name, codec in COMPRESSED.items():
+            configure(kafka, place.topic(name), configs[place.topic(name)] | {"compression.type": codec})
+        chaos = _Chaos(kafka, place, rounds, seed)
         try:
             for number in range(rounds):
                 chaos.fill()
-                place.produce("checkins", feed(number * WINDOWS_A_ROUND, WINDOWS_A_ROUND))
-                name = chaos.fault()
+                chaos.produce(number)
+                name = chaos.fault(number)
                 say(f"round {number + 1:3} of {rounds}: {name}")
             say("waiting until all windows are released ...")
             chaos.settle(rounds * WINDOWS_A_ROUND - 1, within_s=240.0)
         finally:
             chaos.close()
-        report.faults = chaos.faults
+        report.faults, report.n_aborted = chaos.faults, chaos.n_aborted
         topics = Topics(
-            inputs={place.topic("checkins"): place.read("checkins")},
+            inputs=chaos.input_logs(),
             shards=place.read("shards"),
             seals=place.read("seals"),
             dead_letters=place.read("dead_letters"),

@@ -24,12 +24,15 @@ def report(apache_kafka: ApacheKafka) -> Report:
 
 def test_nothing_is_lost_and_nothing_is_released_twice(report: Report) -> None:
     """
-    Three workers on a real Kafka, five faults: what left is what the first seals say, and every record has one fate.
+    Three workers on a real Kafka, five faults, one of them an input topic that is made again: what left is what the
+    first seals say, every record has one fate, and what was never committed has none.
     """
     assert report.audit.violations == []
     assert report.audit.windows["released"] > 20
     assert report.audit.fates["rejected"] > 0
     assert sum(report.faults.values()) == 5
+    assert report.faults["recreate input"] == 1
+    assert report.audit.never_there > 0
 
 
 def _changed(record: Record) -> Record:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.structs import TopicPartition
 
 from tests.brokers import ApacheKafka
-from tests.workers import Place, Worker, configure, produce, wait_until
+from tests.workers import Place, Worker, configure, produce, recreate_topic, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka]
 
@@ -65,42 +65,15 @@ def wait_for(place: Place, worker: Worker, n: int) -> list[tuple[str, int, int]]
 
 def in_transactions(place: Place, *parts: tuple[bool, Sequence[bytes]]) -> None:
     """Send records in transactions that are committed or aborted."""
-
-    async def run() -> None:
-        producer = AIOKafkaProducer(bootstrap_servers=place.bootstrap_servers, transactional_id=place.topic("checkins"))
-        await producer.start()
-        try:
-            for is_committed, values in parts:
-                await producer.begin_transaction()
-                for value in values:
-                    await producer.send_and_wait(place.topic("checkins"), value)
-                await (producer.commit_transaction() if is_committed else producer.abort_transaction())
-        finally:
-            await producer.stop()
-
-    asyncio.run(run())
+    for is_committed, values in parts:
+        messages = [(None, value) for value in values]
+        produce(place.broker, place.topic("checkins"), messages, transaction=is_committed)
 
 
 def recreate(place: Place, name: str) -> None:
     """Delete a topic and create it again under its name."""
-
-    async def run() -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
-        await admin.start()
-        try:
-            topic = place.topic(name)
-            await admin.delete_topics([topic])
-            for _ in range(200):
-                if topic not in await admin.list_topics():
-                    break
-                await asyncio.sleep(0.05)
-            config = {"cleanup.policy": "compact"} if name == "seals" else {}
-            answer = await admin.create_topics([NewTopic(topic, 1, 1, topic_configs=config)])
-            assert not answer.topic_errors[0][1]
-        finally:
-            await admin.close()
-
-    asyncio.run(run())
+    config = {"cleanup.policy": "compact"} if name == "seals" else {}
+    recreate_topic(place.broker, place.topic(name), n_partitions=1, config=config)
 
 
 def delete_records(place: Place, name: str, before: int) -> None:

@@ -22,6 +22,7 @@ from faust.web.base import BlueprintManager
 from mode import Service
 from prometheus_client import CollectorRegistry
 
+from stream.clock import Clock
 from stream.faust_app import App
 from stream.health import Health, HealthServer, check_port
 from stream.ingest import Ingest
@@ -149,7 +150,14 @@ class _Worker(Service):  # type: ignore[misc]
             )
         self._tasks: list[asyncio.Task[None]] = []
         self._live = Live(settings, self._feeds, started_ms=round(time.time() * 1000))
-        self._health = Health({"the start": lambda: self.started, "the Kafka cluster": lambda: self._kafka_up is True})
+        self._clock = Clock(self._metrics)
+        self._health = Health(
+            {
+                "the start": lambda: self.started,
+                "the Kafka cluster": lambda: self._kafka_up is True,
+                "the clock": self._clock.check,
+            }
+        )
         self.health_server = HealthServer(settings.metrics, self._metrics.registry, self._health)
         self._kafka_up: bool | None = None  # until it has answered or not
         self.n_partitions = settings.kafka.partitions
@@ -209,7 +217,7 @@ class _Worker(Service):  # type: ignore[misc]
             await check_port("web", settings.web)
             found = await check_topics(settings, progress)
             await check_groups(settings, progress)
-            self.n_partitions = await agree_on_partitions(settings, found, progress)
+            self.n_partitions = await agree_on_partitions(settings, found, progress, clock=self._clock)
         except BaseException:
             await self.health_server.stop()
             raise
@@ -217,7 +225,7 @@ class _Worker(Service):  # type: ignore[misc]
     async def on_start(self) -> None:
         """Start the producer, the pool, the windows and ingest."""
         settings, metrics = self._settings, self._metrics
-        self._producer = new_producer(settings)
+        self._producer = new_producer(settings, clock=self._clock)
         await until_it_works("start the producer", self._producer.start, on_trouble=self._on_trouble)
         self._on_answer()
         feeds = self._feeds
@@ -247,10 +255,12 @@ class _Worker(Service):  # type: ignore[misc]
             n_partitions=self.n_partitions,
             now_ms=lambda: round(time.time() * 1000),
             on_trouble=self._on_trouble,
+            clock=self._clock,
         )
         self._health.checks |= {
             "the window group": lambda: self._windows.is_ready,
             "the ingest group": lambda: self._ingest.is_assigned,
+            "the input": self._ingest.check,
         }
         self._tasks = [
             self._forever("ingest", self._run_ingest),
@@ -323,6 +333,7 @@ class _Worker(Service):  # type: ignore[misc]
     async def _commit_regularly(self) -> None:
         while True:
             await asyncio.sleep(_COMMIT_EVERY_S)
+            self._clock.look()
             await self._windows.commit()
             now_ms = round(time.time() * 1000)
             self._windows.update_metrics(now_ms)
@@ -361,6 +372,8 @@ class _Worker(Service):  # type: ignore[misc]
 
     def _on_trouble(self, operation: Operation) -> None:
         self._metrics.kafka_trouble.labels(operation).inc()
+        if operation == "read input":
+            return  # it answers: what it holds is the trouble
         self._kafka_up = False
         self._metrics.kafka_up.set(0)
         forget_token(self._settings.kafka)

@@ -22,7 +22,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
+from stream.clock import Clock
 from stream.codec import chunk_key, chunk_to_bytes, dead_letter, decoder, refusal
+from stream.input_reader import InputReader
 from stream.kafka import METADATA_MAX_AGE_MS, Trouble, client_options, partition_of, until_it_works
 from stream.metrics import Metrics
 from stream.settings import Settings
@@ -49,6 +51,7 @@ class Ingest:
         n_partitions: Over how many partitions of the shards topic shards are spread.
         now_ms: The clock, Unix milliseconds.
         on_trouble: Called whenever the cluster does not do as asked.
+        clock: Watches the clock; by default one of its own.
     """
 
     def __init__(
@@ -61,9 +64,11 @@ class Ingest:
         n_partitions: int,
         now_ms: Callable[[], int],
         on_trouble: Trouble,
+        clock: Clock | None = None,
     ) -> None:
         self._settings, self._feeds, self._producer, self._metrics = settings, feeds, producer, metrics
         self._n_partitions, self._now_ms, self._on_trouble = n_partitions, now_ms, on_trouble
+        self._clock = clock or Clock(metrics, now_ms=now_ms)
         self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
         self._decoders = {
             kind: decoder(kind, settings.fields.model_dump(), feed.attributes) for kind, feed in feeds.items()
@@ -94,11 +99,16 @@ class Ingest:
             heartbeat_interval_ms=max(500, kafka.session_timeout // 10),
             max_partition_fetch_bytes=4 * settings.limits.message_bytes,
         )
+        self._input = InputReader(self._consumer, on_trouble=on_trouble)
 
     @property
     def is_assigned(self) -> bool:
         """Whether the group has told this worker what to read."""
         return self._listener.assigned
+
+    def check(self) -> bool | str:
+        """Return True, or a sentence on what of the input cannot be read: for readiness."""
+        return self._input.check()
 
     async def start(self) -> None:
         """Join the group."""
@@ -113,8 +123,8 @@ class Ingest:
         """Forward batch after batch, until cancelled."""
         ingest = self._settings.ingest
         while True:
-            batches = await self._consumer.getmany(
-                *self._in_step(), timeout_ms=ingest.max_wait, max_records=ingest.max_records
+            batches = await self._input.read(
+                self._in_step(), timeout_ms=ingest.max_wait, max_records=ingest.max_records
             )
             for partition, messages in batches.items():
                 with self._metrics.stage_seconds.labels("ingest").time():
@@ -126,6 +136,7 @@ class Ingest:
         """Forget how far partitions were read: after a rebalance somebody else may have read on."""
         for known in (self._newest_ms, self._next_offsets, self._sent_ms, self._reached_ms, self._heard_s):
             known.clear()
+        self._input.forget()
 
     async def update_metrics(self, now_ms: int) -> None:
         """Set the gauges of what is not read yet, and of how old it is."""
@@ -135,6 +146,7 @@ class Ingest:
                     # It passes what is no record, such as the markers of transactions.
                     position = await self._consumer.position(partition)
                 self._next_offsets[partition] = max(position, self._next_offsets.get(partition, 0))
+        self._metrics.unreadable_partitions.set(self._input.n_unreadable)
         for topic, kind in self._kinds.items():
             ours = [partition for partition in self._consumer.assignment() if partition.topic == topic]
             unread = {p: self._n_unread(p) for p in ours}
@@ -175,6 +187,7 @@ class Ingest:
     async def _forward(self, partition: TopicPartition, messages: Sequence[Any]) -> None:
         kind = self._kinds[partition.topic]
         source = Source(partition.topic, partition.partition)
+        self._clock.read(partition, [message.timestamp for message in messages])
         records, rejected = self._decode(kind, source, messages)
         chunks, refused = self._feeds[kind].intake.run(
             records,
@@ -182,7 +195,7 @@ class Ingest:
             n_partitions=len(self._consumer.partitions_for_topic(partition.topic) or ()),
             now_ms=self._now_ms(),
         )
-        rejected += refused
+        rejected += self._clock.explain(refused)
         self._next_offsets[partition], self._sent_ms[partition] = messages[-1].offset + 1, messages[-1].timestamp
         await self._send_batch(partition, chunks)
         await self._send_dead_letters(kind, rejected)

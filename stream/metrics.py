@@ -48,6 +48,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "model": _choices(PrivacySettings, "model"),
     "shard_kind": _choices(ShardSettings, "kind"),
     "operation": get_args(Operation),
+    "seen_by": ("input", "brokers"),
     "version": (),  # one value, of this build
 }
 """Values of each label."""
@@ -161,6 +162,21 @@ class Metrics:
         )
         for operation in LABELS["operation"]:
             self.kafka_trouble.labels(operation)
+        self.clock_wrong = self._gauge(
+            "clock_wrong",
+            "1 while this machine's clock is over a minute behind the input's time stamps (input), or brokers refuse "
+            "its present as a time stamp (brokers).",
+            "seen_by",
+        )
+        for seen_by in LABELS["seen_by"]:
+            self.clock_wrong.labels(seen_by)
+        self.clock_behind_seconds = self._gauge(
+            "clock_behind_seconds", "How far this machine's clock is behind the input's time stamps, if over a minute."
+        )
+        self.clock_jumps = self._counter("clock_jumps", "Times that this machine's clock jumped by 10 seconds or more.")
+        self.unreadable_partitions = self._gauge(
+            "unreadable_partitions", "Assigned input partitions whose next records cannot be read."
+        )
         self.build_info = self._gauge("build_info", "1; the version that runs.", "version")
         ProcessCollector(namespace="shoal", registry=registry)
         for name, what in (

@@ -13,10 +13,12 @@ from dataclasses import replace
 
 import structlog
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, UnsupportedCodecError
 
 from core.seal import PartitionCount, Seal, SealRecord
+from stream.clock import Clock
 from stream.codec import DecodeError, seal_from_bytes, seal_key, seal_to_bytes
+from stream.compression import unreadable
 from stream.kafka import Trouble, new_producer, until_it_works
 from stream.reading import batches, new_reader
 from stream.settings import KafkaSettings, Settings
@@ -139,19 +141,22 @@ class SealsLog:
 _SAY_AFTER_S = 2.0
 
 
-async def agree_on_partitions(settings: Settings, n_partitions: int, progress: Callable[[str], None]) -> int:
+async def agree_on_partitions(
+    settings: Settings, n_partitions: int, progress: Callable[[str], None], *, clock: Clock | None = None
+) -> int:
     """Read all seals, and return over how many partitions shards are spread: what the first worker ever found.
 
     Args:
         settings: All settings.
         n_partitions: How many partitions the shards topic has now.
         progress: Tells people what is waited for.
+        clock: This machine's clock.
 
     Raises:
-        ClusterError: The seals cannot be read, or partitions are missing.
+        ClusterError: The seals cannot be read or written, or partitions are missing.
     """
     topics, limit_ms = settings.topics, settings.kafka.startup_timeout
-    producer = new_producer(settings)
+    producer = new_producer(settings, clock=clock)
 
     def log_of(partition: int) -> SealsLog:
         return SealsLog(settings.kafka, producer, topics.seals, partition, on_trouble=lambda _: None)
@@ -175,6 +180,8 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
                 await first.read()
             agreed = first.n_partitions
     except TimeoutError:
+        if clock is not None and (wrong := clock.wrong()) is not None:
+            raise ClusterError(wrong) from None
         raise ClusterError(
             f"a partition of topic {topics.seals} cannot be read to its end within "
             f"kafka.startup_timeout={show_duration(limit_ms)}: may the worker's user read it? Has it a leader?"
@@ -184,6 +191,8 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
             f"{fault} Without every seal a window could be released twice. If you know that the message is not "
             "Shoal's, remove it: send its key with an empty value"
         ) from None
+    except UnsupportedCodecError as fault:
+        raise ClusterError(unreadable(topics.seals, fault)) from None
     except KafkaError as fault:
         raise ClusterError(
             f"topic {topics.seals} cannot be read ({type(fault).__name__}), and without every seal a window could be "

@@ -12,6 +12,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAlreadyExistsError, for_code
 
 from core.records import Kind
+from stream.compression import is_missing, unreadable
 from stream.kafka import client_options
 from stream.reach import refusal
 from stream.settings import Settings
@@ -31,6 +32,10 @@ _DEFAULT_MESSAGE_BYTES = 1_048_588
 """Longest message that a Kafka broker takes where nobody says otherwise."""
 
 
+_CLOCKS_DIFFER_MS = 60_000
+"""How far the clocks of brokers and workers may differ; and a message waits for a while before it is sent."""
+
+
 class ClusterError(Exception):
     """The cluster is not as it has to be; the message says what to do."""
 
@@ -47,6 +52,9 @@ class TopicSpec:
 
     least: dict[str, int]
     """Numbers of its configuration that must not be lower; -1 is no limit."""
+
+    is_read: bool = False
+    """Whether workers read what is written to it, and have to decompress it."""
 
     @property
     def is_checked(self) -> bool:
@@ -75,13 +83,16 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     # The first seal counts. A client that repeats a write repeats its key, and until nobody can be doing so any more
     # compaction must keep both.
     compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(86_400_000)}
-    chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms}
-    releases = {"max.message.bytes": settings.limits.message_bytes}
+    stamps = {"message.timestamp.after.max.ms": _CLOCKS_DIFFER_MS, "message.timestamp.before.max.ms": _CLOCKS_DIFFER_MS}
+    chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms} | stamps
+    releases = {"max.message.bytes": settings.limits.message_bytes} | stamps
 
-    def spec(name: str, purpose: str, n: int, config: dict[str, str], least: dict[str, int]) -> TopicSpec:
+    def spec(
+        name: str, purpose: str, n: int, config: dict[str, str], least: dict[str, int], *, is_read: bool = False
+    ) -> TopicSpec:
         longest = least.get("max.message.bytes", 0)
         sized = {"max.message.bytes": str(longest)} if longest > _DEFAULT_MESSAGE_BYTES else {}
-        return TopicSpec(name=name, purpose=purpose, partitions=n, config=config | sized, least=least)
+        return TopicSpec(name=name, purpose=purpose, partitions=n, config=config | sized, least=least, is_read=is_read)
 
     return [
         *(
@@ -89,10 +100,10 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
             for kind in Kind
             if kind in settings.kinds
         ),
-        spec(topics.shards, "internal: records that wait for their window", partitions, keep, chunks),
-        spec(topics.seals, "internal: seals", partitions, compacted, {}),
+        spec(topics.shards, "internal: records that wait for their window", partitions, keep, chunks, is_read=True),
+        spec(topics.seals, "internal: seals", partitions, compacted, stamps, is_read=True),
         spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
-        spec(topics.windows, "output: one message a window", 1, {}, releases),
+        spec(topics.windows, "output: one message a window", 1, {}, releases, is_read=True),
         spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),
     ]
 
@@ -254,6 +265,8 @@ def _problems(spec: TopicSpec, config: dict[str, str]) -> Iterator[str]:
     if spec.config.get("retention.bytes") == "-1" and (_number(config, "retention.bytes") or 0) > 0:
         size = config["retention.bytes"]
         yield f"topic {spec.name} has retention.bytes={size}: what waits for its window would be lost; set it to -1"
+    if spec.is_read and is_missing(compression := config.get("compression.type")):
+        yield unreadable(spec.name, str(compression))
     for name, least in spec.least.items():
         value = _number(config, name)
         if value is not None and 0 <= value < least:

@@ -32,8 +32,8 @@ _DEFAULT_MESSAGE_BYTES = 1_048_588
 """Longest message that a Kafka broker takes where nobody says otherwise."""
 
 
-_CLOCKS_DIFFER_MS = 60_000
-"""How far the clocks of brokers and workers may differ; and a message waits for a while before it is sent."""
+_TIME_STAMPS = {f"message.timestamp.{which}.max.ms": 60_000 for which in ("after", "before", "difference")}
+"""How far from the present time stamps have to be taken, at least: clocks differ, and a message may wait to be sent."""
 
 
 class ClusterError(Exception):
@@ -83,9 +83,8 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     # The first seal counts. A client that repeats a write repeats its key, and until nobody can be doing so any more
     # compaction must keep both.
     compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(86_400_000)}
-    stamps = {"message.timestamp.after.max.ms": _CLOCKS_DIFFER_MS, "message.timestamp.before.max.ms": _CLOCKS_DIFFER_MS}
-    chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms} | stamps
-    releases = {"max.message.bytes": settings.limits.message_bytes} | stamps
+    chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms}
+    releases = {"max.message.bytes": settings.limits.message_bytes}
 
     def spec(
         name: str, purpose: str, n: int, config: dict[str, str], least: dict[str, int], *, is_read: bool = False
@@ -101,7 +100,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
             if kind in settings.kinds
         ),
         spec(topics.shards, "internal: records that wait for their window", partitions, keep, chunks, is_read=True),
-        spec(topics.seals, "internal: seals", partitions, compacted, stamps, is_read=True),
+        spec(topics.seals, "internal: seals", partitions, compacted, {}, is_read=True),
         spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
         spec(topics.windows, "output: one message a window", 1, {}, releases, is_read=True),
         spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),
@@ -267,7 +266,7 @@ def _problems(spec: TopicSpec, config: dict[str, str]) -> Iterator[str]:
         yield f"topic {spec.name} has retention.bytes={size}: what waits for its window would be lost; set it to -1"
     if spec.is_read and is_missing(compression := config.get("compression.type")):
         yield unreadable(spec.name, str(compression))
-    for name, least in spec.least.items():
+    for name, least in (spec.least | _TIME_STAMPS).items():
         value = _number(config, name)
         if value is not None and 0 <= value < least:
             yield f"topic {spec.name} has {name}={value}: set it to at least {least}, as the settings need"

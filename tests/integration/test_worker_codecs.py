@@ -7,7 +7,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from stream.emit import Emitter
 from stream.kafka import new_producer
@@ -49,6 +50,16 @@ async def are_out(place: Place, keys: list[str]) -> bool:
             place.settings.kafka, producer, {"windows": place.topic("windows")}, on_trouble=lambda _: None
         )
         return all([await emitter.is_out(key) for key in keys])
+
+
+async def delete_before(place: Place, offset: int) -> None:
+    """Delete the first records of partition 0 of the input."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
+    await admin.start()
+    try:
+        await admin.delete_records({TopicPartition(place.topic("checkins"), 0): RecordsToDelete(before_offset=offset)})
+    finally:
+        await admin.close()
 
 
 def count(worker: Worker, outcome: str) -> float:
@@ -121,7 +132,37 @@ def test_input_by_a_codec_that_is_missing_waits(
         wait_until(lambda: count(worker, "read") == 120, within_s=30, what=lambda: worker.log[-3000:])
         place.produce("checkins", messages[:1], partition=0)
         wait_until(lambda: count(worker, "read") == 121, within_s=30, what=lambda: worker.log[-3000:])
-        assert worker.metric("shoal_unreadable_partitions") == 0
+        wait_until(lambda: worker.metric("shoal_unreadable_partitions") == 0, within_s=10, what="the metric")
+        assert worker.stop() == 0
+
+
+def test_a_damaged_record_waits_until_it_is_deleted(apache_kafka: ApacheKafka) -> None:
+    """
+    A byte that has changed on the broker's disk: the partition is read up to there, and the worker says which record it
+    is and lives on. When the record is deleted, the worker goes on behind it.
+    """
+    place, messages = Place(apache_kafka, SETTINGS), crowd(0, 1, people=15)
+    place.create_topics()
+    place.produce("checkins", messages[:40], partition=0)
+    place.produce("checkins", messages[40:41], partition=0)
+    place.produce("checkins", messages[41:80], partition=0)
+    log = apache_kafka.log.parent / "data" / f"{place.topic('checkins')}-0" / "00000000000000000000.log"
+    content = log.read_bytes()
+    damaged = content.replace(messages[40][1], messages[40][1].replace(b"48.", b"49."))
+    assert len(damaged) == len(content)
+    assert damaged != content
+    with log.open("r+b") as file:
+        file.write(damaged)
+    with place.worker(ready=False) as worker:
+        told = (
+            f"the input (partition 0, offset 40: topic {place.topic('checkins')} holds records that the Kafka client "
+        )
+        wait_until(lambda: told in worker.get("/readyz")[1], within_s=60, what=lambda: worker.log[-3000:])
+        assert "(CorruptRecordException)" in worker.get("/readyz")[1]
+        wait_until(lambda: count(worker, "read") == 40, within_s=30, what=lambda: worker.log[-3000:])
+        asyncio.run(delete_before(place, 41))
+        worker.wait_until_ready()
+        wait_until(lambda: count(worker, "read") == 79, within_s=30, what=lambda: worker.log[-3000:])
         assert worker.stop() == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from core.records import Reason, Rejected
 from core.validate import TOO_FAR_AHEAD
 from stream.clock import Clock
 from stream.metrics import Metrics
+from stream.reach import _reason
+from stream.settings import KafkaSettings
 from tests.builders import SOURCE
 
 NOW_MS = 1_700_000_000_000
@@ -172,6 +175,19 @@ def test_a_jump_of_the_clock_is_logged(hands: Hands, jump_s: int, is_said: bool)
         hands.clock.look()
     assert said(logs, "clock_jumped") == is_said
     assert hands.metrics.registry.get_sample_value("shoal_clock_jumps_total") == is_said
+
+
+@pytest.mark.parametrize(("code", "is_named"), [(9, True), (10, True), (18, False)])
+def test_certificates_that_are_not_valid_now_name_the_clock(code: int, is_named: bool) -> None:
+    """
+    A certificate that is not yet valid or has expired may be good, and the clock wrong; one that nobody vouches for
+    has nothing to do with the clock.
+    """
+    fault = ssl.SSLCertVerificationError()
+    fault.verify_code, fault.verify_message = code, "what OpenSSL says"
+    reason = _reason(fault, KafkaSettings(), "broker:9093")
+    assert reason is not None
+    assert ("or this machine's clock, if that is wrong" in reason) == is_named
 
 
 def test_dead_letters_name_the_clock(hands: Hands) -> None:

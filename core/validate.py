@@ -21,7 +21,10 @@ from core.profile import Codes, Profile
 from core.records import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp, attribute_field
 from core.trajectory import FloatArray, IntArray
 
-__all__ = ["Rules", "ValidCheckIns", "user_hash", "validate_checkins", "validate_fragments"]
+__all__ = ["TOO_FAR_AHEAD", "Rules", "ValidCheckIns", "user_hash", "validate_checkins", "validate_fragments"]
+
+TOO_FAR_AHEAD = "ts is further ahead than time.max_ahead"
+"""What is wrong with a record whose time has not come."""
 
 T = TypeVar("T")
 
@@ -291,7 +294,7 @@ class _Verdict:
         for bad, detail in (
             (ts_ms < rules.earliest_ms, "ts is before time.earliest"),
             (ts_ms > rules.latest_ms, "ts is after time.latest"),
-            (ts_ms > now_ms + rules.max_ahead_ms, "ts is further ahead than time.max_ahead"),
+            (ts_ms > now_ms + rules.max_ahead_ms, TOO_FAR_AHEAD),
         ):
             self.reject(bad, Reason.TIME_OUT_OF_RANGE, detail)
 

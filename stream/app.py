@@ -23,6 +23,7 @@ from mode import Service
 from prometheus_client import CollectorRegistry
 
 from core.records import Kind
+from stream.clock import Clock
 from stream.faust_app import App
 from stream.health import Health, HealthServer, check_port
 from stream.ingest import Ingest
@@ -152,7 +153,14 @@ class _Worker(Service):  # type: ignore[misc]
             )
         self._tasks: list[asyncio.Task[None]] = []
         self._live = Live(settings, self._feeds, started_ms=round(time.time() * 1000))
-        self._health = Health({"the start": lambda: self.started, "the Kafka cluster": lambda: self._kafka_up is True})
+        self._clock = Clock(self._metrics)
+        self._health = Health(
+            {
+                "the start": lambda: self.started,
+                "the Kafka cluster": lambda: self._kafka_up is True,
+                "the clock": self._clock.check,
+            }
+        )
         self.health_server = HealthServer(settings.metrics, self._metrics.registry, self._health)
         self._kafka_up: bool | None = None  # until it has answered or not
         self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
@@ -214,7 +222,7 @@ class _Worker(Service):  # type: ignore[misc]
             found = await check_topics(settings, progress)
             await check_groups(settings, progress)
             self._internal_ids = await check_internal_topics(settings, progress)
-            self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress)
+            self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress, clock=self._clock)
         except BaseException:
             await self.health_server.stop()
             raise
@@ -222,7 +230,7 @@ class _Worker(Service):  # type: ignore[misc]
     async def on_start(self) -> None:
         """Start the producer, the pool, the windows and ingest."""
         settings, metrics = self._settings, self._metrics
-        self._producer = new_producer(settings)
+        self._producer = new_producer(settings, clock=self._clock)
         await until_it_works("start the producer", self._producer.start, on_trouble=self._on_trouble)
         self._on_answer()
         feeds = self._feeds
@@ -253,10 +261,12 @@ class _Worker(Service):  # type: ignore[misc]
             worked=self._sealed,
             now_ms=lambda: round(time.time() * 1000),
             on_trouble=self._on_trouble,
+            clock=self._clock,
         )
         self._health.checks |= {
             "the window group": lambda: self._windows.is_ready,
             "the ingest group": lambda: self._ingest.is_assigned,
+            "the input": self._ingest.check,
         }
         self._tasks = [
             self._forever("ingest", self._run_ingest),
@@ -329,6 +339,7 @@ class _Worker(Service):  # type: ignore[misc]
     async def _commit_regularly(self) -> None:
         while True:
             await asyncio.sleep(_COMMIT_EVERY_S)
+            self._clock.look()
             await self._windows.commit()
             now_ms = round(time.time() * 1000)
             self._windows.update_metrics(now_ms)
@@ -371,6 +382,8 @@ class _Worker(Service):  # type: ignore[misc]
 
     def _on_trouble(self, operation: Operation) -> None:
         self._metrics.kafka_trouble.labels(operation).inc()
+        if operation == "read input":
+            return  # it answers: what it holds is the trouble
         self._kafka_up = False
         self._metrics.kafka_up.set(0)
         forget_token(self._settings.kafka)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 import structlog
-from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka import TopicPartition
+from aiokafka.errors import InvalidTimestampError, KafkaError
 
 from stream.codec import OutMessage
-from stream.kafka import Trouble, partition_of, until_it_works
+from stream.kafka import Producer, Trouble, partition_of, until_it_works
 from stream.reading import batches, new_reader
 from stream.settings import KafkaSettings
 
@@ -32,7 +33,7 @@ class Emitter:
     def __init__(
         self,
         kafka: KafkaSettings,
-        producer: AIOKafkaProducer,
+        producer: Producer,
         topics: Mapping[str, str],
         *,
         on_trouble: Trouble,
@@ -44,7 +45,8 @@ class Emitter:
         """Send a release and return when all of it is acknowledged.
 
         Repeating it sends the same bytes under the same keys to the same partitions: all trajectories of a release to
-        one. What differs from run to run, such as durations, goes into the headers of the windows message.
+        one. What differs from run to run, such as durations, goes into the headers of the windows message. The time
+        stamp is the window's end, or the present where a topic does not take that.
 
         Args:
             messages: Trajectories, then the windows message.
@@ -52,20 +54,22 @@ class Emitter:
         """
         *trajectories, window = messages
 
-        async def send_trajectories() -> None:
-            await asyncio.gather(*[sent async for sent in self._send_batches(trajectories, window.key)])
+        async def send_trajectories(timestamp_ms: int | None) -> None:
+            sent = self._send_batches(trajectories, window.key, timestamp_ms)
+            await asyncio.gather(*[future async for future in sent])
 
-        async def send_window() -> None:
+        async def send_window(timestamp_ms: int | None) -> None:
             await self._producer.send_and_wait(
                 self._topics[window.topic],
                 window.value,
                 key=window.key,
-                timestamp_ms=window.timestamp_ms,
+                timestamp_ms=timestamp_ms,
                 headers=headers(),
             )
 
-        await until_it_works("emit trajectories", send_trajectories, on_trouble=self._on_trouble)
-        await until_it_works("emit a windows message", send_window, on_trouble=self._on_trouble)
+        end_ms = window.timestamp_ms
+        await until_it_works("emit trajectories", lambda: _at(end_ms, send_trajectories), on_trouble=self._on_trouble)
+        await until_it_works("emit a windows message", lambda: _at(end_ms, send_window), on_trouble=self._on_trouble)
 
     async def is_out(self, release_id: str) -> bool:
         """Tell whether a windows message of a release was sent before; reads all that its partition holds.
@@ -97,18 +101,32 @@ class Emitter:
             return False
 
     async def _send_batches(
-        self, trajectories: Sequence[OutMessage], release: bytes
+        self, trajectories: Sequence[OutMessage], release: bytes, timestamp_ms: int | None
     ) -> AsyncIterator[asyncio.Future[object]]:
         """Send trajectories in batches: one by one, they cost more than anonymizing them."""
         if not trajectories:
             return
         topic = self._topics[trajectories[0].topic]
         partition = partition_of(release, len(await self._producer.partitions_for(topic)))
+        to: dict[str, Any] = {"topic": topic, "partition": partition, "has_present": timestamp_ms is None}
         batch = self._producer.create_batch()
         for message in trajectories:
-            record = {"key": message.key, "value": message.value, "timestamp": message.timestamp_ms}
+            record = {"key": message.key, "value": message.value, "timestamp": timestamp_ms}
             if batch.append(**record) is None:
-                yield await self._producer.send_batch(batch, topic, partition=partition)
+                yield await self._producer.send_batch(batch, **to)
                 batch = self._producer.create_batch()
                 batch.append(**record)
-        yield await self._producer.send_batch(batch, topic, partition=partition)
+        yield await self._producer.send_batch(batch, **to)
+
+
+async def _at(end_ms: int, send: Callable[[int | None], Awaitable[None]]) -> None:
+    """Send under the window's end, or under the present where the topic does not take that.
+
+    ``message.timestamp.before.max.ms`` refuses old windows, ``message.timestamp.after.max.ms`` those that were sealed
+    early; to repeat it would not help. If some was taken under the window's end, it now comes twice under the same key.
+    """
+    try:
+        await send(end_ms)
+    except InvalidTimestampError:
+        log.info("release_has_the_present", why="the topic does not take the window's end as a time stamp")
+        await send(None)

@@ -26,11 +26,15 @@ class ListenError(Exception):
 class Health:
     """What makes a worker ready: everything is assigned, seals are read, the cluster answers."""
 
-    checks: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    checks: dict[str, Callable[[], bool | str]] = field(default_factory=dict)
+    """By name: whether all is well, or a sentence on what is not."""
 
     def failing(self) -> list[str]:
-        """Return the names of the checks that fail."""
-        return [name for name, check in self.checks.items() if not check()]
+        """Return the names of the checks that fail, with what they have to say."""
+        found = {name: check() for name, check in self.checks.items()}
+        return [
+            f"{name} ({told})" if isinstance(told, str) else name for name, told in found.items() if told is not True
+        ]
 
 
 def add_health(app: Application, registry: CollectorRegistry, health: Health) -> None:

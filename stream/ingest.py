@@ -23,7 +23,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
+from stream.clock import Clock
 from stream.codec import chunk_key, chunk_to_bytes, dead_letter, decoder, refusal
+from stream.input_reader import InputReader
 from stream.kafka import METADATA_MAX_AGE_MS, Trouble, client_options, partition_of, until_it_works
 from stream.metrics import Metrics
 from stream.positions import Batch, Positions
@@ -70,6 +72,7 @@ class Ingest:
         worked: The kinds of feed of which windows were sealed before this worker started.
         now_ms: The clock, Unix milliseconds.
         on_trouble: Called whenever the cluster does not do as asked.
+        clock: Watches the clock; by default one of its own.
     """
 
     def __init__(
@@ -83,9 +86,11 @@ class Ingest:
         worked: Collection[Kind] = (),
         now_ms: Callable[[], int],
         on_trouble: Trouble,
+        clock: Clock | None = None,
     ) -> None:
         self._settings, self._feeds, self._producer, self._metrics = settings, feeds, producer, metrics
         self._n_partitions, self._now_ms, self._on_trouble = n_partitions, now_ms, on_trouble
+        self._clock = clock or Clock(metrics, now_ms=now_ms)
         self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
         self._decoders = {
             kind: decoder(kind, settings.fields.model_dump(), feed.attributes) for kind, feed in feeds.items()
@@ -121,11 +126,16 @@ class Ingest:
             on_trouble=on_trouble,
             on_start=self._begin,
         )
+        self._input = InputReader(self._consumer, on_trouble=on_trouble)
 
     @property
     def is_assigned(self) -> bool:
         """Whether the group has told this worker what to read."""
         return self._listener.assigned
+
+    def check(self) -> bool | str:
+        """Return True, or a sentence on what of the input cannot be read: for readiness."""
+        return self._input.check()
 
     async def start(self) -> None:
         """Join the group."""
@@ -141,8 +151,8 @@ class Ingest:
         ingest = self._settings.ingest
         while True:
             await self._positions.place()
-            fetched = await self._consumer.getmany(
-                *self._in_step(), timeout_ms=ingest.max_wait, max_records=ingest.max_records
+            fetched = await self._input.read(
+                self._in_step(), timeout_ms=ingest.max_wait, max_records=ingest.max_records
             )
             batches = await self._positions.continued(fetched)
             for batch in batches:
@@ -155,10 +165,12 @@ class Ingest:
         """Forget how far partitions were read: after a rebalance somebody else may have read on."""
         self._progress.clear()
         self._positions.forget()
+        self._input.forget()
 
-    def _begin(self, partition: TopicPartition) -> None:
-        """Take note that a partition is read from somewhere anew."""
+    def _begin(self, partition: TopicPartition, offset: int) -> None:
+        """Take note that a partition is read from an offset, whatever was read of it before."""
         self._progress.pop(partition, None)
+        self._input.begin_at(partition, offset)
 
     async def update_metrics(self, now_ms: int) -> None:
         """Set the gauges of what is not read yet, and of how old it is."""
@@ -170,6 +182,7 @@ class Ingest:
                 if partition in self._positions.placed:
                     progress = self._progress[partition]
                     progress.next_offset = max(position, progress.next_offset or 0)
+        self._metrics.unreadable_partitions.set(self._input.n_unreadable)
         for topic, kind in self._kinds.items():
             ours = [partition for partition in self._consumer.assignment() if partition.topic == topic]
             unread = {p: self._n_unread(p) for p in ours}
@@ -214,6 +227,7 @@ class Ingest:
         partition, log_id, messages = batch
         kind = self._kinds[partition.topic]
         source = Source(partition.topic, partition.partition)
+        self._clock.read(partition, [message.timestamp for message in messages])
         records, rejected = self._decode(kind, source, [one for one in messages if one.value is not None])
         n_tombstones = sum(one.value is None for one in messages)
         chunks, refused, left_out = self._feeds[kind].intake.run(
@@ -223,7 +237,7 @@ class Ingest:
             now_ms=self._now_ms(),
             log_id=log_id,
         )
-        rejected += refused
+        rejected += self._clock.explain(refused)
         progress = self._progress[partition]
         progress.next_offset = messages[-1].offset + 1
         progress.sent_ms = messages[-1].timestamp if messages[-1].timestamp >= 0 else None  # -1: nobody has said

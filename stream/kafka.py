@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, Protocol, TypeVar
 
 import faust
 import structlog
@@ -13,6 +13,7 @@ from aiokafka.errors import (
     AuthenticationFailedError,
     ClusterAuthorizationFailedError,
     GroupAuthorizationFailedError,
+    InvalidTimestampError,
     KafkaError,
     MessageSizeTooLargeError,
     RecordListTooLargeError,
@@ -30,6 +31,8 @@ from stream.settings.values import LARGEST_MESSAGE_BYTES
 __all__ = [
     "METADATA_MAX_AGE_MS",
     "Operation",
+    "Producer",
+    "Timekeeper",
     "Trouble",
     "client_options",
     "faust_options",
@@ -136,12 +139,82 @@ def partition_of(key: bytes, n_partitions: int) -> int:
     return int(DefaultPartitioner()(key, numbers, numbers))
 
 
-def new_producer(settings: Settings) -> AIOKafkaProducer:
+class Timekeeper(Protocol):
+    """Whoever wants to know whether brokers take our present as a time stamp."""
+
+    def refused(self, topic: str) -> None:
+        """Called when they do not."""
+
+    def taken(self, topic: str) -> None:
+        """Called when they do."""
+
+
+class Producer(AIOKafkaProducer):  # type: ignore[misc]
+    """A producer that says whether brokers take the present as a time stamp.
+
+    Args:
+        clock: Whom it says that to.
+        options: Those of aiokafka's producer.
+    """
+
+    def __init__(self, clock: Timekeeper | None, **options: Any) -> None:
+        super().__init__(**options)
+        self._timekeeper = clock
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Sequence[tuple[str, bytes]] | None = None,
+    ) -> Any:
+        """Send a message; without a time stamp it has the present."""
+        sent = await super().send(topic, value, key, partition, timestamp_ms, headers)
+        return self._watched(sent, topic) if timestamp_ms is None else sent
+
+    async def send_batch(self, batch: Any, topic: str, *, partition: int, has_present: bool = False) -> Any:
+        """Send a batch of messages.
+
+        Args:
+            batch: The batch.
+            topic: Its topic.
+            partition: Its partition.
+            has_present: Whether its messages have the present as time stamp.
+        """
+        sent = await super().send_batch(batch, topic, partition=partition)
+        return self._watched(sent, topic) if has_present else sent
+
+    def _watched(self, sent: asyncio.Future[Any], topic: str) -> asyncio.Future[Any]:
+        clock = self._timekeeper
+        if clock is None:
+            return sent
+
+        def look(done: asyncio.Future[Any]) -> None:
+            if done.cancelled():
+                return
+            fault = done.exception()
+            if fault is None:
+                clock.taken(topic)
+            elif isinstance(fault, InvalidTimestampError):
+                clock.refused(topic)
+
+        sent.add_done_callback(look)
+        return sent
+
+
+def new_producer(settings: Settings, *, clock: Timekeeper | None = None) -> Producer:
     """Make a producer; start and stop it yourself.
 
     It is not idempotent: every consumer of ours drops repetitions anyway, and so any Kafka-compatible broker will do.
+
+    Args:
+        settings: All settings.
+        clock: Told whether brokers take the present as a time stamp.
     """
-    return AIOKafkaProducer(
+    return Producer(
+        clock,
         **client_options(settings.kafka),
         acks="all",
         linger_ms=2,

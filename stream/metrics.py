@@ -50,6 +50,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "shard_kind": _choices(ShardSettings, "kind"),
     "jump": tuple(Jump),
     "operation": get_args(Operation),
+    "seen_by": ("input", "brokers"),
     "version": (),  # one value, of this build
 }
 """Values of each label."""
@@ -96,32 +97,7 @@ class Metrics:
             "windows_above_promised_risk", "Released windows in which an attack exceeded 1/k.", "kind", "attack"
         )
 
-        # What became of records and windows.
-        self.records = self._counter(
-            "records", "Records and points by what became of them; reread: after a rebalance.", "kind", "outcome"
-        )
-        self.rejected = self._counter(
-            "rejected_records", "Rejected records, each a dead letter, by reason.", "kind", "reason"
-        )
-        self.left_out_points = self._counter(
-            "left_out_points", "Points without a position, left out of fragments that were accepted.", "kind", "reason"
-        )
-        self.input_jumps = self._counter(
-            "input_jumps",
-            "Times that an input partition was not read on from where it was left, by why.",
-            *("kind", "jump"),
-        )
-        self.lost_input_records = self._counter(
-            "lost_input_records", "Offsets of input that were deleted before they were read.", "kind"
-        )
-        self.lost_chunks = self._counter(
-            "lost_chunks", "Offsets of the shards topic that were deleted before their windows had left."
-        )
-        self.windows = self._counter("windows", "Windows by what became of them.", "kind", "outcome")
-        self.withheld = self._counter("withheld_windows", "Withheld windows by reason.", "kind", "reason")
-        self.early_seals = self._counter(
-            "early_seals", "Windows sealed before their time because buffers were full.", "kind"
-        )
+        self._declare_fates()
 
         # Utility.
         self.loss = self._gauge("information_loss", "Figures of the last release: see PRIVACY.", "kind", "measure")
@@ -177,6 +153,21 @@ class Metrics:
         )
         for operation in LABELS["operation"]:
             self.kafka_trouble.labels(operation)
+        self.clock_wrong = self._gauge(
+            "clock_wrong",
+            "1 while this machine's clock is over a minute behind the input's time stamps (input), or brokers refuse "
+            "its present as a time stamp (brokers).",
+            "seen_by",
+        )
+        for seen_by in LABELS["seen_by"]:
+            self.clock_wrong.labels(seen_by)
+        self.clock_behind_seconds = self._gauge(
+            "clock_behind_seconds", "How far this machine's clock is behind the input's time stamps, if over a minute."
+        )
+        self.clock_jumps = self._counter("clock_jumps", "Times that this machine's clock jumped by 10 seconds or more.")
+        self.unreadable_partitions = self._gauge(
+            "unreadable_partitions", "Assigned input partitions whose next records cannot be read."
+        )
         self.build_info = self._gauge("build_info", "1; the version that runs.", "version")
         ProcessCollector(namespace="shoal", registry=registry)
         for name, what in (
@@ -187,6 +178,34 @@ class Metrics:
         ):
             type_ = "counter" if name.endswith("_total") else "gauge"
             self.declared.append(Declared(f"shoal_{name}", type_, (), what))
+
+    def _declare_fates(self) -> None:
+        """Declare what became of records and windows."""
+        self.records = self._counter(
+            "records", "Records and points by what became of them; reread: after a rebalance.", "kind", "outcome"
+        )
+        self.rejected = self._counter(
+            "rejected_records", "Rejected records, each a dead letter, by reason.", "kind", "reason"
+        )
+        self.left_out_points = self._counter(
+            "left_out_points", "Points without a position, left out of fragments that were accepted.", "kind", "reason"
+        )
+        self.input_jumps = self._counter(
+            "input_jumps",
+            "Times that an input partition was not read on from where it was left, by why.",
+            *("kind", "jump"),
+        )
+        self.lost_input_records = self._counter(
+            "lost_input_records", "Offsets of input that were deleted before they were read.", "kind"
+        )
+        self.lost_chunks = self._counter(
+            "lost_chunks", "Offsets of the shards topic that were deleted before their windows had left."
+        )
+        self.windows = self._counter("windows", "Windows by what became of them.", "kind", "outcome")
+        self.withheld = self._counter("withheld_windows", "Withheld windows by reason.", "kind", "reason")
+        self.early_seals = self._counter(
+            "early_seals", "Windows sealed before their time because buffers were full.", "kind"
+        )
 
     def expect(self, kind: Kind, *, model: str, shard_kind: str, required_k: int) -> None:
         """Announce a feed, and count from zero what is alarming: the first increase of nothing would go unseen.

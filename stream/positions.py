@@ -167,7 +167,7 @@ class Positions:
         worked: The kinds of feed of which windows were sealed before this worker started.
         metrics: Where to count.
         on_trouble: Called whenever the cluster does not do as asked.
-        on_start: Called with every partition that is read from somewhere anew.
+        on_start: Called with every partition that is read from somewhere anew, and the offset.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Positions:
         metrics: Metrics,
         *,
         on_trouble: Trouble,
-        on_start: Callable[[TopicPartition], None],
+        on_start: Callable[[TopicPartition, int], None],
     ) -> None:
         self._consumer, self._producer, self._kinds, self._internal = consumer, producer, kinds, tuple(internal)
         self._worked, self._metrics, self._on_trouble, self._on_start = set(worked), metrics, on_trouble, on_start
@@ -270,7 +270,7 @@ class Positions:
             except IllegalStateError:
                 continue  # it has just been taken away
             self._known[at] = _Position(start.offset, start.log_id)
-            self._on_start(at)
+            self._on_start(at, start.offset)
             if start.jump is not None:
                 jumped[at] = start
         self._ids |= ids or {}

@@ -26,6 +26,9 @@ _WITHIN_MS = 10_000
 _PASSES = ssl.SSLEOFError
 """What a broker that is just starting, or something before it, does to a TLS connection."""
 
+_DATED = (9, 10)
+"""OpenSSL's numbers of a certificate that is not yet valid, and of one that has expired."""
+
 
 class _TokenNotTakenError(KafkaError):  # type: ignore[misc]
     """The broker does not take our token."""
@@ -84,9 +87,10 @@ def _reason(fault: BaseException, kafka: KafkaSettings, where: str) -> str | Non
                 f"the broker at {where} does not know kafka.sasl_mechanism={kafka.sasl_mechanism}: name one of its own"
             )
         case ssl.SSLCertVerificationError():
+            clock = ", or this machine's clock, if that is wrong" if below.verify_code in _DATED else ""
             return (
                 f"the broker at {where} is not trusted ({below.verify_message}): set kafka.ssl_cafile to the "
-                "certificate that vouches for it, and kafka.bootstrap_servers to the name in its certificate"
+                f"certificate that vouches for it, and kafka.bootstrap_servers to the name in its certificate{clock}"
             )
         case ssl.SSLError() if not isinstance(below, _PASSES):
             said = (below.reason or type(below).__name__).replace("_", " ").lower()

@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 import structlog
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, UnsupportedCodecError
 
 from core.records import Kind
 from core.seal import PartitionCount, Seal, SealRecord
+from stream.clock import Clock
 from stream.codec import DecodeError, seal_from_bytes, seal_key, seal_to_bytes
+from stream.compression import unreadable
 from stream.kafka import Trouble, new_producer, until_it_works
 from stream.reading import batches, new_reader
 from stream.settings import KafkaSettings, Settings
@@ -168,19 +170,22 @@ class Agreed(NamedTuple):
     """The kinds of feed of which windows were sealed."""
 
 
-async def agree_on_partitions(settings: Settings, n_partitions: int, progress: Callable[[str], None]) -> Agreed:
+async def agree_on_partitions(
+    settings: Settings, n_partitions: int, progress: Callable[[str], None], *, clock: Clock | None = None
+) -> Agreed:
     """Read all seals, and return what they say together.
 
     Args:
         settings: All settings.
         n_partitions: How many partitions the shards topic has now.
         progress: Tells people what is waited for.
+        clock: This machine's clock.
 
     Raises:
-        ClusterError: The seals cannot be read, or partitions are missing.
+        ClusterError: The seals cannot be read or written, or partitions are missing.
     """
     topics, limit_ms = settings.topics, settings.kafka.startup_timeout
-    producer = new_producer(settings)
+    producer = new_producer(settings, clock=clock)
 
     def log_of(partition: int) -> SealsLog:
         return SealsLog(settings.kafka, producer, topics.seals, partition, on_trouble=lambda _: None)
@@ -204,6 +209,8 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
                 await first.read()
             agreed = first.n_partitions
     except TimeoutError:
+        if clock is not None and (wrong := clock.wrong()) is not None:
+            raise ClusterError(wrong) from None
         raise ClusterError(
             f"a partition of topic {topics.seals} cannot be read to its end within "
             f"kafka.startup_timeout={show_duration(limit_ms)}: may the worker's user read it? Has it a leader?"
@@ -213,6 +220,8 @@ async def agree_on_partitions(settings: Settings, n_partitions: int, progress: C
             f"{fault} Without every seal a window could be released twice. If you know that the message is not "
             "Shoal's, remove it: send its key with an empty value"
         ) from None
+    except UnsupportedCodecError as fault:
+        raise ClusterError(unreadable(topics.seals, fault)) from None
     except KafkaError as fault:
         raise ClusterError(
             f"topic {topics.seals} cannot be read ({type(fault).__name__}), and without every seal a window could be "

@@ -12,6 +12,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAlreadyExistsError, for_code
 
 from core.records import Kind
+from stream.compression import is_missing, unreadable
 from stream.kafka import client_options
 from stream.reach import refusal
 from stream.settings import Settings
@@ -37,6 +38,8 @@ BEGIN_ANEW = (
     "the last window that was released"
 )
 """What to do where one of Shoal's own topics has lost something."""
+_TIME_STAMPS = {f"message.timestamp.{which}.max.ms": 60_000 for which in ("after", "before", "difference")}
+"""How far from the present time stamps have to be taken, at least: clocks differ, and a message may wait to be sent."""
 
 
 class ClusterError(Exception):
@@ -55,6 +58,9 @@ class TopicSpec:
 
     least: dict[str, int]
     """Numbers of its configuration that must not be lower; -1 is no limit."""
+
+    is_read: bool = False
+    """Whether workers read what is written to it, and have to decompress it."""
 
     @property
     def is_checked(self) -> bool:
@@ -86,10 +92,12 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms}
     releases = {"max.message.bytes": settings.limits.message_bytes}
 
-    def spec(name: str, purpose: str, n: int, config: dict[str, str], least: dict[str, int]) -> TopicSpec:
+    def spec(
+        name: str, purpose: str, n: int, config: dict[str, str], least: dict[str, int], *, is_read: bool = False
+    ) -> TopicSpec:
         longest = least.get("max.message.bytes", 0)
         sized = {"max.message.bytes": str(longest)} if longest > _DEFAULT_MESSAGE_BYTES else {}
-        return TopicSpec(name=name, purpose=purpose, partitions=n, config=config | sized, least=least)
+        return TopicSpec(name=name, purpose=purpose, partitions=n, config=config | sized, least=least, is_read=is_read)
 
     return [
         *(
@@ -97,10 +105,10 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
             for kind in Kind
             if kind in settings.kinds
         ),
-        spec(topics.shards, "internal: records that wait for their window", partitions, keep, chunks),
-        spec(topics.seals, "internal: seals", partitions, compacted, {}),
+        spec(topics.shards, "internal: records that wait for their window", partitions, keep, chunks, is_read=True),
+        spec(topics.seals, "internal: seals", partitions, compacted, {}, is_read=True),
         spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
-        spec(topics.windows, "output: one message a window", 1, {}, releases),
+        spec(topics.windows, "output: one message a window", 1, {}, releases, is_read=True),
         spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),
     ]
 
@@ -262,7 +270,9 @@ def _problems(spec: TopicSpec, config: dict[str, str]) -> Iterator[str]:
     if spec.config.get("retention.bytes") == "-1" and (_number(config, "retention.bytes") or 0) > 0:
         size = config["retention.bytes"]
         yield f"topic {spec.name} has retention.bytes={size}: what waits for its window would be lost; set it to -1"
-    for name, least in spec.least.items():
+    if spec.is_read and is_missing(compression := config.get("compression.type")):
+        yield unreadable(spec.name, str(compression))
+    for name, least in (spec.least | _TIME_STAMPS).items():
         value = _number(config, name)
         if value is not None and 0 <= value < least:
             yield f"topic {spec.name} has {name}={value}: set it to at least {least}, as the settings need"

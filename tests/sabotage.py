@@ -79,9 +79,12 @@ def _dies_at_the_seal(at: Window, *, after: bool) -> None:
 def _dies_amid_the_trajectories(at: Window) -> None:
     send_batches = Emitter._send_batches
 
-    async def send_half(self: Emitter, trajectories: Sequence[OutMessage], release: bytes) -> AsyncIterator[Any]:
-        dies = trajectories[0].timestamp_ms == at.end_ms
-        async for sent in send_batches(self, trajectories[: len(trajectories) // 2] if dies else trajectories, release):
+    async def send_half(
+        self: Emitter, trajectories: Sequence[OutMessage], release: bytes, timestamp_ms: int | None
+    ) -> AsyncIterator[Any]:
+        dies = timestamp_ms == at.end_ms
+        some = trajectories[: len(trajectories) // 2] if dies else trajectories
+        async for sent in send_batches(self, some, release, timestamp_ms):
             if dies:
                 await sent
             yield sent

@@ -148,6 +148,27 @@ def operations() -> str:
                     ],
                 ),
                 Panel(
+                    title="Clocks",
+                    description="How far a worker's clock is behind the input's time stamps, if over a minute, and 1 "
+                    "while brokers refuse its present as a time stamp: it is ahead. 0 is right.",
+                    unit="s",
+                    queries=[
+                        (f"max by (instance) ({series('shoal_clock_behind_seconds')})", f"behind: {_WORKER}"),
+                        (
+                            f"max by (instance) ({series('shoal_clock_wrong', seen_by='brokers')})",
+                            f"refused: {_WORKER}",
+                        ),
+                        (f"sum (increase({series('shoal_clock_jumps_total')}[15m]))", "jumps in 15 minutes"),
+                    ],
+                ),
+                Panel(
+                    title="Input that cannot be read",
+                    description="Input partitions that wait at a record that cannot be decompressed, or is damaged. 0 "
+                    "is right.",
+                    unit="short",
+                    queries=[(f"sum by (instance) ({series('shoal_unreadable_partitions')})", _WORKER)],
+                ),
+                Panel(
                     title="What Kafka did not do as asked",
                     description="Failed operations a second, each repeated; 0 where there was none. Seals that cannot "
                     "be read keep a partition from working.",

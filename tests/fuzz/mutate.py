@@ -13,7 +13,18 @@ TOKENS = (
     *(b"null", b"NaN", b"-Infinity", b"nan", b"1e999", b"-0", b"1" * 400, b"true", b"{}", b"[]", b'""', b'"', b"\\"),
     *(b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xc3", b"\xed\xa0\x80", b"\r", b"\n", b"\t", b",", b";", b" ", b"'"),
     *(b"2016-12-31T23:59:60Z", b"9999-12-31T23:59:59Z", b"0001-01-01T00:00:00Z", b"2026-13-01T00:00:00Z", b"1e3"),
-    *(b"[" * 2000, b'{"a":' * 500, b"\\ud800", b"\\u0000", b"48,2082", b"0", b"0.0", b"-180", b"1e-320", b"\xe2\x80\x8b"),
+    *(
+        b"[" * 2000,
+        b'{"a":' * 500,
+        b"\\ud800",
+        b"\\u0000",
+        b"48,2082",
+        b"0",
+        b"0.0",
+        b"-180",
+        b"1e-320",
+        b"\xe2\x80\x8b",
+    ),
 )
 """What readers of text and numbers stumble over."""
 
@@ -72,8 +83,12 @@ def _other_json(line: bytes, rng: random.Random) -> bytes:
         return line
     if isinstance(record, dict) and record:
         name = rng.choice(list(record))
-        record[name] = rng.choice([None, [], {}, True, "", "x", 1e308, -1, record[name], [record[name]], str(record[name])])
-        record[rng.choice(["extra", "k", "delta_m", "venue", "points"])] = rng.choice([float("nan"), 10**30, None, [[]]])
+        record[name] = rng.choice(
+            [None, [], {}, True, "", "x", 1e308, -1, record[name], [record[name]], str(record[name])]
+        )
+        record[rng.choice(["extra", "k", "delta_m", "venue", "points"])] = rng.choice(
+            [float("nan"), 10**30, None, [[]]]
+        )
     return json.dumps(record, ensure_ascii=rng.random() < 0.5, indent=rng.choice([None, None, 1])).encode()
 
 

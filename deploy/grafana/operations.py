@@ -162,6 +162,28 @@ def operations() -> str:
                     ],
                 ),
                 Panel(
+                    title="Input that jumped or is lost",
+                    description="Partitions that were not read on from where they were left, and offsets that were "
+                    "deleted before they were read, of the input and of the shards topic. 0 is right.",
+                    unit="short",
+                    queries=[
+                        (f"sum by (jump) (increase({series('shoal_input_jumps_total')}[15m]))", "{{jump}}"),
+                        (f"sum (increase({series('shoal_lost_input_records_total')}[15m]))", "input lost"),
+                        (f"sum (increase({series('shoal_lost_chunks_total')}[15m]))", "chunks lost"),
+                    ],
+                ),
+                Panel(
+                    title="Points without a position",
+                    description="Points that fragments hold and that have no position, left out alone, a second.",
+                    unit="short",
+                    queries=[
+                        (
+                            f"sum by (kind, reason) (rate({series('shoal_left_out_points_total')}[5m]))",
+                            "{{kind}} {{reason}}",
+                        )
+                    ],
+                ),
+                Panel(
                     title="Input that cannot be read",
                     description="Input partitions that wait at a record that cannot be decompressed, or is damaged. 0 "
                     "is right.",

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, DefaultDemands, allows_delta_m, allows_k
+from core.keys import check_key
 from core.profile import Codes, Profile
 from core.records import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp, attribute_field
 from core.trajectory import FloatArray, IntArray
@@ -48,6 +49,9 @@ class Rules:
 
     max_points: int = 10_000
     """Most points of one fragment."""
+
+    def __post_init__(self) -> None:
+        check_key(self.user_key, "the key of the user hash")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -125,7 +125,10 @@ def _not_blank(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("type") == "string" and not schema.keys() & {"pattern", "enum"}:
         return schema | {"pattern": r"\S"}
     below = {name: schema[name] for name in ("items", "additionalProperties") if isinstance(schema.get(name), dict)}
-    return schema | {name: _not_blank(one) for name, one in below.items()}
+    changed = {name: _not_blank(one) for name, one in below.items()}
+    if "patternProperties" in schema:
+        changed["patternProperties"] = {name: _not_blank(one) for name, one in schema["patternProperties"].items()}
+    return schema | changed
 
 
 def _draft_7(schema: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from core.guarantees import (
     PatternPreservingK,
 )
 from core.joining import Joining
+from core.keys import check_key
 from core.locate import Locator
 from core.organize import Organizer
 from core.pairs import Slots
@@ -79,6 +80,9 @@ class _PlanBase:
 
     settings: str
     """Digest of the settings behind this plan."""
+
+    def __post_init__(self) -> None:
+        check_key(self.secret, "the plan's secret")
 
     @property
     def model(self) -> str:
@@ -335,6 +339,7 @@ class PointPlan(_PlanBase):
     """Which points can follow one another, and where trajectories are cut."""
 
     def __post_init__(self) -> None:
+        _PlanBase.__post_init__(self)
         if self.guarantee.personal != self.colocator.personal:
             raise ValueError(
                 f"guarantee.personal is {self.guarantee.personal}: with {self.colocator.model} it must be "

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from core.keys import check_key
 from core.risk import Attack, Risk
 from core.trajectory import FloatArray, IntArray
 from core.window import WindowKey
@@ -241,7 +242,12 @@ def publishable(count: int, k: int, *, people: int | None = None) -> int | None:
 
 
 def keyed_id(secret: bytes, purpose: str, *parts: str | int) -> str:
-    """Derive 16 hexadecimal digits that nobody can predict or link without the secret."""
+    """Derive 16 hexadecimal digits that nobody can predict or link without the secret.
+
+    Raises:
+        ValueError: The secret has fewer than 16 or more than 64 bytes.
+    """
+    check_key(secret, "the secret")
     text = "\x1f".join([purpose, *map(str, parts)])
     return hashlib.blake2b(text.encode(), key=secret, digest_size=8).hexdigest()
 
@@ -253,7 +259,11 @@ def keyed_generator(secret: bytes, release_id: str, purpose: str = "choices") ->
         secret: The deployment's key.
         release_id: The release.
         purpose: What the choices are for; by default the release itself. Another purpose draws independently.
+
+    Raises:
+        ValueError: The secret has fewer than 16 or more than 64 bytes.
     """
+    check_key(secret, "the secret")
     seed = hashlib.blake2b(f"{purpose}\x1f{release_id}".encode(), key=secret, digest_size=16).digest()
     return np.random.Generator(np.random.Philox(key=np.frombuffer(seed, dtype=np.uint64)))
 

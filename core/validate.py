@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from core.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, DefaultDemands, allows_delta_m, allows_k
 from core.identity import Identifier, canonical
+from core.keys import check_key
 from core.profile import Codes, Profile
 from core.records import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp, attribute_field
 from core.trajectory import FloatArray, IntArray
@@ -61,6 +62,9 @@ class Rules:
 
     rejects_zero: bool = True
     """Whether a position of exactly 0,0 is refused: receivers without a fix report it."""
+
+    def __post_init__(self) -> None:
+        check_key(self.user_key, "the key of the user hash")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

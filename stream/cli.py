@@ -9,8 +9,8 @@ import asyncio
 import contextlib
 import errno
 import json
+import os
 import re
-import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -37,13 +37,24 @@ from stream.kafka import new_producer
 from stream.logs import set_up_logs
 from stream.replay import Replay, Summary
 from stream.settings import Settings, SettingsError, load_settings
+from stream.settings.secret import new_secret
 from stream.topics import ClusterError, create_topics, describe_topics, topic_specs
 from stream.wiring import Feed, plane_of, wire
 
 __all__ = ["main"]
 
 _KINDS = click.Choice([kind.value for kind in Kind])
+_NO_FILE = "--config or SHOAL_CONFIG is empty: leave it out, or name a YAML file with settings"
 _stderr = Console(stderr=True)
+
+
+class _SettingsFile(click.Path):
+    """A path that is not empty: an empty one would be the folder ``.``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not value.strip():
+            raise SettingsError(_NO_FILE)
+        return super().convert(value, param, ctx)
 
 
 def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,20 +69,24 @@ def _with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
         "--config",
         envvar="SHOAL_CONFIG",
         show_envvar=True,
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=_SettingsFile(path_type=Path, dir_okay=False),
         help="YAML file with settings. SHOAL_... variables of settings win over it.",
     )(command)
 
 
 def _settings(config: Path | None, given: tuple[str, ...], more: dict[str, Any] | None = None) -> Settings:
     """Load the settings; ``more`` wins over what is given on the command line."""
+    # Click takes an empty variable for one that is not set.
+    if config is None and os.environ.get("SHOAL_CONFIG") is not None:
+        raise SettingsError(_NO_FILE)
     named: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
         if not equals:
             raise SettingsError("--set takes KEY=VALUE, for instance --set privacy.k=10")
         try:
-            named[name.strip()] = yaml.safe_load(value)
+            # YAML reads nothing as null, which unsets: nothing is nearly always a variable that is missing.
+            named[name.strip()] = yaml.safe_load(value) if value.strip() else value
         except yaml.YAMLError:
             named[name.strip()] = value
     return load_settings(config, named | (more or {}))
@@ -225,7 +240,7 @@ def replay(
     own = settings.for_kind(Kind(kind)).privacy.secret
     if own is None:
         _stderr.print("privacy.secret is not set: pseudonyms and random choices differ in every run")
-    feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else secrets.token_hex(32))
+    feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else new_secret())
     names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
     plane = plane_of(settings)
     records = [
@@ -391,6 +406,15 @@ def check_config(config: Path | None, given: tuple[str, ...]) -> None:
     click.echo(yaml.safe_dump(settings.masked(), sort_keys=False).rstrip())
     wire(settings.checked())
     click.echo("# all settings are valid", err=True)
+
+
+@main.command(name="secret")
+def print_secret() -> None:
+    """Print a new random secret for privacy.secret.
+
+    Every worker of a deployment needs the same: make it once, and keep it where you keep secrets.
+    """
+    click.echo(new_secret())
 
 
 @main.command()

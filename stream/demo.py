@@ -7,7 +7,6 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -27,6 +26,7 @@ from stream.broker import EmbeddedBroker, free_port
 from stream.city import City, CityOptions
 from stream.generate import send_messages
 from stream.settings import Settings, load_settings
+from stream.settings.secret import new_secret
 from stream.status import StatusError, ask_health
 from stream.topics import create_topics
 
@@ -67,20 +67,21 @@ def run_demo(*, seconds: float | None, people: int, say: Callable[[str], None]) 
         DemoError: The worker ended, or nothing was released in a whole minute.
         BrokerError: The broker does not start.
     """
+    secret = new_secret()
     say("starting an embedded Kafka-compatible broker ...")
     with EmbeddedBroker() as broker, _ports(6066, 6067) as (web_port, metrics_port):
         settings = load_settings(
             given=_SETTINGS
             | {
                 "kafka.bootstrap_servers": broker.bootstrap_servers,
-                "privacy.secret": secrets.token_hex(16),
+                "privacy.secret": secret,
                 "web.port": web_port,
                 "metrics.port": metrics_port,
             }
         )
         say("creating the topics ...")
         asyncio.run(create_topics(settings))
-        with _worker(settings, say) as worker:
+        with _worker(settings, secret, say) as worker:
             counts: Counter[str] = Counter()
             # Ctrl-C is how a watcher ends the demo.
             with contextlib.suppress(KeyboardInterrupt):
@@ -127,12 +128,12 @@ async def _show(
 
 
 @contextlib.contextmanager
-def _worker(settings: Settings, say: Callable[[str], None]) -> Iterator[subprocess.Popen[bytes]]:
+def _worker(settings: Settings, secret: str, say: Callable[[str], None]) -> Iterator[subprocess.Popen[bytes]]:
     say("starting the worker ...")
     log = Path(tempfile.mkdtemp(prefix="shoal-demo-")) / "worker.log"
     say(f"its log: {log}")
     environment = {name: value for name, value in os.environ.items() if name != "SHOAL_CONFIG"}
-    environment["SHOAL_PRIVACY__SECRET"] = _secret(settings)
+    environment["SHOAL_PRIVACY__SECRET"] = secret
     arguments = [f"{name}={value}" for name, value in _SETTINGS.items()]
     arguments += [f"kafka.bootstrap_servers={settings.kafka.bootstrap_servers}"]
     arguments += [f"web.port={settings.web.port}", f"metrics.port={settings.metrics.port}"]
@@ -252,11 +253,6 @@ def _window_line(window: dict[str, Any], close_to_release_s: float | None) -> st
 def _line(cells: tuple[Any, ...]) -> str:
     widths = (13, 6, 9, 7, 9, 11, 9, 8, 9)
     return "  ".join(f"{cell!s:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
-def _secret(settings: Settings) -> str:
-    secret = settings.privacy.secret
-    return secret.get_secret_value() if secret is not None else ""
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ measured; then it is dropped. So memory is that of a replay, and all combination
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -25,6 +24,7 @@ from stream.files import RecordFile
 from stream.releasing import release
 from stream.replay import FileWindows, Summary
 from stream.settings import PrivacySettings, Settings, SettingsError
+from stream.settings.secret import new_secret
 from stream.settings.sections import CheckInModel, FragmentModel
 from stream.wiring import Feed
 
@@ -132,7 +132,7 @@ class Frontier:
     ) -> None:
         self._load, self._kind = load, kind
         # Where privacy.secret is not set: nothing leaves, so nobody has to know it.
-        self._secret = secrets.token_hex(32)
+        self._secret = new_secret()
         self._feed: Feed | None = None
         self.left_out: list[str] = []
         """What cannot run with the settings, and why."""

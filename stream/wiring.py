@@ -25,6 +25,7 @@ from stream.profiles import hierarchies, profile
 from stream.semantics import taxonomy
 from stream.settings import LocationSettings, Settings, SettingsError, ShardSettings
 from stream.settings.checks import NO_KEY_IS_SET
+from stream.settings.secret import secret_fault
 
 __all__ = ["Feed", "plane_of", "wire"]
 
@@ -42,10 +43,12 @@ class Feed:
         like: A feed of the same locations, whose vocabulary of them is shared: one of venues takes memory.
 
     Raises:
-        SettingsError: A setting does not fit, or a file that it names cannot be read.
+        SettingsError: A setting or the secret does not fit, or a file that a setting names cannot be read.
     """
 
     def __init__(self, settings: Settings, kind: Kind, *, secret: str, like: Feed | None = None) -> None:
+        if (said := secret_fault(secret)) is not None:
+            raise SettingsError(f"the secret that stands in for privacy.secret {said}")
         self.kind = kind
         own = settings.for_kind(kind)
         locator: Locator = _locator(own.location) if like is None else like._locator

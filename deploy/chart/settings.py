@@ -109,15 +109,26 @@ def _schemas(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
     for name, field in model.model_fields.items():
         schema = {key: value for key, value in properties[name].items() if key not in ("title", "default")}
         description = schema.pop("description", "")
-        either = [_draft_7(one) for one in schema.pop("anyOf", [schema])]
+        either = [_not_blank(_draft_7(one)) for one in schema.pop("anyOf", [schema])]
         readers = {one.func for one in field.metadata if isinstance(one, BeforeValidator)}
         if none_by_name in readers:
             either.append({"const": "none"})
         if readers & {four_degrees, rows_and_columns, separated_by_commas}:
-            either.append({"type": "string"})
+            either.append(_not_blank({"type": "string"}))
         allowed = either[0] if len(either) == 1 else {"anyOf": either}
         schemas[name] = {"description": description.replace("``", "`").replace("\n", " "), **allowed}
     return schemas
+
+
+def _not_blank(schema: dict[str, Any]) -> dict[str, Any]:
+    """Refuse empty texts as :class:`Section` does, also in lists and maps; a text with rules of its own has them."""
+    if schema.get("type") == "string" and not schema.keys() & {"pattern", "enum"}:
+        return schema | {"pattern": r"\S"}
+    below = {name: schema[name] for name in ("items", "additionalProperties") if isinstance(schema.get(name), dict)}
+    changed = {name: _not_blank(one) for name, one in below.items()}
+    if "patternProperties" in schema:
+        changed["patternProperties"] = {name: _not_blank(one) for name, one in schema["patternProperties"].items()}
+    return schema | changed
 
 
 def _draft_7(schema: dict[str, Any]) -> dict[str, Any]:

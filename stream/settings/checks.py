@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from core.records import POINT, CheckIn, Kind
+from stream.settings.secret import HOW_TO_MAKE_ONE
 from stream.settings.sections import (
     CheckInModel,
     FieldSettings,
@@ -30,13 +31,12 @@ __all__ = [
     "check_ports",
     "check_resampling",
     "check_sizes",
-    "check_topics",
 ]
 
 
 NO_KEY_IS_SET = (
     "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, the same for every worker "
-    "(for instance from `openssl rand -hex 32`)"
+    f"({HOW_TO_MAKE_ONE})"
 )
 
 
@@ -83,9 +83,6 @@ def check_kind(settings: KindSettings) -> None:
             f"privacy.taxonomy is a file: it goes with location.kind venues, whose file has a category, "
             f"not {location.kind}"
         )
-    secret = privacy.secret.get_secret_value() if privacy.secret else None
-    if secret is not None and len(secret) < 16:
-        raise SettingsError(f"privacy.secret has {len(secret)} characters: it must have at least 16")
     if kind is Kind.FRAGMENTS and settings.window.size % privacy.time_step:
         raise SettingsError(
             f"privacy.time_step is {show_duration(privacy.time_step)}: it must divide window.size, "
@@ -146,9 +143,9 @@ def check_attributes(settings: KindSettings, fields: FieldSettings) -> None:
         )
     if values and field is None:
         raise SettingsError("privacy.sensitive_field is not set: privacy.sensitive_values are values of it")
-    if not all(values) or len(set(values)) < len(values):
+    if len(set(values)) < len(values):
         raise SettingsError(
-            f"privacy.sensitive_values are {len(values)}, of which {len(set(values) - {''})} differ and are not empty: "
+            f"privacy.sensitive_values are {len(values)}, of which {len(set(values))} differ: "
             "every value must stand there once"
         )
     if field in privacy.attributes:
@@ -166,17 +163,23 @@ def check_attributes(settings: KindSettings, fields: FieldSettings) -> None:
                 )
 
 
-def check_topics(topics: TopicSettings) -> None:
-    """Check that every topic has a name of its own."""
-    named: dict[str, str] = {}
+def _check_topics(topics: TopicSettings) -> None:
+    """Check that every topic has a name of its own, in Kafka's eyes too: its metrics write ``.`` as ``_``."""
+    named: dict[str, tuple[str, str]] = {}
     for setting, topic in topics:
-        if topic in named and topic:
+        if not topic:
+            continue
+        other, alike = named.setdefault(topic.replace(".", "_"), (setting, topic))
+        if other == setting:
+            continue
+        if alike == topic:
             raise SettingsError(
-                f"topics.{named[topic]} and topics.{setting} are both {topic!r}: every topic needs a name of its own"
+                f"topics.{other} and topics.{setting} are both {topic!r}: every topic needs a name of its own"
             )
-        if not topic and setting not in tuple(Kind):
-            raise SettingsError(f"topics.{setting} is empty: only topics.checkins and topics.fragments may be")
-        named[topic] = setting
+        raise SettingsError(
+            f"topics.{other} is {alike!r} and topics.{setting} is {topic!r}: Kafka does not create two topics whose "
+            "names differ only in '.' and '_'; name one of them otherwise"
+        )
 
 
 def check_sizes(settings: Settings) -> None:
@@ -220,6 +223,7 @@ def check_always(settings: Settings) -> None:
                 f"fragments.privacy.{name} is set: only check-ins tell something of their person; set "
                 f"privacy.{name} or checkins.privacy.{name}"
             )
+    _check_topics(settings.topics)
     if settings.time.earliest >= settings.time.latest:
         earliest, latest = show_instant(settings.time.earliest), show_instant(settings.time.latest)
         raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")

@@ -94,6 +94,8 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
 
 def _sentence(error: Any) -> str:
     name = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "said":  # see `values.refusal`
+        return f"{name} {error['msg']}"
     if error["type"] == "extra_forbidden":
         return f"{name} is not a setting: `shoal check-config` lists them"
     if error["type"] in ("model_type", "dict_type"):  # what stands there could be a secret in the wrong place

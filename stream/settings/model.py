@@ -16,7 +16,6 @@ from stream.settings.checks import (
     check_ports,
     check_resampling,
     check_sizes,
-    check_topics,
 )
 from stream.settings.credentials import check_credentials, tls_context
 from stream.settings.sections import (
@@ -100,7 +99,6 @@ class Settings(BaseSettings):
         """
         if not self.kinds:
             raise SettingsError("topics.checkins and topics.fragments are both empty: at least one must be named")
-        check_topics(self.topics)
         check_sizes(self)
         check_ports(self.metrics, self.web)
         check_credentials(self.kafka)

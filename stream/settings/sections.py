@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import NoDecode
 
 from core.records import Kind
 from stream.plane import projection_in_metres
+from stream.settings.names import ConsumerGroup, OptionalTopicName, TopicName
+from stream.settings.secret import check_secret
 from stream.settings.values import (
     Brokers,
     Count,
     Duration,
     FieldName,
     Instant,
-    OptionalName,
     PositiveDuration,
+    SessionTimeout,
     Size,
+    Text,
     TokenAddress,
     four_degrees,
     instant_ms,
     none_by_name,
+    not_empty,
     not_too_large,
     rows_and_columns,
     separated_by_commas,
@@ -56,9 +69,17 @@ __all__ = [
 
 
 class Section(BaseModel):
-    """Names with values; unknown names are refused."""
+    """Names with values; unknown names are refused, and so are empty texts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    with_rules_for_empty: ClassVar[frozenset[str]] = frozenset()
+    """Settings whose own type says what an empty text is."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_empty(cls, value: object, info: ValidationInfo) -> object:
+        return value if info.field_name in cls.with_rules_for_empty else not_empty(value)
 
 
 class KafkaSettings(Section):
@@ -110,7 +131,7 @@ class KafkaSettings(Section):
     oauth_token_file: Path | None = None
     """A file with a token, for ``OAUTHBEARER`` without a token endpoint; read anew for every connection."""
 
-    group: str = "shoal"
+    group: ConsumerGroup = "shoal"
     """Prefix of the consumer groups."""
 
     isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
@@ -118,8 +139,9 @@ class KafkaSettings(Section):
     transactions that are open or were aborted. People who were never committed then count towards ``k``. Shoal's own
     topics are always read committed."""
 
-    session_timeout: PositiveDuration = 15_000
-    """After how long a silent worker loses its partitions."""
+    session_timeout: SessionTimeout = 15_000
+    """After how long a silent worker loses its partitions. Brokers take 6s to 30m, unless they are configured
+    otherwise."""
 
     startup_timeout: PositiveDuration = 60_000
     """How long a worker waits for the cluster when it starts."""
@@ -142,27 +164,29 @@ class KafkaSettings(Section):
 
 
 class TopicSettings(Section):
-    """Names of the topics; an input topic that is empty is not read."""
+    """Names of the topics, as Kafka takes them; an input topic that is empty is not read."""
 
-    checkins: OptionalName = "checkins"
+    with_rules_for_empty = frozenset({"checkins", "fragments"})
+
+    checkins: OptionalTopicName = "checkins"
     """Input: check-ins."""
 
-    fragments: OptionalName = "fragments"
+    fragments: OptionalTopicName = "fragments"
     """Input: fragments of trajectories."""
 
-    shards: str = "shoal-shards"
+    shards: TopicName = "shoal-shards"
     """Internal: records that wait for their window; the only copy of them that counts."""
 
-    seals: str = "shoal-seals"
+    seals: TopicName = "shoal-seals"
     """Internal: what each window contains, fixed before anything of it leaves."""
 
-    anonymized: str = "anonymized"
+    anonymized: TopicName = "anonymized"
     """Output: trajectories."""
 
-    windows: str = "windows"
+    windows: TopicName = "windows"
     """Output: one message a window, after its trajectories."""
 
-    dead_letters: str = "shoal-dead-letters"
+    dead_letters: TopicName = "shoal-dead-letters"
     """Output: why records were rejected, and where they stand."""
 
 
@@ -315,6 +339,8 @@ FragmentModel = Literal["w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"]
 class PrivacySettings(Section):
     """What a release promises."""
 
+    with_rules_for_empty = frozenset({"secret"})
+
     model: Literal[CheckInModel, FragmentModel] | None = None
     """``seqanon`` (the default), ``sd-seqanon``, ``u-seqanon``, ``least-loss``, ``auto``, ``lm-anon``, ``zga``,
     ``sga``, ``lkc``, ``p2ka``, ``rum-bound``, ``tum-bound`` or ``disassociation`` for check-ins; the others for
@@ -412,7 +438,7 @@ class PrivacySettings(Section):
     """How many subtrajectories ``auto`` may look at in a window, over all models that it tries; ``least-loss`` always
     is. A count and not a time, so that a replay chooses alike."""
 
-    attributes: dict[FieldName, str] = {}
+    attributes: dict[FieldName, Text] = {}
     """What check-ins tell of their person: for a field's name ``LOW..HIGH``, whole numbers, or a CSV with the header
     ``category,parent``, of which every category is a value. A record that lacks one, or has another value, is rejected;
     all combinations of values together must fit 32 bits."""
@@ -423,8 +449,9 @@ class PrivacySettings(Section):
     sensitive_values: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
     """The values of ``sensitive_field`` that are sensitive, a list or separated by commas; no other is."""
 
-    secret: SecretStr | None = None
-    """Key of pseudonyms and random choices, at least 16 characters; a worker does not start without it."""
+    secret: Annotated[SecretStr | None, AfterValidator(check_secret)] = None
+    """Key of pseudonyms and random choices: at least 16 characters beside white space at the ends, at least 5 of them
+    different. A worker does not start without it; ``shoal secret`` prints a new one."""
 
     translation: Literal["exchangeable", "minimal"] = "exchangeable"
     """How points of a set are moved together; ``minimal`` is the published rule, which gives pivots away."""

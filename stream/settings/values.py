@@ -8,6 +8,7 @@ from ipaddress import IPv6Address
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 __all__ = [
     "LARGEST_MESSAGE_BYTES",
@@ -16,17 +17,20 @@ __all__ = [
     "Duration",
     "FieldName",
     "Instant",
-    "OptionalName",
     "PositiveDuration",
+    "SessionTimeout",
     "Size",
+    "Text",
     "TokenAddress",
     "empty_for_none",
     "four_degrees",
     "instant_ms",
     "none_by_name",
+    "not_empty",
     "not_too_large",
     "not_too_long",
     "positive",
+    "refusal",
     "rows_and_columns",
     "separated_by_commas",
     "show_duration",
@@ -52,6 +56,19 @@ _SERVERS = rf"^{_SERVER}(,{_SERVER})*$"
 _TOKEN_ADDRESS = rf"^(https://{_HOST}|http://(localhost|127\.0\.0\.1|\[::1\]))(:{_PORT})?([/?][!\"$-~]*)?$"
 
 _SIZE_BYTES = {"": 1, "B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+
+
+def refusal(said: str) -> PydanticCustomError:
+    """Make the error whose sentence is the name of the setting and then ``said``, such as ``is empty: ...``."""
+    return PydanticCustomError("said", "{said}", {"said": said})
+
+
+def not_empty(value: object) -> object:
+    """Refuse a text that is empty or blank: nearly always a variable that is missing where the text was made."""
+    if isinstance(value, str) and not value.strip():
+        found = "holds white space alone" if value else "is empty"
+        raise refusal(f"{found}: leave it out, or give it a value")
+    return value
 
 
 def _duration_ms(value: object) -> object:
@@ -102,12 +119,16 @@ def rows_and_columns(value: object) -> object:
 
 
 def separated_by_commas(value: object) -> object:
-    """Read texts, as a list or separated by commas."""
+    """Read texts, as a list or separated by commas; none of them empty."""
     if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",")) if value.strip() else ()
-    if isinstance(value, (list, tuple)):
-        return tuple(value)
-    raise ValueError("it must be a list of texts, or one with commas between them")
+        parts: tuple[object, ...] = tuple(part.strip() for part in value.split(","))
+    elif isinstance(value, (list, tuple)):
+        parts = tuple(value)
+    else:
+        raise ValueError("it must be a list of texts, or one with commas between them")
+    if empty := sum(isinstance(part, str) and not part.strip() for part in parts):
+        raise refusal(f"has {len(parts)} texts, of which {empty} are empty: leave those out, or give them a value")
+    return parts
 
 
 def not_too_long(value: int) -> int:
@@ -128,6 +149,13 @@ def positive(value: int) -> int:
     """Refuse a duration of zero."""
     if value <= 0:
         raise ValueError("it must be longer than zero")
+    return value
+
+
+def _session_timeout(value: int) -> int:
+    """Refuse a time-out that heartbeats cannot keep, or that 32 bits of a request do not hold."""
+    if not _DURATION_MS["s"] <= value <= 24 * _DURATION_MS["d"]:
+        raise ValueError("it must be 1s to 24d")
     return value
 
 
@@ -201,6 +229,7 @@ Duration = Annotated[
     WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\s*(\d+\s*(ms|s|m|h|d|w)|0)\s*$", "maximum": 0}),
 ]
 PositiveDuration = Annotated[Duration, AfterValidator(positive)]
+SessionTimeout = Annotated[Duration, AfterValidator(_session_timeout)]
 Size = Annotated[
     int,
     BeforeValidator(_size_bytes),
@@ -218,6 +247,6 @@ Brokers = Annotated[str, AfterValidator(_brokers), WithJsonSchema({"type": "stri
 TokenAddress = Annotated[
     str, AfterValidator(_token_address), WithJsonSchema({"type": "string", "pattern": _TOKEN_ADDRESS})
 ]
-OptionalName = Annotated[str, BeforeValidator(empty_for_none)]
+Text = Annotated[str, BeforeValidator(not_empty)]
 FieldName = Annotated[str, Field(pattern=r'^[^"\\\x00-\x1f]+$')]
 Count = Annotated[int, Field(ge=1, le=100_000)]

@@ -29,7 +29,7 @@ from core.release import (
     publishable,
 )
 from core.window import WindowKey
-from tests.builders import SECRET, point_plan, seal_of, sequence_plan, visits
+from tests.builders import SECRET, point_plan, rules, seal_of, sequence_plan, visits
 
 KEY = WindowKey(20, Kind.CHECKINS, "all", 10)
 COUNTS = st.integers(0, 50)
@@ -78,6 +78,23 @@ def test_identifiers_never_change() -> None:
     """
     assert keyed_id(SECRET, "release", "checkins", "all", 10, 20) == "0acc8f50b78b8f68"
     assert keyed_generator(SECRET, "release-1").integers(0, 2**32, 3).tolist() == [3963791090, 3776804906, 701224918]
+
+
+@pytest.mark.parametrize("key", [b"", b"k" * 15, b"k" * 65])
+def test_a_key_that_is_none_derives_nothing(key: bytes) -> None:
+    """
+    A hash without a key is one that everybody can compute: plans, rules and what they derive take 16 to 64 bytes.
+    """
+    for derive in (
+        lambda: keyed_id(key, "release"),
+        lambda: keyed_generator(key, "r1"),
+        lambda: pseudonyms(key, "r1", 1),
+        lambda: sequence_plan(secret=key),
+        lambda: point_plan(secret=key),
+        lambda: rules(user_key=key),
+    ):
+        with pytest.raises(ValueError, match=rf"has {len(key)} bytes: it must have 16 to 64$"):
+            derive()
 
 
 @given(

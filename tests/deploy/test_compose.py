@@ -135,6 +135,14 @@ def test_variables_are_the_place_of_the_settings_file_and_the_secret() -> None:
     assert environment["SHOAL_CONFIG"] in mounts(SERVICES["shoal"])
 
 
+def test_a_secret_that_is_missing_or_empty_stops_the_start() -> None:
+    """
+    ``:?`` refuses both, where ``?`` would take an empty one; all else that is no secret the services refuse.
+    """
+    for name in ("shoal", "topics", "city"):
+        assert SERVICES[name]["environment"]["SHOAL_PRIVACY__SECRET"].startswith("${SHOAL_PRIVACY__SECRET:?")
+
+
 def test_dashboards_have_their_data_source() -> None:
     """
     Grafana is given the dashboards of deploy/grafana, and the Prometheus beside it.
@@ -192,10 +200,10 @@ def _compose() -> tuple[list[str], int]:
     pytest.skip("Docker Compose is missing: apt-get install docker-compose")
 
 
-@pytest.mark.parametrize("secret", [SECRET, None])
+@pytest.mark.parametrize("secret", [SECRET, None, ""])
 def test_compose_takes_it(secret: str | None, tmp_path: Path) -> None:
     """
-    The file is valid, with all profiles; without a secret nothing starts, and it says what to do.
+    The file is valid, with all profiles; without a secret or with an empty one nothing starts, and it says what to do.
     """
     command, version = _compose()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")}
@@ -213,6 +221,6 @@ def test_compose_takes_it(secret: str | None, tmp_path: Path) -> None:
         cwd=tmp_path,
         env=environment,
     )
-    assert (done.returncode == 0) == (secret is not None), done.stderr
-    if secret is None:
+    assert (done.returncode == 0) == bool(secret), done.stderr
+    if not secret:
         assert "openssl rand -hex 32" in done.stderr

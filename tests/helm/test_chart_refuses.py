@@ -15,6 +15,30 @@ SCALED = {"autoscaling": {"keda": {"enabled": True, "prometheusAddress": "http:/
 TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
     "no brokers": ({"config": {"kafka": {"bootstrap_servers": ""}}}, "config.kafka.bootstrap_servers is not set"),
     "no secret": ({"pseudonymSecret": {"existingSecret": ""}}, "pseudonymSecret.existingSecret is not set"),
+    "an empty secret in a variable": (
+        {"extraEnv": [{"name": "SHOAL_PRIVACY__SECRET", "value": ""}]},
+        "extraEnv has SHOAL_PRIVACY__SECRET without a value: leave it out, or give it one",
+    ),
+    "a blank secret for one kind of feed": (
+        {"extraEnv": [{"name": "SHOAL_CHECKINS__PRIVACY__SECRET", "value": " " * 32}]},
+        "extraEnv has SHOAL_CHECKINS__PRIVACY__SECRET without a value",
+    ),
+    "a short secret in a variable": (
+        {"extraEnv": [{"name": "SHOAL_FRAGMENTS__PRIVACY__SECRET", "value": " hünter2-hunter \n"}]},
+        "extraEnv has SHOAL_FRAGMENTS__PRIVACY__SECRET with 14 characters, 9 of them different: it must have",
+    ),
+    "a secret of one character": (
+        {"extraEnv": [{"name": "SHOAL_PRIVACY__SECRET", "value": "x" * 64}]},
+        "extraEnv has SHOAL_PRIVACY__SECRET with 64 characters, 1 of them different: it must have",
+    ),
+    "a setting in a variable without a value": (
+        {"extraEnv": [{"name": "SHOAL_KAFKA__GROUP"}]},
+        "extraEnv has SHOAL_KAFKA__GROUP without a value",
+    ),
+    "a settings file without a name": (
+        {"extraEnv": [{"name": "SHOAL_CONFIG", "value": " "}]},
+        "extraEnv has SHOAL_CONFIG without a value",
+    ),
     "both secrets": ({"insecureDevelopmentSecret": True}, "choose one"),
     "two autoscalers": (merged(SCALED, {"autoscaling": {"hpa": {"enabled": True}}}), "both enabled"),
     "replicas beside an autoscaler": (merged(SCALED, {"replicas": 2}), "leave replicas out"),
@@ -119,6 +143,18 @@ MISSPELT: dict[str, dict[str, Any]] = {
     "a broker beyond the last port": {"config": {"kafka": {"bootstrap_servers": "kafka-1:9092,kafka-2:65536"}}},
     "a broker that no resolver takes": {"config": {"kafka": {"bootstrap_servers": "kafka..example:9092"}}},
     "a password in an address": {"config": {"kafka": {"oauth_token_url": "https://u:p@login.example/t"}}},
+    "an empty group": {"config": {"kafka": {"group": ""}}},
+    "a blank file": {"config": {"privacy": {"demands_file": " "}}},
+    "an empty text for a list": {"config": {"privacy": {"sensitive_values": ""}}},
+    "an empty text in a list": {"config": {"privacy": {"sensitive_locations": ["a", ""]}}},
+    "an empty text in a map": {"config": {"privacy": {"attributes": {"age": ""}}}},
+    "an empty text for one kind of feed": {"config": {"checkins": {"privacy": {"default_category": ""}}}},
+    "an internal topic without a name": {"config": {"topics": {"seals": ""}}},
+    "a topic with a space": {"config": {"topics": {"checkins": "a b"}}},
+    "a topic that is too long": {"config": {"topics": {"windows": "t" * 250}}},
+    "a topic that is a dot": {"config": {"topics": {"shards": "."}}},
+    "a topic of the brokers": {"config": {"topics": {"fragments": "__consumer_offsets"}}},
+    "a group with a line break": {"config": {"kafka": {"group": "a\nb"}}},
     "tokens in the clear": {"config": {"kafka": {"oauth_token_url": "http://login.example/t"}}},
 }
 
@@ -131,6 +167,24 @@ OPEN: dict[str, dict[str, Any]] = {
     "security": {"podSecurityContext": {"supplementalGroups": [1]}, "securityContext": {"runAsUser": 1}},
     "resources": {"resources": {"limits": {"example.org/thing": 1}}},
     "credentials by variable": merged(SASL, {"extraEnv": [{"name": "SHOAL_KAFKA__SASL_PASSWORD", "value": "x"}]}),
+    "variables that mean something where they are empty": {
+        "extraEnv": [{"name": "SHOAL_TOPICS__FRAGMENTS", "value": ""}, {"name": "OURS", "value": ""}]
+    },
+    "a secret of one kind of feed from elsewhere": {
+        "extraEnv": [
+            {
+                "name": "SHOAL_CHECKINS__PRIVACY__SECRET",
+                "valueFrom": {"secretKeyRef": {"name": "other", "key": "secret"}},
+            },
+            {"name": "SHOAL_FRAGMENTS__PRIVACY__SECRET", "value": "0123456789abcdef"},
+        ]
+    },
+    "topics and groups": {
+        "config": {"topics": {"fragments": "", "seals": "a.B_c-" + "9" * 243}, "kafka": {"group": "shoal of the city"}}
+    },
+    "lists and maps without anything": {
+        "config": {"privacy": {"sensitive_values": [], "sensitive_locations": [], "attributes": {}}}
+    },
     "brokers": {"config": {"kafka": {"bootstrap_servers": "a.example:9092, b_1:65535,[::1]:1"}}},
     "an address without a path": {"config": {"kafka": {"oauth_token_url": "https://login.example:8443"}}},
     "an override": {"config": {"checkins": {"window": {"size": "1h"}, "privacy": {"k": 9}}}},

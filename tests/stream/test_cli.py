@@ -190,6 +190,80 @@ def test_a_worker_without_a_secret_does_not_start(command: tuple[str, ...], shoa
     assert "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters" in said
 
 
+REPLAY = ("replay", "FEED", "--kind", "checkins", "--output", "OUT")
+COMMANDS = [
+    ("worker",),
+    ("check-config",),
+    ("topics", "create"),
+    ("topics", "acls"),
+    REPLAY,
+    (*REPLAY, "--frontier"),
+    ("health",),
+]
+
+
+@pytest.mark.parametrize("name", ["privacy.secret", "checkins.privacy.secret"])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("by", ["variable", "--set", "--config"])
+def test_no_command_takes_an_empty_secret(
+    by: str, command: tuple[str, ...], name: str, feed: Path, tmp_path: Path, shoal: SHOAL
+) -> None:
+    """
+    A command that makes secrets and is missing leaves an empty one behind: nothing starts, and nothing is written.
+    """
+    section, leaf = name.rsplit(".", 1)
+    file = tmp_path / "shoal.yaml"
+    nested = {section: {leaf: ""}} if "." not in section else {"checkins": {"privacy": {leaf: ""}}}
+    file.write_text(yaml.safe_dump(nested))
+    variables: dict[str, str] = {"SHOAL_PRIVACY__SECRET": SECRET} if section != "privacy" else {}
+    given: tuple[str | Path, ...] = ()
+    if by == "variable":
+        variables[f"SHOAL_{name.replace('.', '__')}".upper()] = ""
+    else:
+        given = (by, f"{name}=") if by == "--set" else (by, file)
+    places = {"FEED": feed, "OUT": tmp_path / "out"}
+    said = sentence(shoal(*(places.get(word, word) for word in command), *given, **variables), 2)
+    assert said.startswith(f"shoal: {name} is empty: it must have at least 16 characters")
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_after_set_is_an_empty_text(shoal: SHOAL) -> None:
+    """
+    ``--set kafka.group=$GROUP`` without the variable is a mistake, and not the default.
+    """
+    for name in ("kafka.group", "privacy.demands_file", "privacy.sensitive_locations"):
+        said = sentence(shoal("check-config", "--set", f"{name}=", SHOAL_PRIVACY__SECRET=SECRET), 2)
+        assert said == f"shoal: {name} is empty: leave it out, or give it a value"
+
+
+def test_secret_prints_one_that_a_worker_takes(shoal: SHOAL) -> None:
+    """
+    One line on standard output, another at every call, for ``SHOAL_PRIVACY__SECRET=$(shoal secret)``.
+    """
+    one, other = (shoal("secret") for _ in range(2))
+    assert one.stderr == ""
+    assert re.fullmatch(r"[0-9a-f]{64}\n", one.stdout)
+    assert one.stdout != other.stdout
+    assert shoal("check-config", SHOAL_PRIVACY__SECRET=one.stdout.rstrip()).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("topics.seals=a b", "topics.seals is 'a b': it must be 1 to 249 of the characters"),
+        ("topics.seals=any_where", "topics.checkins is 'any.where' and topics.seals is 'any_where': Kafka does not"),
+        ("topics.seals=any.where", "topics.checkins and topics.seals are both 'any.where'"),
+    ],
+)
+@pytest.mark.parametrize("command", [("check-config",), ("topics", "create"), ("topics", "describe"), ("worker",)])
+def test_topics_that_no_broker_would_create(command: tuple[str, ...], given: str, says: str, shoal: SHOAL) -> None:
+    """
+    No broker is asked: the sentence names the setting at once.
+    """
+    result = shoal(*command, "--set", "topics.checkins=any.where", "--set", given, SHOAL_PRIVACY__SECRET=SECRET)
+    assert says in sentence(result, 2)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -244,7 +318,7 @@ def test_every_command_that_needs_a_broker_says_so(command: tuple[str, ...], nob
 
 def test_a_variable_names_the_settings_file(tmp_path: Path, shoal: SHOAL) -> None:
     """
-    ``SHOAL_CONFIG`` is ``--config`` of every command, which wins over it; an empty one is none.
+    ``SHOAL_CONFIG`` is ``--config`` of every command, which wins over it; an empty one is a mistake.
     """
     for name, k in (("one", 7), ("other", 8)):
         (tmp_path / name).write_text(f"privacy: {{k: {k}}}")
@@ -252,7 +326,12 @@ def test_a_variable_names_the_settings_file(tmp_path: Path, shoal: SHOAL) -> Non
     assert yaml.safe_load(shoal("check-config", **given).stdout)["privacy"]["k"] == 7
     other = shoal("check-config", "--config", tmp_path / "other", **given)
     assert yaml.safe_load(other.stdout)["privacy"]["k"] == 8
-    assert yaml.safe_load(shoal("check-config", **given | {"SHOAL_CONFIG": ""}).stdout)["privacy"]["k"] == 5
+    for empty in ("", " "):
+        for by in (("check-config",), ("check-config", "--config", empty)):
+            said = sentence(shoal(*by, **given | {"SHOAL_CONFIG": empty}), 2)
+            assert said == "shoal: --config or SHOAL_CONFIG is empty: leave it out, or name a YAML file with settings"
+    told = shoal("check-config", "--config", tmp_path / "other", **given | {"SHOAL_CONFIG": ""})
+    assert yaml.safe_load(told.stdout)["privacy"]["k"] == 8
     with_config = [command for _, command in commands(main) if any(p.name == "config" for p in command.params)]
     assert len(with_config) >= 7
     for command in with_config:

@@ -115,14 +115,14 @@ def test_clusters_are_built_with_their_options(
 @pytest.mark.parametrize(
     ("named", "sensitive"),
     [
-        ("", set()),
+        ([], set()),
         ("v3", {"v3"}),
         ("category:hospital", {"v2"}),
         ("category: health", {"v2", "v3"}),
         ("category:food,category:hospital", {"v1", "v2"}),
     ],
 )
-def test_a_category_stands_for_all_venues_below_it(named: str, sensitive: set[str], files: Files) -> None:
+def test_a_category_stands_for_all_venues_below_it(named: object, sensitive: set[str], files: Files) -> None:
     """
     Those of its own, and of the categories below it.
     """

@@ -79,7 +79,6 @@ def test_without_attributes_nothing_changes(tree: Path) -> None:
         ("0..4294967295", "privacy.attributes: the attributes have 4294967297 combinations of values"),
         ("0-120", "privacy.attributes.age is '0-120': it must be LOW..HIGH, whole numbers, or a CSV"),
         ("1.5..2", "is '1.5..2': it must be LOW..HIGH"),
-        ("", "privacy.attributes.age is '': it must be LOW..HIGH"),
     ],
 )
 def test_a_range_that_is_none_is_named_with_what_is_allowed(value: str, says: str) -> None:

@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from core.records import Kind
 from stream.settings import Settings, SettingsError, load_settings
+from stream.settings.secret import new_secret, secret_fault
 
 SECRET = "correct-horse-battery-staple"  # noqa: S105 - of no real deployment
+TOPICS = ("checkins", "fragments", "shards", "seals", "anonymized", "windows", "dead_letters")
 Write = Callable[[str], Path]
+Enter = Callable[[dict[str, str]], Settings]
+"""Loads settings that come in one way: by dotted name, each a text."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +43,29 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
+@pytest.fixture(params=["file", "environment", "command line"])
+def enter(request: pytest.FixtureRequest, write: Write, monkeypatch: pytest.MonkeyPatch) -> Enter:
+    """Let settings in by each way, one after the other."""
+
+    def enter(named: dict[str, str]) -> Settings:
+        if request.param == "command line":
+            return load_settings(given=dict(named))
+        if request.param == "environment":
+            for name, text in named.items():
+                monkeypatch.setenv(f"SHOAL_{name.replace('.', '__')}".upper(), text)
+            return load_settings()
+        nested: dict[str, Any] = {}
+        for name, text in named.items():
+            *sections, leaf = name.split(".")
+            at = nested
+            for section in sections:
+                at = at.setdefault(section, {})
+            at[leaf] = text
+        return load_settings(write(yaml.safe_dump(nested)))
+
+    return enter
+
+
 def fault(given: dict[str, Any] | None = None, file: Path | None = None) -> str:
     """Return the sentence that refuses some settings."""
     with pytest.raises(SettingsError) as refused:
@@ -47,9 +75,8 @@ def fault(given: dict[str, Any] | None = None, file: Path | None = None) -> str:
 
 def complaint(given: dict[str, Any]) -> str:
     """Return the sentence with which a worker refuses settings that are right one by one."""
-    settings = load_settings(given={"privacy.secret": SECRET} | given)
     with pytest.raises(SettingsError) as refused:
-        settings.checked()
+        load_settings(given={"privacy.secret": SECRET} | given).checked()
     return str(refused.value)
 
 
@@ -149,7 +176,6 @@ def test_overrides_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch
         ("location.area", "40.5,-74.3, 41.0,-73.6", (40.5, -74.3, 41.0, -73.6)),
         ("location.cells", "30x40", (30, 40)),
         ("privacy.sensitive_values", "oncology, drug rehab", ("oncology", "drug rehab")),
-        ("privacy.sensitive_values", "", ()),
         ("kafka.bootstrap_servers", "kafka-1:9092,[::1]:9093", "kafka-1:9092,[::1]:9093"),
         ("topics.fragments", "", ""),
         ("trajectories.max_speed_m_s", "none", None),
@@ -271,17 +297,32 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
         ("shard.kind", "city", "'single', 'region' or 'user'"),
         ("kafka.bootstrap_servers", "kafka", "kafka-1:9092"),
         ("kafka.bootstrap_servers", "kafka:port", "kafka-1:9092"),
-        ("kafka.bootstrap_servers", "", "kafka-1:9092"),
+        ("kafka.session_timeout", "999ms", "1s to 24d"),
+        ("kafka.session_timeout", "25d", "1s to 24d"),  # 32 bits of a request hold 24 days
+        ("kafka.partitions", 0, "greater than or equal to 1"),
+        ("kafka.replication_factor", 0, "greater than or equal to 1"),
+        *(
+            ("kafka.group", group, "it must be 1 to 200 characters, none of them a control character")
+            for group in (" shoal", "shoal ", "sho\nal", "sho\tal", "\x7f", "g" * 201)
+        ),
+        *(
+            (f"topics.{topic}", name, "it must be 1 to 249 of the characters A-Z, a-z, 0-9, '.', '_' and '-'")
+            for topic in TOPICS
+            for name in (".", "..", "a b", "a/b", "a:b", "a,b", "städte", "a\n", "t" * 250)
+        ),
+        *(
+            (f"topics.{topic}", name, "it must be another name: this topic is the brokers' own")
+            for topic in TOPICS
+            for name in ("__consumer_offsets", "__transaction_state", "__cluster_metadata", "__share_group_state")
+        ),
         ("web.port", 70_000, "less than or equal to 65535"),
         ("metrics.port", 0, "greater than or equal to 1"),
-        ("metrics.host", "", "at least 1 character"),
         ("web.page", "perhaps", "boolean"),
         ("web.tile_url", "tiles", "https://tiles.example/{z}/{x}/{y}.png"),
         ("web.tile_url", "https://tiles.example/{z}/{x}.png", "https://tiles.example/{z}/{x}/{y}.png"),
         ("web.tile_url", "https://a.example/{z}/{x}/{y}; script-src *", "https://tiles.example/{z}/{x}/{y}.png"),
         ("web.tile_url", "https://user@a.example/{z}/{x}/{y}", "https://tiles.example/{z}/{x}/{y}.png"),
         ("web.tile_url", "https://*/{z}/{x}/{y}", "https://tiles.example/{z}/{x}/{y}.png"),
-        ("fields.user", "", "match pattern"),
         ("trajectories.max_speed_m_s", 0, "greater than 0"),
         ("trajectories.max_speed_m_s", float("nan"), "less than or equal to"),
         ("trajectories.max_speed_m_s", "fast", "valid number"),
@@ -364,7 +405,6 @@ def test_attributes_may_come_from_everywhere(write: Write, monkeypatch: pytest.M
         ({"privacy.sensitive_field": "ward"}, "privacy.sensitive_values is empty: privacy.sensitive_field, 'ward'"),
         ({"privacy.sensitive_values": "a"}, "privacy.sensitive_field is not set"),
         ({"privacy.sensitive_field": "w", "privacy.sensitive_values": "a,b,a"}, "are 3, of which 2 differ"),
-        ({"privacy.sensitive_field": "w", "privacy.sensitive_values": "a,,b"}, "are 3, of which 2 differ"),
         (
             {"privacy.sensitive_field": "w", "privacy.sensitive_values": "a", "privacy.attributes.w": "0..9"},
             "privacy.sensitive_field is 'w': it must not be one of privacy.attributes",
@@ -521,11 +561,8 @@ def test_two_fields_cannot_share_a_name() -> None:
         ({"topics.checkins": "", "topics.fragments": ""}, "at least one must be named"),
         ({"topics.anonymized": "checkins"}, "topics.checkins and topics.anonymized are both 'checkins'"),
         ({"topics.fragments": "checkins"}, "topics.checkins and topics.fragments are both 'checkins'"),
-        ({"topics.seals": ""}, "topics.seals is empty"),
         ({"limits.points_per_fragment": 20_000}, "takes 960000 bytes: it must fit in ingest.chunk_bytes, 512KiB"),
         ({"ingest.chunk_bytes": "2MiB"}, "at most limits.message_bytes, 1MiB"),
-        ({"privacy.secret": "fifteen letters"}, "has 15 characters: it must have at least 16"),
-        ({"checkins.privacy.secret": "short"}, "has 5 characters"),
         (
             {"privacy.model": "seqanon"},
             "fragments allow w4m or nwa or pw4m or pw4m-tr or bounded-pw4m "
@@ -674,6 +711,158 @@ def test_where_a_worker_is_asked_from_its_own_machine(host: str, url: str) -> No
     assert load_settings(given={"metrics.host": host}).metrics.url == url
 
 
+# The secret
+
+
+@pytest.mark.parametrize("name", ["privacy.secret", "checkins.privacy.secret", "fragments.privacy.secret"])
+@pytest.mark.parametrize(
+    ("secret", "wrong"),
+    [
+        ("", "is empty"),
+        (" ", "holds white space alone"),
+        ("\t\n" * 16, "holds white space alone"),
+        ("\u2003" * 16, "holds white space alone"),
+        ("hunter2", "has 7 characters"),
+        ("  hunter2-hunter  \n", "has 14 characters"),
+        ("x" * 64, "has 1 different character"),
+        ("01" * 32, "has 2 different characters"),
+        ("abcd" * 4, "has 4 different characters"),
+    ],
+)
+def test_what_can_be_guessed_is_no_secret(enter: Enter, name: str, secret: str, wrong: str) -> None:
+    """
+    Whichever way it comes in and whichever feed it is for: at least 16 characters beside white space at the ends, at
+    least 5 of them different. The sentence says what was found, what is allowed and how to make one, not the secret.
+    """
+    with pytest.raises(SettingsError) as refused:
+        enter({name: secret})
+    assert str(refused.value) == (
+        f"{name} {wrong}: it must have at least 16 characters, at least 5 of them different; "
+        "`shoal secret` prints a new one"
+    )
+
+
+@pytest.mark.parametrize("secret", ["abcde" * 3 + "a", "0123456789abcdef", " spaces are characters ", f"{SECRET}\n"])
+def test_a_secret_that_is_long_enough(enter: Enter, secret: str) -> None:
+    """
+    Sixteen characters of which five differ are enough, and the secret is taken as it stands, line break and all.
+    """
+    found = enter({"privacy.secret": secret}).checked().privacy.secret
+    assert found is not None
+    assert found.get_secret_value() == secret
+
+
+@pytest.mark.parametrize("secret", ["\x00" * 32, "*" * 10])
+def test_what_stands_for_nothing_is_no_secret(secret: str) -> None:
+    """
+    Zero bytes, and what is shown in place of a secret: read from a file the latter leaves it unset.
+    """
+    assert fault({"privacy.secret": secret}).startswith("privacy.secret has 1")
+
+
+def test_a_secret_is_made_by_chance() -> None:
+    """
+    Each is another, is one by the rule, and has 256 bits.
+    """
+    made = {new_secret() for _ in range(100)}
+    assert len(made) == 100
+    assert all(secret_fault(one) is None and len(bytes.fromhex(one)) == 32 for one in made)
+
+
+# Empty texts
+
+NOT_READ = {"topics.checkins", "topics.fragments"}
+"""Settings that say something where they are empty: that an input is not read."""
+
+
+def all_settings() -> list[str]:
+    """Return the dotted name of every setting."""
+    sections = {name: field.annotation for name, field in Settings.model_fields.items()}
+    return [
+        f"{section}.{name}"
+        for section, model in sections.items()
+        if isinstance(model, type) and issubclass(model, BaseModel) and section not in tuple(Kind)
+        for name in model.model_fields
+    ]
+
+
+@pytest.mark.parametrize(("text", "found"), [("", "is empty"), ("  ", "holds white space alone")])
+def test_an_empty_text_is_a_mistake(enter: Enter, text: str, found: str) -> None:
+    """
+    An empty variable is nearly always one that is missing: it never means what it does not say, such as the folder
+    ``.``, no sensitive values, or a group without a name. Only an input topic may be empty: then it is not read.
+    """
+    names = [name for name in all_settings() if name not in NOT_READ and name != "privacy.secret"]
+    names[names.index("privacy.attributes")] = "privacy.attributes.age"
+    with pytest.raises(SettingsError) as refused:
+        enter(dict.fromkeys(names, text))
+    assert sorted(str(refused.value).splitlines()) == sorted(
+        f"{name} {found}: leave it out, or give it a value" for name in names
+    )
+
+
+@pytest.mark.parametrize("name", ["privacy.attributes", "checkins.privacy.default_category", "fragments.window.size"])
+def test_an_empty_text_is_a_mistake_in_maps_and_overrides(enter: Enter, name: str) -> None:
+    """
+    What is set for one kind of feed, and what holds names and values, are settings like any other.
+    """
+    with pytest.raises(SettingsError, match=f"{name} is empty: leave it out, or give it a value"):
+        enter({name: ""})
+
+
+def test_an_input_topic_that_is_empty_is_not_read(enter: Enter) -> None:
+    """
+    The empty name has a meaning there, and a blank one has none.
+    """
+    assert enter({"topics.fragments": ""}).kinds == (Kind.CHECKINS,)
+    with pytest.raises(SettingsError, match=r"topics\.checkins is ' ': it must be 1 to 249"):
+        enter({"topics.checkins": " "})
+
+
+@pytest.mark.parametrize("name", ["privacy.sensitive_values", "privacy.sensitive_locations"])
+def test_a_list_has_no_empty_texts(name: str, write: Write) -> None:
+    """
+    A list that is written as one may be empty; a text between two commas may not.
+    """
+    section, leaf = name.split(".")
+    assert at(load_settings(write(f"{section}: {{{leaf}: []}}")), name) == ()
+    for value in ("a,,b", ["a", "", "b"], ["a", " ", "b"]):
+        assert fault({name: value}) == (
+            f"{name} has 3 texts, of which 1 are empty: leave those out, or give them a value"
+        )
+
+
+# What a broker would refuse
+
+
+@pytest.mark.parametrize("name", ["t", "A.b_c-9", "t" * 249, "...", "_", "__ours"])
+def test_topics_that_kafka_takes(enter: Enter, name: str) -> None:
+    """
+    Letters, digits, dots, underscores and dashes, up to 249 of them.
+    """
+    assert enter({"topics.seals": name}).topics.seals == name
+
+
+@pytest.mark.parametrize("group", ["s", "shoal of the city", "shoal/1:2", "fischschwärme", "g" * 200])
+def test_groups_that_kafka_takes(enter: Enter, group: str) -> None:
+    """
+    Any text that people can see and repeat.
+    """
+    assert enter({"kafka.group": group}).kafka.ingest_group == f"{group}-ingest"
+
+
+def test_topics_do_not_differ_in_dots_and_underscores_alone() -> None:
+    """
+    Kafka does not create the second of them, for their metrics would be one; before a broker is asked we say so.
+    """
+    sentence = fault({"topics.seals": "city.of_fish", "topics.windows": "city_of.fish"})
+    assert sentence == (
+        "topics.seals is 'city.of_fish' and topics.windows is 'city_of.fish': Kafka does not create two topics whose "
+        "names differ only in '.' and '_'; name one of them otherwise"
+    )
+    load_settings(given={"topics.seals": "city.of-fish", "topics.windows": "city_of_fish"})
+
+
 # Credentials
 
 PEM = "/nowhere.pem"
@@ -699,7 +888,7 @@ BY_URL = {
         (BY_URL, "kafka.oauth_token_url is set and kafka.security_protocol is PLAINTEXT"),
         (SASL, "kafka.sasl_username and kafka.sasl_password must be set as well"),
         (SASL | {"kafka.sasl_username": "shoal"}, "SCRAM-SHA-512: kafka.sasl_password must be set as well"),
-        (SASL | NAMED | {"kafka.sasl_password": ""}, "kafka.sasl_password must be set as well"),
+        (SASL | NAMED | {"kafka.sasl_password": ""}, "kafka.sasl_password is empty"),
         (
             SASL | NAMED | BY_URL,
             "kafka.oauth_token_url is set and kafka.security_protocol is SASL_PLAINTEXT and kafka.",
@@ -727,7 +916,11 @@ BY_URL = {
         (OAUTH, "set kafka.oauth_token_url, oauth_client_id and oauth_client_secret, or kafka.oauth_token_file"),
         (OAUTH | {"kafka.oauth_scope": "x"}, "set kafka.oauth_token_url, oauth_client_id and oauth_client_secret, or"),
         (OAUTH | NAMED, "kafka.sasl_username is set and kafka.sasl_mechanism is OAUTHBEARER: it needs kafka.oauth_"),
-        (OAUTH | BY_URL | {"kafka.oauth_client_id": ""}, "kafka.oauth_client_id must be set as well"),
+        (
+            OAUTH | {"kafka.oauth_token_url": "https://login.example/token", "kafka.oauth_client_secret": SECRET},
+            "kafka.oauth_client_id must be set as well",
+        ),
+        (OAUTH | BY_URL | {"kafka.oauth_client_id": ""}, "kafka.oauth_client_id is empty"),
         (
             OAUTH | {"kafka.oauth_client_secret": SECRET},
             "kafka.oauth_token_url and kafka.oauth_client_id must be set as",

@@ -156,6 +156,18 @@ def test_every_kind_that_is_read_is_wired_with_its_secret() -> None:
         wire(load_settings())
 
 
+@pytest.mark.parametrize("secret", ["", " " * 16, "short", "x" * 32, "abab" * 8])
+def test_what_stands_in_for_a_secret_is_one(secret: str) -> None:
+    """
+    Nothing is released under a secret that can be guessed, whoever brings it.
+    """
+    with pytest.raises(SettingsError, match="at least 16 characters, at least 5 of them different") as refused:
+        feed(secret=secret)
+    assert not secret.strip() or secret not in str(refused.value)
+    with pytest.raises(SettingsError, match="at least 16 characters, at least 5 of them different"):
+        wire(load_settings(), secret=secret)
+
+
 # Models of fragments
 
 CHANGED: dict[str, Any] = {

@@ -80,7 +80,12 @@ class FoundTopic:
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
-    """Return the topics of these settings, as ``shoal topics create`` makes them."""
+    """Return the topics of these settings, as ``shoal topics create`` makes them.
+
+    Raises:
+        SettingsError: No input topic is named.
+    """
+    settings.check_feeds()
     topics, partitions = settings.topics, settings.kafka.partitions
     spans = [settings.for_kind(kind).window for kind in settings.kinds]
     # What waits for its window is only there, so it has to stay for longer than any window is open.

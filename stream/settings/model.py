@@ -91,14 +91,22 @@ class Settings(BaseSettings):
         """The kinds of feed whose input topic is named."""
         return tuple(kind for kind in Kind if getattr(self.topics, kind.value))
 
+    def check_feeds(self) -> None:
+        """Check that there is a feed.
+
+        Raises:
+            SettingsError: No input topic is named.
+        """
+        if not self.kinds:
+            raise SettingsError("topics.checkins and topics.fragments are both empty: at least one must be named")
+
     def checked(self) -> Self:
         """Check every kind of feed that is read, and what a worker needs.
 
         Raises:
             SettingsError: A setting is wrong, or the secret is missing.
         """
-        if not self.kinds:
-            raise SettingsError("topics.checkins and topics.fragments are both empty: at least one must be named")
+        self.check_feeds()
         check_sizes(self)
         check_ports(self.metrics, self.web)
         check_credentials(self.kafka)

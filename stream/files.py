@@ -90,6 +90,11 @@ class RecordFile:
         """What the numbers of entries count: ``line``, or ``element`` of a JSON array."""
         return "element" if self._form is Form.JSON_ARRAY else "line"
 
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line that is not blank names the columns, and is no record."""
+        return self._csv is not None
+
     def close(self) -> None:
         """Close the file."""
         self._stream.close()

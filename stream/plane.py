@@ -83,6 +83,10 @@ class _Line(NamedTuple):
     x_m: float
     y_m: float
 
+    def __repr__(self) -> str:
+        """Say what it is, never who was where."""
+        return "_Line(...)"
+
 
 def _parse(line: bytes, max_bytes: int) -> _Line | tuple[Reason, str]:
     if len(line) > max_bytes:

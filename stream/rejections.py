@@ -22,6 +22,9 @@ class Rejection:
     """What is wrong with the first record; never a value of it."""
 
     file: str
+    nth_file: int
+    """Its place among the files of the run; the first is 0."""
+
     unit: str
     """What ``number`` counts: ``line``, or ``element`` of a JSON array."""
 
@@ -52,18 +55,17 @@ class Rejections:
 
     _by_fault: dict[tuple[Reason, str], Rejection] = field(default_factory=dict)
 
-    def add(self, reason: Reason, detail: str, file: RecordFile, number: int) -> None:
+    def add(self, reason: Reason, detail: str, file: RecordFile, nth_file: int, number: int) -> None:
         """Count a rejected record."""
         # Which point of a fragment it is does not make it another fault.
         key = reason, _INDEX.sub("[]", detail) if "[" in detail else detail
-        name = str(file.path)
         found = self._by_fault.get(key)
-        if found is None:
-            found = self._by_fault[key] = Rejection(reason, detail, name, file.unit, number)
-        elif found.file == name and number < found.number:
-            found.detail, found.number = detail, number
+        if found is None or (nth_file, number) < (found.nth_file, found.number):
+            n = 0 if found is None else found.records
+            found = Rejection(reason, detail, str(file.path), nth_file, file.unit, number, n)
+            self._by_fault[key] = found
         found.records += 1
 
     def sorted(self) -> list[Rejection]:
-        """Return the faults, those that cost most records first."""
-        return sorted(self._by_fault.values(), key=lambda one: -one.records)
+        """Return the faults, those that cost most records first, and of these those that come first."""
+        return sorted(self._by_fault.values(), key=lambda one: (-one.records, one.nth_file, one.number, one.detail))

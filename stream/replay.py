@@ -174,11 +174,10 @@ class FileWindows:
 
     def _take(self, source: Source, batch: Sequence[tuple[int, Entry]]) -> float:
         """Take in a batch, entries by their numbers in the file, and return its newest event time."""
-        file = self._files[source.partition]
         records: list[tuple[int, CheckIn | Fragment]] = []
         for number, entry in batch:
             if isinstance(entry, tuple):
-                self._reject(*entry, file, number)
+                self._reject(*entry, source.partition, number)
             else:
                 records.append((number, entry))
         chunks, rejected, left_out = self._feed.intake.run(
@@ -186,7 +185,7 @@ class FileWindows:
         )
         self._summary.records += len(batch)
         for one in rejected:
-            self._reject(one.reason, one.detail, file, one.offset)
+            self._reject(one.reason, one.detail, source.partition, one.offset)
         self._summary.points_left_out += sum(left_out.values())
         self._summary.reasons.update(left_out)
         newest_ms = float("-inf")
@@ -199,10 +198,10 @@ class FileWindows:
             newest_ms = max(newest_ms, float(chunk.rows["ts_ms"].max()))
         return newest_ms
 
-    def _reject(self, reason: Reason, detail: str, file: RecordFile, number: int) -> None:
+    def _reject(self, reason: Reason, detail: str, nth_file: int, number: int) -> None:
         self._summary.rejected += 1
         self._summary.reasons[reason] += 1
-        self._summary.rejections.add(reason, detail, file, number)
+        self._summary.rejections.add(reason, detail, self._files[nth_file], nth_file, number)
 
     def _due(self) -> Iterator[ReleaseWindow]:
         while action := self._partition.next_action(clock_ms=_CLOCK_MS):

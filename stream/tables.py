@@ -26,6 +26,10 @@ class Row(NamedTuple):
     values: tuple[str, ...]
     """One value for each column that was asked for: composed characters (NFC), single spaces inside and none around."""
 
+    def __repr__(self) -> str:
+        """Say which line it is, never what stands there: it could be an id."""
+        return f"Row(line={self.line})"
+
 
 def read_table(file: Path, setting: str, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the lines below the header that are not blank.
@@ -44,11 +48,10 @@ def read_table(file: Path, setting: str, columns: Sequence[str]) -> Iterator[Row
             filled = ((number, line) for number, line in numbered(blocks(stream), _LONGEST_LINE) if line.strip())
             number, header = next(filled, (1, b""))
             names = _cells(header.removeprefix(BOM), setting, file, number)
-            if any(names.count(name) != 1 for name in columns):
-                *most, last = columns
-                raise wrong_line(
-                    setting, file, number, f"the header must have each of the columns {', '.join(most)} and {last} once"
-                )
+            for name in columns:
+                if names.count(name) != 1:
+                    rule = f"the header must have each of the columns {', '.join(columns)} once; {name} stands there "
+                    raise wrong_line(setting, file, number, f"{rule}{names.count(name)} times")
             indices = [names.index(name) for name in columns]
             for number, line in filled:
                 values = _cells(line, setting, file, number)

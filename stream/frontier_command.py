@@ -141,7 +141,7 @@ def draw_frontier(
     else:
         Console().print(_table(rows, output))
     if (complaint := read.complaint) is not None:
-        _say(complaint)
+        click.echo(f"shoal: {complaint}", err=True)
         sys.exit(1)
     if frontier.ended_early:
         _say(f"ended early: the results are those of {rows[0].windows} windows")

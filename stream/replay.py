@@ -125,7 +125,7 @@ class Summary:
         if not self.records or self.rejected < self.records:
             return None
         most, *others = self.rejections.sorted()
-        because = f"{most.records} of them, for" if others else "for"
+        because = f"{most.records} of them for" if others else "for"
         return (
             f"none of the {self.records} records was accepted, {because} {most.reason}: {most.detail} "
             f"(first: {most.place})"

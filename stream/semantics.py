@@ -22,7 +22,7 @@ from core.generalize import (
     USeqAnon,
     VenueTaxonomy,
 )
-from core.identity import Names
+from core.identity import Names, canonical
 from core.locate import Locator, Venues
 from core.taxonomy import Categories, TaxonomyError
 from stream.settings import KindSettings, SettingsError
@@ -95,9 +95,9 @@ def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[s
 def _found(name: str, names: Names, known: Sequence[str], setting: str, allowed: str) -> str:
     """Return the name of a list that a setting means."""
     if (found := find_name(name, names, known)) is None:
-        raise SettingsError(
-            f"{setting} {name.strip()!r}: it must be {allowed}, spelled so that it means one of them alone"
-        )
+        is_several = any(canonical(one) == canonical(name) for one in known)
+        how = ", spelled as it is there, for several differ in their spelling alone" if is_several else ""
+        raise SettingsError(f"{setting} {name.strip()!r}: it must be {allowed}{how}")
     return found
 
 

@@ -18,6 +18,7 @@ from core.taxonomy import Categories, TaxonomyError
 from core.trajectory import Vocabulary
 from stream.files import RecordFile
 from stream.replay import Replay, Summary
+from stream.semantics import sensitive_locations
 from stream.settings import SettingsError, load_settings
 from stream.wiring import Feed
 from tests.builders import VENUES
@@ -149,6 +150,45 @@ def test_a_venue_may_be_spelled_in_another_way_in_each_file(
     else:
         assert isinstance(plan.generalizer, USeqAnon)
         assert plan.generalizer.constraints.labels(vocabulary) == ["east"]
+
+
+def test_names_in_settings_may_have_any_spelling(files: Files) -> None:
+    """
+    Defaults, sensitive venues and sensitive categories are found whatever their case, spaces or Unicode form.
+    """
+    files.tree.write_text(TREE.replace("culture", "Caf\u00e9"))
+    files.places.write_text(PLACES.replace("bakery", "zoo"))
+    files.listed.write_text("location,constraint\nv1,East\n")
+    sd, u = (
+        files.feed(model, privacy__default_category=" CAFE\u0301 ", privacy__default_constraint=" east").plan
+        for model in ("sd-seqanon", "u-seqanon")
+    )
+    assert isinstance(sd, SequencePlan) and isinstance(sd.generalizer, SDSeqAnon)  # noqa: PT018
+    assert isinstance(u, SequencePlan) and isinstance(u.generalizer, USeqAnon)  # noqa: PT018
+    names = everything(files.feed("seqanon", privacy__default_category="food"))
+    assert sd.generalizer.taxonomy.paths(names) == [("Caf\u00e9",), ("food",), ("Caf\u00e9", "museum")]
+    assert u.generalizer.constraints.labels(names) == ["East"] * 3
+    given = {
+        "location.kind": "venues",
+        "location.venues_file": str(files.places),
+        "privacy.taxonomy": str(files.tree),
+        "checkins.privacy.model": "zga",
+        "privacy.default_category": "FOOD",
+        "privacy.sensitive_locations": " V1,category: cafe\u0301",
+    }
+    own = load_settings(given=given).for_kind(Kind.CHECKINS)
+    assert sensitive_locations(own, VENUES) == {"v1", "v3"}
+
+
+def test_a_name_that_could_be_several_is_refused(files: Files) -> None:
+    """
+    Which one is meant is not for the order of a file to say.
+    """
+    files.tree.write_text(TREE + "Bakery,food\n")
+    assert files.feed(privacy__default_category="Bakery")
+    assert files.complaint(privacy__default_category="BAKERY").endswith(
+        ", spelled as it is there, for several differ in their spelling alone"
+    )
 
 
 # ---------------------------------------------------------------- files that do not

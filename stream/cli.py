@@ -23,6 +23,7 @@ from typing import Any
 import click
 import yaml
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -30,7 +31,7 @@ from core.measure_sequences import MeasureOptions
 from core.records import Kind
 from stream.acls import Role, acls, aligned, kafka_acls_line
 from stream.city import City, CityOptions
-from stream.files import FileFormatError, RecordFile
+from stream.files import FileFormatError
 from stream.frontier_command import draw_frontier, frontier_options
 from stream.generate import send_messages, write_messages
 from stream.kafka import new_producer
@@ -39,7 +40,7 @@ from stream.replay import Replay, Summary
 from stream.settings import Settings, SettingsError, load_settings
 from stream.settings.secret import new_secret
 from stream.topics import ClusterError, create_topics, describe_topics, topic_specs
-from stream.wiring import Feed, plane_of, wire
+from stream.wiring import Feed, open_files, wire
 
 __all__ = ["main"]
 
@@ -223,9 +224,10 @@ def replay(
     """Run the service's code on FILES, without Kafka.
 
     Reads CSV with the header user,lat,lon,ts,venue,category and the fields of privacy.attributes, NDJSON of the topics'
-    records, and, of fragments, .tsv with user, time, x and y in metres of the map projection files.metres; gzipped or
-    not. Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics; with --frontier the
-    losses of all models instead.
+    records, one JSON array of them, and, of fragments, .tsv with user, time, x and y in metres of the map projection
+    files.metres; all in UTF-8, gzipped or not. Writes anonymized.ndjson and windows.ndjson, exactly as they would
+    appear on the topics; with --frontier the losses of all models instead. Says what was wrong with rejected records,
+    and where the first one stands; the exit code is 1 where every record was rejected.
     """
     if frontier["frontier"]:
         if measure is not None:
@@ -241,12 +243,8 @@ def replay(
     if own is None:
         _stderr.print("privacy.secret is not set: pseudonyms and random choices differ in every run")
     feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else new_secret())
-    names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
-    plane = plane_of(settings)
-    records = [
-        RecordFile(file, Kind(kind), names, max_bytes=max_bytes, plane=plane, attributes=feed.attributes)
-        for file in files
-    ]
+    max_bytes = settings.limits.message_bytes
+    records = open_files(settings, feed, files)
     options = MeasureOptions() if measure is not None else None
     run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes, measure=options)
     with _progress() as bar:
@@ -262,6 +260,9 @@ def replay(
         click.echo(json.dumps(summary.as_dict()))
     else:
         Console().print(_table(summary, output))
+    if (complaint := summary.complaint) is not None:
+        click.echo(f"shoal: {complaint}", err=True)
+        sys.exit(1)
 
 
 def _progress() -> Progress:
@@ -276,11 +277,18 @@ def _table(summary: Summary, output: Path) -> Table:
     table.add_column(justify="right")
     counts = summary.as_dict()
     reasons, measures = counts.pop("reasons"), counts.pop("measures", None)
+    del counts["rejections"]
     for name, value in counts.items():
         table.add_row(name.replace("_", " "), "-" if value is None else f"{value:,}")
     if isinstance(reasons, dict):
         for reason, n in reasons.items():
             table.add_row(f"  {reason.replace('_', ' ')}", f"{n:,}")
+    if rejections := summary.rejections.sorted():
+        table.add_section()
+        table.add_row("what was wrong with rejected records, and where first", "records")
+        for one in rejections:
+            told = f"  {one.reason.replace('_', ' ')}: {one.detail} ({one.place})"
+            table.add_row(escape(told), f"{one.records:,}")
     if isinstance(measures, dict):
         table.add_section()
         table.add_row("measures, not for publication", "mean")

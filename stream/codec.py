@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,7 +19,6 @@ from core.records import (
     Chunk,
     Fragment,
     Kind,
-    Reason,
     Rejected,
     Rows,
     Source,
@@ -39,6 +38,8 @@ from core.release import (
 )
 from core.seal import PartitionCount, Seal, SealedUntil, SealRecord
 from core.window import WindowKey
+from stream.foreign_json import tolerant
+from stream.refusals import refusal
 
 __all__ = [
     "DecodeError",
@@ -77,45 +78,22 @@ def decoder(kind: Kind, names: dict[str, str], attributes: Sequence[str] = ()) -
         names: For each of our fields the name that the feed uses.
         attributes: What check-ins tell of their person as well, by the names that the feed uses; other than the above.
 
-    Raises (the function returned):
-        msgspec.DecodeError: The message is not JSON, or :class:`msgspec.ValidationError`: not of the right form. See
-            :func:`refusal`.
+    Returns:
+        A function that raises :class:`msgspec.DecodeError` where a message is not JSON or not of the right form, which
+        :func:`refusal` puts into words. What it takes beside JSON says :func:`stream.foreign_json.tolerant`.
     """
     base: type[CheckIn] | type[Fragment] = checkin_type(len(attributes)) if kind is Kind.CHECKINS else Fragment
     names = names | {attribute_field(i): name for i, name in enumerate(attributes)}
     renamed = {field: names[field] for field in base.__struct_fields__ if names[field] != field}
-    if not renamed:
-        return _guarded(cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(base).decode))
-    fields: list[tuple[str, type] | tuple[str, type, object]] = [
-        (field.name, field.type) if field.required else (field.name, field.type, field.default)
-        for field in msgspec.structs.fields(base)
-    ]
-    wire = msgspec.defstruct(base.__name__, fields, bases=(base,), rename=renamed, frozen=True, gc=False)
-    return _guarded(cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(wire).decode))
-
-
-def _guarded(decode: Callable[[bytes], CheckIn | Fragment]) -> Callable[[bytes], CheckIn | Fragment]:
-    """Turn what else anybody can send, foreign bytes and nesting without end, into faults like any other."""
-
-    def decode_or_refuse(value: bytes) -> CheckIn | Fragment:
-        try:
-            return decode(value)
-        except UnicodeDecodeError:  # it would carry the whole message along
-            raise msgspec.DecodeError("the message is not UTF-8") from None
-        except RecursionError:
-            raise msgspec.ValidationError("the message is nested too deep") from None
-
-    return decode_or_refuse
-
-
-def refusal(fault: Exception) -> tuple[Reason, str]:
-    """Turn a decoder's exception into a reason and a sentence without any of the message's values."""
-    text = str(fault)
-    if not isinstance(fault, msgspec.ValidationError):
-        return Reason.NOT_JSON, "the message is not JSON in UTF-8"
-    if "missing required field" in text:
-        return Reason.MISSING_FIELD, text
-    return Reason.WRONG_TYPE, text
+    wire: type = base
+    if renamed:
+        fields: list[tuple[str, type] | tuple[str, type, object]] = [
+            (field.name, field.type) if field.required else (field.name, field.type, field.default)
+            for field in msgspec.structs.fields(base)
+        ]
+        wire = msgspec.defstruct(base.__name__, fields, bases=(base,), rename=renamed, frozen=True, gc=False)
+    points = names["points"] if kind is Kind.FRAGMENTS else None
+    return tolerant(msgspec.json.Decoder(wire).decode, wire, ts=names["ts"], points=points)
 
 
 class _DeadLetter(msgspec.Struct):

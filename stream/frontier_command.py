@@ -23,7 +23,7 @@ from stream.frontier_table import FrontierRow, as_csv, frontier_rows
 from stream.replay import Summary
 from stream.settings import Settings
 from stream.settings.values import show_duration
-from stream.wiring import plane_of
+from stream.wiring import open_files
 
 __all__ = ["draw_frontier", "frontier_options"]
 
@@ -114,18 +114,8 @@ def draw_frontier(
     for line in frontier.left_out:
         _say(line)
     settings = load({})
-    names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
-    files = [
-        RecordFile(
-            path,
-            kind,
-            names,
-            max_bytes=max_bytes,
-            plane=plane_of(settings),
-            attributes=frontier.feed.attributes,
-        )
-        for path in paths
-    ]
+    max_bytes = settings.limits.message_bytes
+    files = open_files(settings, frontier.feed, paths)
     # Before it takes its time: hours of work must not end at a folder that cannot be written.
     output.mkdir(parents=True, exist_ok=True)
     parts = {name: output / f"{name}.part" for name in ("frontier.csv", "frontier.svg")}
@@ -145,9 +135,14 @@ def draw_frontier(
             part.unlink(missing_ok=True)
     if as_json:
         counts = {name: getattr(read, name) for name in ("records", "rejected", "late", "duplicates", "windows")}
-        click.echo(json.dumps({**counts, "left_out": frontier.left_out, "rows": [asdict(row) for row in rows]}))
+        rejections = [one.as_dict() for one in read.rejections.sorted()]
+        told = {"rejections": rejections, "left_out": frontier.left_out, "rows": [asdict(row) for row in rows]}
+        click.echo(json.dumps(counts | told))
     else:
         Console().print(_table(rows, output))
+    if (complaint := read.complaint) is not None:
+        click.echo(f"shoal: {complaint}", err=True)
+        sys.exit(1)
     if frontier.ended_early:
         _say(f"ended early: the results are those of {rows[0].windows} windows")
         sys.exit(_INTERRUPTED)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyproj import CRS, Transformer
 from pyproj.exceptions import CRSError
 
 from core.records import Fragment, Point, Reason
+from stream.refusals import NOT_UTF8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from stream.lines import NumberedLines
 
 __all__ = ["Plane", "projection_in_metres"]
 
@@ -53,21 +56,25 @@ class Plane:
     def _to_degrees(self) -> Transformer:
         return Transformer.from_crs(self.projection, "EPSG:4326", always_xy=True)
 
-    def read(self, lines: IO[bytes]) -> Iterator[Fragment | tuple[Reason, str]]:
-        """Yield one entry per line that is not blank: a fragment of one point, or why it cannot be read.
+    def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, Fragment | tuple[Reason, str]]]:
+        """Yield one entry per line that is not blank, with its number: a fragment of one point, or why there is none.
 
-        A position that the projection cannot have made is infinite, which no validation lets pass.
+        A position that the projection cannot have made is infinite or NaN, which no validation lets pass.
+
+        Args:
+            lines: The lines with their numbers.
+            max_bytes: Longest line.
         """
-        filled = (line for line in lines if line.strip())
-        while batch := [_parse(line) for line in islice(filled, _BATCH)]:
-            read = [one for one in batch if isinstance(one, _Line)]
+        filled = ((number, line) for number, line in lines if line.strip())
+        while batch := [(number, _parse(line, max_bytes)) for number, line in islice(filled, _BATCH)]:
+            read = [one for _, one in batch if isinstance(one, _Line)]
             lon, lat = self._to_degrees.transform([one.x_m for one in read], [one.y_m for one in read])
             positions = zip(lat, lon, strict=True)
-            for one in batch:
+            for number, one in batch:
                 if isinstance(one, _Line):
-                    yield Fragment(user=one.user, points=[Point(self.start + one.time, *next(positions))])
+                    yield number, Fragment(user=one.user, points=[Point(self.start + one.time, *next(positions))])
                 else:
-                    yield one
+                    yield number, one
 
 
 class _Line(NamedTuple):
@@ -76,12 +83,23 @@ class _Line(NamedTuple):
     x_m: float
     y_m: float
 
+    def __repr__(self) -> str:
+        """Say what it is, never who was where."""
+        return "_Line(...)"
 
-def _parse(line: bytes) -> _Line | tuple[Reason, str]:
-    user, *numbers = (column.strip() for column in line.decode("utf-8", "surrogateescape").split("\t"))
+
+def _parse(line: bytes, max_bytes: int) -> _Line | tuple[Reason, str]:
+    if len(line) > max_bytes:
+        return Reason.MESSAGE_TOO_LARGE, f"the line is longer than {max_bytes} bytes"
+    try:
+        user, *numbers = (column.strip() for column in line.decode().split("\t"))
+    except UnicodeDecodeError:
+        return Reason.NOT_UTF8, f"the line {NOT_UTF8}"
+    if "\0" in user:
+        return Reason.NOT_CSV, "the line has a NUL character"
     if len(numbers) != len(_Line._fields) - 1:
-        return Reason.MISSING_FIELD, "a line is user, time, x and y, separated by tabs"
+        return Reason.MISSING_FIELD, "a line must be user, time, x and y, separated by tabs; another number was found"
     try:
         return _Line(user, *map(float, numbers))
     except ValueError:
-        return Reason.WRONG_TYPE, "time, x or y is not a number"
+        return Reason.WRONG_TYPE, "time, x and y must be numbers; a text was found"

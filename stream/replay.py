@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -29,11 +29,12 @@ from core.measure_sequences import MeasureOptions, measure_sequences
 from core.measure_sets import measure_sets
 from core.partition import Partition, ReleaseWindow, WriteSeal
 from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, PointPlan, SequencePlan, SetPlan
-from core.records import CheckIn, Fragment, Rows, Source
+from core.records import CheckIn, Fragment, Reason, Rows, Source
 from core.risk import worst
 from core.seal import Seal
 from core.utility import RangeQueryOptions
 from stream.files import Entry, RecordFile
+from stream.rejections import Rejections
 from stream.releasing import WindowResult, release
 from stream.wiring import Feed
 
@@ -105,14 +106,30 @@ class Summary:
     reasons: Counter[str] = field(default_factory=Counter)
     """Rejected records, points left out, and withheld windows, by reason."""
 
+    rejections: Rejections = field(default_factory=Rejections)
+    """What was wrong with rejected records, and where."""
+
     measures: Means | None = None
     """Means over the released windows, weighted by their trajectories; None where nothing was to be measured."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the counts as plain data, and the measures if there are any."""
-        counts = asdict(self) | {"reasons": dict(sorted(self.reasons.items()))}
-        del counts["measures"]
+        counts = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "measures"}
+        counts["reasons"] = dict(sorted(self.reasons.items()))
+        counts["rejections"] = [one.as_dict() for one in self.rejections.sorted()]
         return counts if self.measures is None else counts | {"measures": self.measures.as_dict()}
+
+    @property
+    def complaint(self) -> str | None:
+        """Say why nothing came of the files, where every one of their records was rejected; else None."""
+        if not self.records or self.rejected < self.records:
+            return None
+        most, *others = self.rejections.sorted()
+        because = f"{most.records} of them for" if others else "for"
+        return (
+            f"none of the {self.records} records was accepted, {because} {most.reason}: {most.detail} "
+            f"(first: {most.place})"
+        )
 
 
 class FileWindows:
@@ -143,7 +160,7 @@ class FileWindows:
         Raises:
             FileFormatError: A file is damaged or of another form.
         """
-        entries = [enumerate(file) for file in self._files]
+        entries = [iter(file) for file in self._files]
         behind = [(float("-inf"), i) for i in range(len(entries))]
         while behind:
             newest_ms, i = heapq.heappop(behind)
@@ -156,20 +173,19 @@ class FileWindows:
             yield from self._due()
 
     def _take(self, source: Source, batch: Sequence[tuple[int, Entry]]) -> float:
-        """Take in a batch and return its newest event time."""
+        """Take in a batch, entries by their numbers in the file, and return its newest event time."""
         records: list[tuple[int, CheckIn | Fragment]] = []
-        for offset, entry in batch:
+        for number, entry in batch:
             if isinstance(entry, tuple):
-                self._summary.reasons[entry[0]] += 1
-                self._summary.rejected += 1
+                self._reject(*entry, source.partition, number)
             else:
-                records.append((offset, entry))
+                records.append((number, entry))
         chunks, rejected, left_out = self._feed.intake.run(
             records, source=source, n_partitions=len(self._files), now_ms=self._now_ms
         )
         self._summary.records += len(batch)
-        self._summary.rejected += len(rejected)
-        self._summary.reasons.update(one.reason for one in rejected)
+        for one in rejected:
+            self._reject(one.reason, one.detail, source.partition, one.offset)
         self._summary.points_left_out += sum(left_out.values())
         self._summary.reasons.update(left_out)
         newest_ms = float("-inf")
@@ -181,6 +197,11 @@ class FileWindows:
             self._summary.duplicates += accepted.duplicates
             newest_ms = max(newest_ms, float(chunk.rows["ts_ms"].max()))
         return newest_ms
+
+    def _reject(self, reason: Reason, detail: str, nth_file: int, number: int) -> None:
+        self._summary.rejected += 1
+        self._summary.reasons[reason] += 1
+        self._summary.rejections.add(reason, detail, self._files[nth_file], nth_file, number)
 
     def _due(self) -> Iterator[ReleaseWindow]:
         while action := self._partition.next_action(clock_ms=_CLOCK_MS):

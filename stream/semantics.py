@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core.anonymize.least_loss import LeastLossOptions, Prices
@@ -23,9 +22,11 @@ from core.generalize import (
     USeqAnon,
     VenueTaxonomy,
 )
+from core.identity import Names, canonical
 from core.locate import Locator, Venues
 from core.taxonomy import Categories, TaxonomyError
 from stream.settings import KindSettings, SettingsError
+from stream.tables import find_name, read_table, wrong_line
 
 __all__ = ["categories", "generalizer", "semantic_files", "sensitive_locations", "taxonomy"]
 
@@ -67,21 +68,37 @@ def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[s
         SettingsError: A category is none of the taxonomy, or a venue none of the vocabulary.
     """
     setting, named = "privacy.sensitive_locations", settings.privacy.sensitive_locations
-    wanted = [name.removeprefix("category:").strip() for name in named if name.startswith("category:")]
+    categories_named = [name.removeprefix("category:") for name in named if name.startswith("category:")]
     found = {name for name in named if not name.startswith("category:")}
-    if isinstance(locator, Venues) and (unknown := sorted(found.difference(locator.names))):
-        raise SettingsError(f"{setting} names {unknown[0]!r}: it must be a venue of location.venues_file")
-    if not wanted:
+    if isinstance(locator, Venues):
+        found = {
+            _found(name, venues, locator.names, f"{setting} names", "a venue of location.venues_file")
+            for venues in [Names(locator.names)]
+            for name in sorted(found)
+        }
+    if not categories_named:
         return frozenset(found)
     tree = taxonomy(settings, locator)
     if not isinstance(tree, VenueTaxonomy):
         raise SettingsError(f"{setting} names a category: it needs location.kind venues and a file in privacy.taxonomy")
-    for category in wanted:
-        if category not in tree.categories.parent_of:
-            raise SettingsError(f"{setting} names the category {category!r}: it must be one of privacy.taxonomy")
+    known = list(tree.categories.parent_of)
+    names = Names(known)
+    wanted = {
+        _found(name, names, known, f"{setting} names the category", "one of privacy.taxonomy")
+        for name in categories_named
+    }
     return frozenset(
-        found | {venue for venue, own in tree.category_of.items() if set(tree.categories.path(own)) & set(wanted)}
+        found | {venue for venue, own in tree.category_of.items() if wanted.intersection(tree.categories.path(own))}
     )
+
+
+def _found(name: str, names: Names, known: Sequence[str], setting: str, allowed: str) -> str:
+    """Return the name of a list that a setting means."""
+    if (found := find_name(name, names, known)) is None:
+        is_several = any(canonical(one) == canonical(name) for one in known)
+        how = ", spelled as it is there, for several differ in their spelling alone" if is_several else ""
+        raise SettingsError(f"{setting} {name.strip()!r}: it must be {allowed}{how}")
+    return found
 
 
 def semantic_files(settings: KindSettings) -> list[Path]:
@@ -102,10 +119,15 @@ def taxonomy(settings: KindSettings, locator: Locator) -> Taxonomy:
         return OwnTaxonomy(locator)
     file, setting = Path(name), "privacy.taxonomy"
     tree = categories(file, setting)
-    default = settings.privacy.default_category
-    if default is not None and default not in tree.parent_of:
-        raise SettingsError(f"privacy.default_category is {default!r}: it must be a category of {setting} {file}")
-    category_of = _categories_of_venues(settings, locator, tree.parent_of, default)
+    known = list(tree.parent_of)
+    names, default = Names(known), settings.privacy.default_category
+    if default is not None:
+        default = _found(default, names, known, "privacy.default_category is", f"a category of {setting} {file}")
+
+    def category(name: str) -> str | None:
+        return find_name(name, names, known) or default
+
+    category_of = _categories_of_venues(settings, locator, category)
     return VenueTaxonomy(tree, category_of, _named(file))
 
 
@@ -119,29 +141,29 @@ def categories(file: Path, setting: str) -> Categories:
     Raises:
         SettingsError: It cannot be read, or is no tree.
     """
+    rows = [row.values for row in read_table(file, setting, ("category", "parent"))]
+    known = list(dict.fromkeys(category for category, _ in rows))
+    names = Names(known)
     try:
         return Categories.from_rows(
-            (row["category"].strip(), row["parent"].strip()) for row in _rows(file, setting, ("category", "parent"))
+            (category, find_name(parent, names, known) or parent if parent else "") for category, parent in rows
         )
     except TaxonomyError as fault:
         raise SettingsError(f"{setting} {file}: {fault}") from None
 
 
 def _categories_of_venues(
-    settings: KindSettings, locator: Venues, known: Mapping[str, object], default: str | None
+    settings: KindSettings, locator: Venues, category: Callable[[str], str | None]
 ) -> dict[str, str]:
     file = settings.location.venues_file
     if file is None:
         raise SettingsError("location.venues_file is not set: privacy.taxonomy needs the category of each venue")
     category_of: dict[str, str] = {}
     uncovered = 0
-    for row in _rows(file, "location.venues_file", ("venue", "category")):
+    for _, (venue, given) in read_table(file, "location.venues_file", ("venue", "category")):
         # A path such as "Food > Bakery" stands for its last part.
-        category = row["category"].rpartition(">")[2].strip()  # names of venues stay as they are, as in records
-        if category in known:
-            category_of[row["venue"]] = category
-        elif default is not None:
-            category_of[row["venue"]] = default
+        if (found := category(given.rpartition(">")[2])) is not None:
+            category_of[venue] = found
         else:
             uncovered += 1
     if uncovered:
@@ -158,14 +180,23 @@ def _constraints(settings: KindSettings, locator: Locator) -> Constraints:
     if (level := _level(name)) is not None:
         return LevelConstraints(taxonomy(settings, locator), level)
     file, setting = Path(name), "privacy.constraints"
+    known = locator.names if isinstance(locator, Venues) else []
+    venues = Names(known)
     constraint_of: dict[str, str] = {}
-    for row in _rows(file, setting, ("location", "constraint")):
-        constraint = row["constraint"].strip()
+    line_of: dict[str, int] = {}
+    for line, (location, constraint) in read_table(file, setting, ("location", "constraint")):
         if not constraint:
-            raise SettingsError(f"{setting} {file}: a location has no constraint: every row needs one")
-        if constraint_of.setdefault(row["location"], constraint) != constraint:
-            raise SettingsError(f"{setting} {file}: a location has two constraints: constraints are a partition")
+            raise wrong_line(setting, file, line, "the location has no constraint: every row needs one")
+        name = find_name(location, venues, known) or location
+        first = line_of.setdefault(name, line)
+        if constraint_of.setdefault(name, constraint) != constraint:
+            raise wrong_line(
+                setting, file, line, f"the location has another constraint in line {first}: it must have one"
+            )
+    listed = sorted(set(constraint_of.values()))
     default = privacy.default_constraint
+    if default is not None:
+        default = find_name(default, Names(listed), listed) or default
     if default is None:
         left_out = (
             [venue for venue in locator.names if venue not in constraint_of] if isinstance(locator, Venues) else None
@@ -183,22 +214,6 @@ def _constraints(settings: KindSettings, locator: Locator) -> Constraints:
 def _level(name: str) -> int | None:
     match = re.fullmatch(r"level:([1-9]\d?)", name)
     return int(match[1]) if match else None
-
-
-def _rows(file: Path, setting: str, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.DictReader(lines)
-            if missing := [name for name in columns if name not in (reader.fieldnames or [])]:
-                raise SettingsError(
-                    f"{setting} {file}: needs the columns {', '.join(columns)}; {missing[0]} is missing"
-                )
-            for row in reader:
-                yield {name: row[name] or "" for name in columns}
-    except OSError as fault:
-        raise SettingsError(f"{setting} {file}: cannot be read ({fault.strerror})") from None
-    except (csv.Error, UnicodeDecodeError) as fault:
-        raise SettingsError(f"{setting} {file}: is no CSV in UTF-8 ({type(fault).__name__})") from None
 
 
 def _named(file: Path) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +12,14 @@ from core.generalize import Taxonomy
 from core.intake import CheckInIntake, FragmentIntake, Intake
 from core.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid, Venues
 from core.plan import Plan
-from core.records import Kind
+from core.records import Kind, attribute_field
 from core.release import keyed_id
 from core.shard import RegionShards, Sharder, SingleShard, UserShards
 from core.validate import Rules
 from core.window import WindowPolicy
 from stream.demands import default_demands
 from stream.digests import digest, file_digest
+from stream.files import RecordFile
 from stream.plane import Plane
 from stream.plans import build_plan
 from stream.profiles import hierarchies, profile
@@ -26,8 +27,9 @@ from stream.semantics import taxonomy
 from stream.settings import LocationSettings, Settings, SettingsError, ShardSettings
 from stream.settings.checks import NO_KEY_IS_SET
 from stream.settings.secret import secret_fault
+from stream.tables import read_table, wrong_line
 
-__all__ = ["Feed", "plane_of", "wire"]
+__all__ = ["Feed", "open_files", "plane_of", "wire"]
 
 _IDENTITY = "identity 2"
 """Which spellings mean one person: records whose ids were hashed under another rule must not be mixed with these."""
@@ -105,6 +107,15 @@ class Feed:
         """Fields of a record that tell something of its person, in the order of the profile."""
         return () if self.profile is None else self.profile.names
 
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Fields, by our names, without which no record is accepted."""
+        if self.kind is Kind.FRAGMENTS:
+            return ("user", "ts")
+        place = ("lat", "lon") if self._locator.needs_position else ("venue",)
+        told = () if self.profile is None else self.profile.attributes
+        return ("user", "ts", *place, *(attribute_field(i) for i, one in enumerate(told) if one.needed))
+
     def taxonomy(self) -> Taxonomy:
         """Build the taxonomy of the locations, which the anonymizer need not use.
 
@@ -132,6 +143,27 @@ def wire(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
             raise SettingsError(NO_KEY_IS_SET)
         feeds[kind] = Feed(settings, kind, secret=given)
     return feeds
+
+
+def open_files(settings: Settings, feed: Feed, paths: Sequence[Path]) -> list[RecordFile]:
+    """Open files of records for a feed.
+
+    Raises:
+        FileFormatError: One of them cannot be read as records of this feed.
+    """
+    names, plane = settings.fields.model_dump(), plane_of(settings)
+    return [
+        RecordFile(
+            path,
+            feed.kind,
+            names,
+            max_bytes=settings.limits.message_bytes,
+            plane=plane,
+            attributes=feed.attributes,
+            needed=feed.needed,
+        )
+        for path in paths
+    ]
 
 
 def plane_of(settings: Settings) -> Plane | None:
@@ -164,20 +196,32 @@ def _locator(location: LocationSettings) -> Locator:
 
 
 def _venues(file: Path) -> Venues:
+    setting = "location.venues_file"
+    found: dict[str, tuple[int, float, float]] = {}
+    for line, (name, *position) in read_table(file, setting, ("venue", "lat", "lon")):
+        if not name:
+            raise wrong_line(setting, file, line, "venue is empty: every venue needs a name")
+        if name in found:
+            raise wrong_line(setting, file, line, f"the venue stands in line {found[name][0]} already: list it once")
+        lat, lon = (
+            _degrees(text, limit, f"{setting} {file}, line {line}: {column}")
+            for text, column, limit in zip(position, ("lat", "lon"), (90, 180), strict=True)
+        )
+        found[name] = line, lat, lon
+    if not found:
+        raise SettingsError(f"{setting} {file}: needs at least one venue")
+    names = sorted(found)
+    return Venues(names, np.array([found[name][1] for name in names]), np.array([found[name][2] for name in names]))
+
+
+def _degrees(text: str, limit: int, where: str) -> float:
     try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            found = sorted((row["venue"], float(row["lat"]), float(row["lon"])) for row in csv.DictReader(lines))
-    except OSError as fault:
-        raise SettingsError(f"location.venues_file {file}: cannot be read ({fault.strerror})") from None
-    except (KeyError, TypeError, ValueError, csv.Error):
-        raise SettingsError(f"location.venues_file {file}: needs the columns venue, lat and lon, degrees") from None
-    names, lat, lon = zip(*found, strict=True) if found else ((), (), ())
-    if not names or len(set(names)) < len(names):
-        raise SettingsError(f"location.venues_file {file}: needs at least one venue, and every name only once")
-    lat_deg, lon_deg = np.array(lat), np.array(lon)
-    if not ((np.abs(lat_deg) <= 90) & (np.abs(lon_deg) <= 180)).all():
-        raise SettingsError(f"location.venues_file {file}: lat must be from -90 to 90, lon from -180 to 180")
-    return Venues(names, lat_deg, lon_deg)
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not abs(value) <= limit:
+        raise SettingsError(f"{where} must be a number from -{limit} to {limit}, degrees")
+    return value
 
 
 def _sharder(shard: ShardSettings) -> Sharder:

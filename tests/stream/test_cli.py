@@ -147,9 +147,9 @@ def test_no_secret_is_repeated(feed: Path, tmp_path: Path, shoal: SHOAL) -> None
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "the header has no column ts, user"),
-        (b"a,b\n1,2\n", "the header has no column ts, user"),
-        (gzip.compress(ROWS.encode())[:-9], "is damaged"),
+        (b"", "is empty"),
+        (b"a,b\n1,2\n", "the header has no column user, ts, lat, lon; it has a, b"),
+        (gzip.compress(ROWS.encode())[:-9], "damaged gzip"),
         (b"\x1f\x8b\x08", "damaged gzip"),
     ],
 )
@@ -421,6 +421,78 @@ def test_replay_shows_a_table_to_people(feed: Path, tmp_path: Path, shoal: SHOAL
     text = " ".join(result.stdout.split())
     for words in ("results in", "records", "101", "points released", "position out of range"):
         assert words in text
+
+
+def test_replay_says_what_was_wrong_and_where(tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    In the table and in ``--json``: reason, detail, file and line, and no value; where something was accepted the exit
+    code is 0.
+    """
+    path = tmp_path / "[b]feed.csv"
+    path.write_text(ROWS + 'Zw9qK,52.5,13.4,"1600000300\n' + "Zw9qK,Zw9qK,13.4,1600000300\n" * 2)
+    command = ["replay", path, "--kind", "checkins", "--output", tmp_path / "out"]
+    shown = shoal(*command, COLUMNS="400")
+    assert (shown.exit_code, "shoal:" in shown.stderr) == (0, False)
+    assert f"wrong type: lat must be a number; a text was found ({path}, line 103)" in shown.stdout
+    assert f"or that stands inside a value ({path}, line 102)" in shown.stdout
+    result = shoal(*command, "--json")
+    first, second = json.loads(result.stdout)["rejections"]
+    assert first == {
+        "reason": "wrong_type",
+        "detail": "lat must be a number; a text was found",
+        "records": 2,
+        "file": str(path),
+        "line": 103,
+    }
+    assert (second["reason"], second["records"], second["line"]) == ("not_csv", 1, 102)
+    assert "Zw9qK" not in shown.output + result.output
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--frontier", "--frontier-k", "3")])
+def test_replay_ends_with_1_where_nothing_was_accepted(more: tuple[str, ...], tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    A sentence repeats the most frequent reason, and where it comes first; the results are there, and empty.
+    """
+    path = tmp_path / "feed.ndjson"
+    path.write_text('{"user":"Zw9qK","ts":"Zw9qK"}\n\n{"user":"Zw9qK","ts":1600000300}\n{"user":"u"}\n{"user":"u"}\n')
+    result = shoal("replay", path, "--kind", "checkins", "--output", tmp_path / "out", *more)
+    said = sentence(result, 1)
+    assert said.endswith(
+        f"none of the 4 records was accepted, 2 of them for missing_field: ts is needed (first: {path}, line 4)"
+    )
+    assert "Zw9qK" not in result.output
+    if more == ("--json",):
+        assert json.loads(result.stdout)["rejected"] == 4
+        assert (tmp_path / "out" / "anonymized.ndjson").read_bytes() == b""
+
+
+@pytest.mark.parametrize("more", [(), ("--frontier", "--frontier-k", "3")])
+@pytest.mark.parametrize(
+    ("header", "given", "says"),
+    [
+        ("user,ts,geom", {}, "the header has no column lat, lon; it has user, ts, geom"),
+        ("user,ts,lat,lon", {"location.kind": "venues"}, "the header has no column venue; it has user, ts, lat, lon"),
+        ("user,ts,venue", {"location.kind": "h3"}, "the header has no column lat, lon; it has user, ts, venue"),
+        ("Zw9qK,1600000300,1,2", {}, "its first line holds values, not names: a header is needed"),
+    ],
+)
+def test_a_header_without_what_the_settings_need_ends_with_1(
+    header: str, given: dict[str, str], says: str, more: tuple[str, ...], tmp_path: Path, shoal: SHOAL
+) -> None:
+    """
+    At once, and without results.
+    """
+    path, venues = tmp_path / "feed.csv", tmp_path / "venues.csv"
+    path.write_text(f"{header}\n{header}\n")
+    venues.write_text("venue,lat,lon\nv1,52,13\n")
+    named = [f"--set={name}={value}" for name, value in given.items()]
+    if given.get("location.kind") == "venues":
+        named.append(f"--set=location.venues_file={venues}")
+    said = sentence(shoal("replay", path, "--kind", "checkins", "--output", tmp_path / "out", *named, *more), 1)
+    assert said.startswith(f"shoal: {path}: ")
+    assert says in said
+    assert "Zw9qK" not in said
+    assert not (tmp_path / "out").exists()
 
 
 def test_replay_measures_when_asked(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:

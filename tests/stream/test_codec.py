@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -91,8 +92,8 @@ def take_in(value: bytes, kind: Kind) -> list[tuple[Reason, str]]:
         record = decoder(kind, NAMES)(value)
     except msgspec.DecodeError as fault:
         return [refusal(fault)]
-    _, rejected = INTAKES[kind].run([(0, record)], source=Source("t", 0), n_partitions=1, now_ms=NINE_MS)
-    return [(one.reason, one.detail) for one in rejected]
+    taken = INTAKES[kind].run([(0, record)], source=Source("t", 0), n_partitions=1, now_ms=NINE_MS)
+    return [(one.reason, one.detail) for one in taken.rejected]
 
 
 # What leaves: golden bytes
@@ -612,7 +613,7 @@ def test_an_attribute_that_is_no_scalar_is_of_the_wrong_type(value: bytes) -> No
         decoder(Kind.CHECKINS, NAMES, ("plan",))(b'{"user":"d","ts":5,"plan":%s}' % value)
     reason, detail = refusal(fault.value)
     assert reason is Reason.WRONG_TYPE
-    assert "$.plan" in detail
+    assert detail.startswith("plan must be a text, a number, true or false; a")
     assert "Zw9qK" not in detail
 
 
@@ -626,7 +627,140 @@ def test_field_names_may_be_swapped() -> None:
     assert (record.lat, record.lon) == (2.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    "token", ["NaN", "-NaN", "nan", "-nan", "Infinity", "-Infinity", "inf", "-Inf", "+INF", "1.#INF"]
+)
+@pytest.mark.parametrize("place", ["first", "last", "nested", "list"])
+def test_a_number_that_is_none_does_no_harm_where_it_is_not_read(token: str, place: str) -> None:
+    """
+    The record is the same as without it, and texts that look like one stay as they are.
+    """
+    plain = '"user":"nan","ts":1,"lat":2,"lon":3,"venue":"a \\" inf"'
+    other = {"first": "", "last": "", "nested": '{"y":', "list": "[1, "}[place] + token
+    other = f'"x":{other}' + {"nested": "}", "list": ",2]"}.get(place, "")
+    value = f"{{{other},{plain}}}" if place == "first" else f"{{{plain}, {other} }}"
+    decode = decoder(Kind.CHECKINS, NAMES)
+    assert decode(value.encode()) == decode(f"{{{plain}}}".encode())
+
+
+@pytest.mark.parametrize("token", ["NaN", "Infinity", "-inf", "-nan"])
+@pytest.mark.parametrize("field", ["lat", "lon", "ts", "user"])
+def test_a_number_that_is_none_costs_the_record_where_it_is_read(token: str, field: str) -> None:
+    """
+    As a position or a time out of range; a user of that name is nobody, if it is NaN.
+    """
+    record = {"user": '"u1"', "ts": "1", "lat": "2", "lon": "3"} | {field: token}
+    value = "{" + ",".join(f'"{name}":{text}' for name, text in record.items()) + "}"
+    found = [reason for reason, _ in take_in(value.encode(), Kind.CHECKINS)]
+    if field == "user":
+        assert found == ([Reason.MISSING_FIELD] if "n" in token.lower()[:2] and "inf" not in token.lower() else [])
+    else:
+        assert found == [Reason.TIME_OUT_OF_RANGE if field == "ts" else Reason.POSITION_OUT_OF_RANGE]
+
+
+def test_a_point_with_nan_is_a_point_without_a_position() -> None:
+    """
+    It is left out alone, as one with null is.
+    """
+    value = b'{"user":"u1","points":[[1,2,3],[2,NaN,3],[3,2,nan],[4,2,3,NaN]]}'
+    record = decoder(Kind.FRAGMENTS, NAMES)(value)
+    taken = INTAKES[Kind.FRAGMENTS].run([(0, record)], source=Source("t", 0), n_partitions=1, now_ms=NINE_MS)
+    assert ([len(chunk.rows) for chunk in taken.chunks], taken.rejected) == ([2], [])
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_foreign_json_may_be_all_of_it_at_once(kind: Kind) -> None:
+    """
+    A byte order mark, NaN, a leap second and integers of any length, under names of the feed's own.
+    """
+    names = NAMES | {"ts": "when", "points": "trace"}
+    leap, digits = b'"2016-12-31T23:59:60Z"', b"9" * 5_000
+    where = b'"when":' + leap if kind is Kind.CHECKINS else b'"trace":[[' + leap + b",1,2]]"
+    record = decoder(kind, names)(
+        b"\xef\xbb\xbf {" + where + b',"x":NaN,"user":"u1","ts":' + leap + b',"y":' + digits + b"}"
+    )
+    ts = record.ts if isinstance(record, CheckIn) else record.points[0].ts
+    assert ts == datetime(2016, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "ts",
+    [
+        "2016-12-30T23:59:60Z",
+        "2016-12-31T23:58:60Z",
+        "2016-12-31T22:59:60Z",
+        "2016-12-31T23:59:60+01:00",
+        "2016-12-31T23:59:61Z",
+        "2016-12-31T23:59:60",
+        "2016-02-30T23:59:60Z",
+        "9999-12-31T23:59:60Z",
+        "0001-01-01T00:59:60+23:59",
+    ],
+)
+def test_a_second_60_that_is_no_leap_second_is_rejected(ts: str) -> None:
+    """
+    Leap seconds end a month of UTC.
+    """
+    assert fault_of(f'{{"user":"u1","ts":"{ts}"}}'.encode())[0] is Reason.WRONG_TYPE
+    assert fault_of(f'{{"user":"u1","points":[["{ts}",1,2]]}}'.encode(), Kind.FRAGMENTS)[0] is Reason.WRONG_TYPE
+
+
 # Input that is wrong
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "says"),
+    [
+        (Kind.CHECKINS, b'{"ts":1}', "user is needed"),
+        (Kind.CHECKINS, b'{"user":"u","ts":1,"lat":"x"}', "lat must be a number; a text was found"),
+        (Kind.CHECKINS, b'{"user":"u","ts":1,"lat":[1]}', "lat must be a number; a list was found"),
+        (Kind.CHECKINS, b'{"user":"u","ts":1,"lat":1e999}', "lat is a number too large to be read"),
+        (Kind.CHECKINS, b'{"user":true,"ts":1}', "user must be a text or a number; true or false was found"),
+        (Kind.CHECKINS, b'{"user":"u","ts":null}', "ts must be RFC 3339 with an offset, or a number; null was found"),
+        (
+            Kind.CHECKINS,
+            b'{"user":"u","ts":"noon"}',
+            "ts must be RFC 3339 with an offset, or a number; a text of another form was found",
+        ),
+        (
+            Kind.CHECKINS,
+            b'{"user":"u","ts":"2026-11-27T21:05:00"}',
+            "ts has no offset: it must end in Z or in an offset such as +01:00",
+        ),
+        (Kind.CHECKINS, b"[]", "the message must be an object; a list was found"),
+        (Kind.FRAGMENTS, b'{"user":"u","points":5}', "points must be a list; a number was found"),
+        (Kind.FRAGMENTS, b'{"user":"u","points":[[1,2,3],5]}', "points[1] must be a list; a number was found"),
+        (
+            Kind.FRAGMENTS,
+            b'{"user":"u","points":[[1,2,3],[1,"2",3]]}',
+            "points[1] lat must be a number; a text was found",
+        ),
+        (
+            Kind.FRAGMENTS,
+            b'{"user":"u","points":[[1,2,3],[1,2,{}]]}',
+            "points[1] lon must be a number; an object was found",
+        ),
+        (
+            Kind.FRAGMENTS,
+            b'{"user":"u","points":[[]]}',
+            "points[0] must be a list of ts, lat and lon; an empty list was found",
+        ),
+        (
+            Kind.FRAGMENTS,
+            b'{"user":"u","points":[],"k":8.5}',
+            "k must be a whole number; another kind of number was found",
+        ),
+        (Kind.CHECKINS, b'{"user":"\xff","ts":1}', "the message is not UTF-8: only UTF-8 is read"),
+        (Kind.CHECKINS, b'{"user":"u"', "the message is not JSON: it ends too early"),
+        (Kind.CHECKINS, b'{"user":"u","ts":1}{}', "the message is not JSON: something follows its end"),
+        (Kind.CHECKINS, b"user=u", "the message is not JSON: its syntax is wrong"),
+    ],
+)
+def test_a_refusal_says_which_field_what_it_must_be_and_what_was_found(kind: Kind, value: bytes, says: str) -> None:
+    """
+    In plain words, without the value.
+    """
+    assert fault_of(value, kind)[1] == says
 
 
 @pytest.mark.parametrize(
@@ -637,11 +771,18 @@ def test_field_names_may_be_swapped() -> None:
         (b"user=u1", Reason.NOT_JSON),
         (b'{"user":"u1","ts":1', Reason.NOT_JSON),
         (b'{"user":"u1","ts":1}{"user":"u2","ts":1}', Reason.NOT_JSON),
-        (b'{"user":"u1","ts":1,"lat":NaN,"lon":1}', Reason.NOT_JSON),
-        (b'{"user":"u1","ts":1,"lat":Infinity,"lon":1}', Reason.NOT_JSON),
-        (b'{"user":"\xff\xfe","ts":1}', Reason.NOT_JSON),
+        (b'{"user":"\xff\xfe","ts":1}', Reason.NOT_UTF8),
+        (b'{"user":"Jos\xe9","ts":1,"x":NaN}', Reason.NOT_UTF8),
+        ('{"user":"u1","ts":1}'.encode("utf-16"), Reason.NOT_UTF8),
+        ('{"user":"u1","ts":1}'.encode("utf-16-be"), Reason.NOT_UTF8),
+        ('{"user":"u1","ts":1}'.encode("utf-32"), Reason.NOT_UTF8),
+        (b'{"user":"u1","ts":1,"x":banana}', Reason.NOT_JSON),
+        (b'{"user":"u1","ts":1,"x":NaN', Reason.NOT_JSON),
+        (b"NaN", Reason.WRONG_TYPE),
+        (b'{"user":"u1","ts":1,"lat":"x","y":NaN}', Reason.WRONG_TYPE),
+        (b'{"user":"u1","ts":1,"y":NaN,"lat":"x"}', Reason.WRONG_TYPE),
+        (b'{"y":NaN,"x":' + b"[" * 100_000, Reason.WRONG_TYPE),
         (b'{"user":"\\ud800","ts":1}', Reason.NOT_JSON),
-        (b'\xef\xbb\xbf{"user":"u1","ts":1}', Reason.NOT_JSON),
         (b"null", Reason.WRONG_TYPE),
         (b"[]", Reason.WRONG_TYPE),
         (b'"u1"', Reason.WRONG_TYPE),
@@ -651,7 +792,6 @@ def test_field_names_may_be_swapped() -> None:
         (b'{"user":null,"ts":1}', Reason.WRONG_TYPE),
         (b'{"user":["u1"],"ts":1}', Reason.WRONG_TYPE),
         (b'{"user":true,"ts":1}', Reason.WRONG_TYPE),
-        (b'{"user":1.5,"ts":1}', Reason.WRONG_TYPE),
         (b'{"user":"u1","ts":"noon"}', Reason.WRONG_TYPE),
         (b'{"user":"u1","ts":"2026-11-27T21:05:00"}', Reason.WRONG_TYPE),
         (b'{"user":"u1","ts":"2026-02-30T21:05:00Z"}', Reason.WRONG_TYPE),
@@ -683,11 +823,9 @@ def test_a_check_in_that_cannot_be_read_has_a_reason(value: bytes, reason: Reaso
         (b'{"user":"u1","points":null}', Reason.WRONG_TYPE),
         (b'{"user":"u1","points":{"0":[1,2,3]}}', Reason.WRONG_TYPE),
         (b'{"user":"u1","points":[1,2,3]}', Reason.WRONG_TYPE),
-        (b'{"user":"u1","points":[[1,2]]}', Reason.WRONG_TYPE),
-        (b'{"user":"u1","points":[[1,2,3,4]]}', Reason.WRONG_TYPE),
+        (b'{"user":"u1","points":[[]]}', Reason.WRONG_TYPE),
         (b'{"user":"u1","points":[[1,"2",3]]}', Reason.WRONG_TYPE),
-        (b'{"user":"u1","points":[[1,null,3]]}', Reason.WRONG_TYPE),
-        (b'{"user":"u1","points":[[1,NaN,3]]}', Reason.NOT_JSON),
+        (b'{"user":"u1","points":[[1,2,3]],"k":NaN}', Reason.WRONG_TYPE),
         (b'{"user":"u1","points":[["noon",2,3]]}', Reason.WRONG_TYPE),
         (b'{"user":"u1","points":[[1,2,3]],"k":"8"}', Reason.WRONG_TYPE),
         (b'{"user":"u1","points":[[1,2,3]],"k":8.5}', Reason.WRONG_TYPE),

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import json
+import lzma
 import math
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from pyproj import Transformer
 
 from core.geo import geocentric
 from core.profile import Categorical, Numeric, Profile
 from core.records import CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from core.validate import validate_fragments
+from stream.file_forms import elements
 from stream.files import Entry, FileFormatError, RecordFile
 from stream.plane import Plane
-from stream.settings import FieldSettings
+from stream.replay import Replay
+from stream.settings import FieldSettings, load_settings
+from stream.wiring import Feed
 from tests.builders import NOW_MS, SOURCE, rules
 
 NAMES: dict[str, str] = FieldSettings().model_dump()
@@ -43,8 +52,22 @@ def read(
     attributes: tuple[str, ...] = (),
 ) -> list[Entry]:
     """Write a file and read its entries."""
+    return [entry for _, entry in read_with_numbers(path, content, kind, names, max_bytes, plane, attributes)]
+
+
+def read_with_numbers(
+    path: Path,
+    content: str | bytes,
+    kind: Kind = Kind.CHECKINS,
+    names: dict[str, str] = NAMES,
+    max_bytes: int = 10_000,
+    plane: Plane | None = None,
+    attributes: tuple[str, ...] = (),
+    needed: tuple[str, ...] = (),
+) -> list[tuple[int, Entry]]:
+    """Write a file and read its entries, each with its number."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    file = RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane, attributes=attributes)
+    file = RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane, attributes=attributes, needed=needed)
     try:
         return list(file)
     finally:
@@ -83,6 +106,8 @@ def test_ndjson_is_read_gzipped_or_not(name: str, packed: bool, tmp_path: Path) 
     "content",
     [
         ROWS.replace("\n", "\r\n"),
+        ROWS.replace("\n", "\r"),
+        "\n \r\n" + ROWS,
         "\ufeff" + ROWS,
         ROWS.removesuffix("\n"),
         ROWS.replace("\n", "\n\n").replace("u2", "  \nu2"),
@@ -90,7 +115,17 @@ def test_ndjson_is_read_gzipped_or_not(name: str, packed: bool, tmp_path: Path) 
         ROWS.replace(",", " , "),
         "\n".join(f"x,{line},y" for line in ROWS.splitlines()),
     ],
-    ids=["crlf", "byte order mark", "no last newline", "blank lines", "quotes", "spaces", "more columns"],
+    ids=[
+        "crlf",
+        "cr",
+        "blank first lines",
+        "byte order mark",
+        "no last newline",
+        "blank lines",
+        "quotes",
+        "spaces",
+        "more columns",
+    ],
 )
 def test_csv_as_other_programs_write_it_is_the_same(content: str, tmp_path: Path) -> None:
     """
@@ -101,9 +136,18 @@ def test_csv_as_other_programs_write_it_is_the_same(content: str, tmp_path: Path
 
 def test_ndjson_as_other_programs_write_it_is_the_same(tmp_path: Path) -> None:
     """
-    Line ends and blank lines change nothing.
+    Line ends, blank lines and a byte order mark change nothing, and the first character is found behind them.
     """
-    assert read(tmp_path / "feed.ndjson", LINES.replace("\n", "\r\n\r\n \n")) == RECORDS
+    for content in (
+        LINES.replace("\n", "\r\n\r\n \n"),
+        LINES.replace("\n", "\r"),
+        LINES.removesuffix("\n"),
+        "\ufeff" + LINES,
+        "\ufeff\r\n  " + LINES,
+        LINES.replace("\n", "\n\ufeff", 1),
+    ):
+        for name in ("feed.ndjson", "feed.txt", "feed"):
+            assert read(tmp_path / name, content) == RECORDS
 
 
 def test_columns_are_found_by_name(tmp_path: Path) -> None:
@@ -118,12 +162,12 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
     ]
 
 
-def test_a_quoted_field_may_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
+def test_a_quoted_value_may_hold_commas_and_quotes(tmp_path: Path) -> None:
     """
-    Quoting is that of RFC 4180.
+    Quoting is that of RFC 4180, within a line.
     """
-    (entry,) = read(tmp_path / "feed.csv", HEADER + '"a,""b""\nc",1,2,3,,"x, y"\n')
-    assert entry == CheckIn(user='a,"b"\nc', ts=3.0, lat=1.0, lon=2.0, category="x, y")
+    (entry,) = read(tmp_path / "feed.csv", HEADER + '"a,""b"" c",1,2,3,, "x, y" \n')
+    assert entry == CheckIn(user='a,"b" c', ts=3.0, lat=1.0, lon=2.0, category="x, y")
 
 
 def test_a_csv_of_fragments_has_one_point_a_line(tmp_path: Path) -> None:
@@ -258,7 +302,8 @@ def test_metres_read_back_are_the_same(tmp_path: Path) -> None:
         ("7\t\t486253\t4207591", Reason.WRONG_TYPE),
         ("7\tnoon\t486253\t4207591", Reason.WRONG_TYPE),
         ("7\t0\teast\t4207591", Reason.WRONG_TYPE),
-        ("\xff\t0\t1", Reason.MISSING_FIELD),
+        ("\xff\t0\t1\t2", Reason.NOT_UTF8),
+        ("7\0\t0\t1\t2", Reason.NOT_CSV),
     ],
 )
 def test_a_bad_line_of_metres_has_a_reason_and_the_next_is_read(line: str, reason: Reason, tmp_path: Path) -> None:
@@ -273,10 +318,20 @@ def test_a_bad_line_of_metres_has_a_reason_and_the_next_is_read(line: str, reaso
     assert [good, next_one] == read(tmp_path / "feed.tsv", METRES, Kind.FRAGMENTS, plane=GREEK)
 
 
-@pytest.mark.parametrize("numbers", ["0\tnan\t0", "0\tinf\t0", "0\t1e300\t0", "0\t486253\t-inf"])
-def test_metres_that_are_nowhere_become_a_position_that_is_rejected(numbers: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("numbers", "reason"),
+    [
+        ("0\tnan\t0", Reason.MISSING_FIELD),
+        ("0\tinf\t0", Reason.POSITION_OUT_OF_RANGE),
+        ("0\t1e300\t0", Reason.POSITION_OUT_OF_RANGE),
+        ("0\t486253\t-inf", Reason.MISSING_FIELD),
+    ],
+)
+def test_metres_that_are_nowhere_become_a_position_that_is_rejected(
+    numbers: str, reason: Reason, tmp_path: Path
+) -> None:
     """
-    Not a number of degrees: validation refuses it as a position out of range, and the lines around it stay.
+    Not a number of degrees: validation refuses it as out of range or as no position, and the lines around it stay.
     """
     entries = read(tmp_path / "feed.tsv", METRES + f"8\t{numbers}\n" + METRES, Kind.FRAGMENTS, plane=GREEK)
     assert reasons(entries) == [None] * 5
@@ -291,7 +346,7 @@ def test_metres_that_are_nowhere_become_a_position_that_is_rejected(numbers: str
     )
     assert (accepted["offset"].tolist(), [one.reason for one in rejected]) == (
         [0, 1, 3, 4],
-        [Reason.POSITION_OUT_OF_RANGE],
+        [reason],
     )
 
 
@@ -313,7 +368,7 @@ def test_a_damaged_file_of_metres_is_named(tmp_path: Path) -> None:
     As every other damaged file is.
     """
     packed = gzip.compress(METRES.encode() * 3000)
-    with pytest.raises(FileFormatError, match=r"feed\.tsv\.gz: is damaged"):
+    with pytest.raises(FileFormatError, match=r"feed\.tsv\.gz: (is damaged|cannot be read \(damaged gzip\))"):
         read(tmp_path / "feed.tsv.gz", packed[:-20], Kind.FRAGMENTS, plane=GREEK)
 
 
@@ -329,16 +384,27 @@ def test_a_damaged_file_of_metres_is_named(tmp_path: Path) -> None:
         ("u1,52.5,east,5,,", Reason.WRONG_TYPE),
         ("u1", Reason.MISSING_FIELD),
         (",,,,,", Reason.MISSING_FIELD),
+        ("u1,48,2082,16,3738,5,v,w", Reason.NOT_CSV),
+        ("u1,52.5,13.4,5,,,,x", Reason.NOT_CSV),
+        ('"u1,52.5,13.4,5,,', Reason.NOT_CSV),
+        ('u1,52.5,13.4,5,,"', Reason.NOT_CSV),
+        ('u1,52.5,13.4,5,5" pipe,', Reason.NOT_CSV),
+        ('u1,52.5,13.4,5,"v"1,', Reason.NOT_CSV),
+        ("u1,52.5,13.4,5,v\0,", Reason.NOT_CSV),
+        ("u1,52.5,13.4,5,v,Caf\xe9", Reason.NOT_UTF8),
+        ("u1,52.5,13.4,2016-12-30T23:59:60Z,,", Reason.WRONG_TYPE),
+        ("u1,52.5,13.4,2016-12-31T23:58:60Z,,", Reason.WRONG_TYPE),
+        ("u1,52.5,13.4,5,v," + "w" * 10_000, Reason.MESSAGE_TOO_LARGE),
     ],
 )
 def test_a_bad_csv_row_has_a_reason_and_the_next_is_read(row: str, reason: Reason, tmp_path: Path) -> None:
     """
     A row is rejected with a reason from the closed set, by a sentence without its values.
     """
-    bad, *good = read(tmp_path / "feed.csv", ROWS.replace("\n", f"\n{row}\n", 1))
+    bad, *good = read(tmp_path / "feed.csv", ROWS.replace("\n", f"\n{row}\n", 1).encode("latin-1"))
     assert isinstance(bad, tuple)
     assert bad[0] is reason
-    assert not any(value in bad[1] for value in ("u1", "52.5", "13.4", "noon", "north", "east"))
+    assert not any(value in bad[1] for value in ("u1", "52.5", "13.4", "noon", "north", "east", "pipe", "2082", "23:"))
     assert good == RECORDS
 
 
@@ -372,7 +438,7 @@ def test_a_bad_ndjson_line_has_a_reason_and_the_next_is_read(tmp_path: Path) -> 
         Reason.NOT_JSON,
         Reason.MISSING_FIELD,
         Reason.WRONG_TYPE,
-        Reason.NOT_JSON,
+        Reason.NOT_UTF8,
         Reason.WRONG_TYPE,
         None,
         None,
@@ -394,22 +460,350 @@ def test_a_line_may_be_as_long_as_a_message(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "missing"),
     [
-        ("", Kind.CHECKINS, "ts, user"),
-        ("\n", Kind.CHECKINS, "ts, user"),
-        ("u1,52.5,13.4,5,,\n", Kind.CHECKINS, "ts, user"),
-        ("user;lat;lon;ts\n", Kind.CHECKINS, "ts, user"),
-        ("user,time\n", Kind.CHECKINS, "ts"),
-        ("user,ts\n", Kind.FRAGMENTS, "lat, lon"),
+        ("user;lat;lon;ts\n", Kind.CHECKINS, "user, ts; it has user;lat;lon;ts"),
+        ("user,time\n", Kind.CHECKINS, "ts; it has user, time"),
+        ("User,Latitude,Timestamp\n", Kind.CHECKINS, "user, ts; it has User, Latitude, Timestamp"),
+        ("user,ts\n", Kind.FRAGMENTS, "lat, lon; it has user, ts"),
+        ("user,,t\x01s\n", Kind.CHECKINS, "ts; it has user, (empty) and 1 more"),
+        (",".join(["user", *(f"c{i}" for i in range(30))]), Kind.CHECKINS, "ts; it has user, c0, c1, c2, c3, c4, c5"),
     ],
 )
 def test_a_csv_without_its_columns_is_refused(content: str, kind: Kind, missing: str, tmp_path: Path) -> None:
     """
-    The sentence names the file, the columns that are missing, and what is needed.
+    The sentence names the file, the columns that are missing and those that are there, and what is needed.
     """
     with pytest.raises(FileFormatError) as fault:
         read(tmp_path / "feed.csv", content, kind)
-    assert str(fault.value).startswith(f"{tmp_path / 'feed.csv'}: the header has no column {missing}: a CSV needs")
-    assert "u1" not in str(fault.value).replace(str(tmp_path), "")
+    said = str(fault.value)
+    assert said.startswith(f"{tmp_path / 'feed.csv'}: the header has no column {missing}")
+    assert ": a CSV begins with a header of the columns user, ts" in said
+    assert len(said) < len(str(tmp_path)) + 400
+
+
+@pytest.mark.parametrize(
+    ("needed", "content", "says"),
+    [
+        (("lat", "lon"), "user,ts,geom\n", "lat, lon; it has user, ts, geom:"),
+        (("lat", "lon"), "user,ts,lat\n", "lon; it has user, ts, lat:"),
+        (("venue",), HEADER.replace("venue", "place"), "venue; it has"),
+        (("venue", "attribute_0"), "user,ts,venue\n", "plan; it has"),
+    ],
+)
+def test_a_csv_without_what_the_settings_need_is_refused(
+    needed: tuple[str, ...], content: str, says: str, tmp_path: Path
+) -> None:
+    """
+    Positions for a grid, venues for a list of venues, attributes that must be there: at once, before a line is read.
+    """
+    with pytest.raises(FileFormatError, match="the header has no column") as fault:
+        read_with_numbers(tmp_path / "feed.csv", content, attributes=("plan",), needed=needed)
+    assert f"the header has no column {says}" in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Zw9qK,52.5,13.4,5,,",
+        "Zw9qK,52.5,13.4,2025-10-09T08:53:20Z",
+        "Zw9qK;52,5;13,4;1600000000",
+        "Zw9qK\t2010-10-19T23:55:27Z\t30.23\t-97.79\tpark",
+        "user,52.5,13.4,1600000000",
+        "Zw9qK,2025-10-09 08:53:20+00,home",
+        "Zw9qK,Thu Oct 09 08:53:20 +0000 2025,home",
+        "Zw9qK,-.5,home",
+    ],
+)
+def test_a_file_without_a_header_is_refused_without_a_word_of_it(line: str, tmp_path: Path) -> None:
+    """
+    Its first line is a record of somebody, so no sentence repeats any of it.
+    """
+    with pytest.raises(FileFormatError, match="its first line holds values, not names: a header is needed") as fault:
+        read(tmp_path / "feed.csv", f"{line}\n{line}\n")
+    said = str(fault.value).replace(str(tmp_path), "")
+    assert not any(part in said for part in ("Zw9qK", "52", "13", "16000", "2025", "home", "park", "Oct"))
+
+
+@pytest.mark.parametrize("twice", ["user", "ts", "lat", "lon", "venue", "category"])
+def test_a_column_that_stands_there_twice_is_refused(twice: str, tmp_path: Path) -> None:
+    """
+    Which of the two counts is not for their order to say; other columns may share a name.
+    """
+    with pytest.raises(FileFormatError, match=f"the header has the column {twice} more than once"):
+        read(tmp_path / "feed.csv", HEADER.replace("\n", f", {twice}\n"))
+    assert read(tmp_path / "feed.csv", HEADER.replace("\n", ",x,x\n")) == []
+
+
+@pytest.mark.parametrize("content", ["", "\n", " \r\n\t\n", "\ufeff"])
+def test_a_csv_without_a_line_is_refused(content: str, tmp_path: Path) -> None:
+    """
+    A header says that nothing came; an empty file may be half of one.
+    """
+    for data in (content.encode(), gzip.compress(content.encode())):
+        with pytest.raises(FileFormatError, match="is empty: a CSV begins with a header"):
+            read(tmp_path / "feed.csv", data)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('"user,lat,lon,ts\n', "its first line is no header: the line has a quotation mark"),
+        ("us\0er,lat,lon,ts\n", "its first line is no header: the line has a NUL character"),
+        (b"user,lat,lon,ts,Stra\xdfe\n", "its first line is not UTF-8: save the file as UTF-8"),
+        ("user,lat,lon,ts," + "x" * 20_000, "its header does not end within 10000 bytes"),
+    ],
+)
+def test_a_header_that_cannot_be_read_is_refused(content: str | bytes, says: str, tmp_path: Path) -> None:
+    """
+    Without a header no line can be read.
+    """
+    with pytest.raises(FileFormatError) as fault:
+        read(tmp_path / "feed.csv", content)
+    assert str(fault.value).startswith(f"{tmp_path / 'feed.csv'}: {says}")
+
+
+@pytest.mark.parametrize("name", ["feed.csv", "feed.ndjson", "feed.txt", "feed.json", "feed.tsv"])
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        *((ROWS.encode(code), "is UTF-16 or UTF-32") for code in ("utf-16", "utf-16-le", "utf-16-be", "utf-32")),
+        *((LINES.encode(code), "is UTF-16 or UTF-32") for code in ("utf-16", "utf-16-be", "utf-32-le", "utf-32-be")),
+        (b"PK\x03\x04" + b"x" * 100, "is a ZIP archive or a spreadsheet: unpack or export it"),
+        (gzip.compress(gzip.compress(ROWS.encode())), "is gzip inside gzip"),
+        (bz2.compress(ROWS.encode()), "is bzip2"),
+        (lzma.compress(ROWS.encode()), "is xz"),
+        (b"PAR1\x15\x04" + b"\0" * 100, "is Parquet"),
+        (b"SQLite format 3\0" + b"\0" * 100, "is an SQLite database"),
+        (bytes(range(256)), "is no text"),
+        (b"\0" * 4096, "is no text"),
+    ],
+)
+def test_a_file_that_is_no_text_in_utf_8_is_refused_at_once(
+    content: bytes, says: str, name: str, tmp_path: Path
+) -> None:
+    """
+    Its bytes say so, whatever it is called: every one of its lines would be turned away.
+    """
+    with pytest.raises(FileFormatError) as fault:
+        read(tmp_path / name, content, Kind.FRAGMENTS, plane=GREEK)
+    assert str(fault.value).startswith(f"{tmp_path / name}: {says}")
+
+
+# Every line is in one count
+
+
+STRAY = [
+    'u1,52.5,13.4,5,"Joe Bar,\n',
+    '"u1,52.5,13.4,5,v,\n',
+    'u1,52.5,13.4,5,Joe" Bar,\n',
+    'u1,52.5,13.4,5,v,"\n',
+]
+
+
+@pytest.mark.parametrize("first", STRAY)
+@pytest.mark.parametrize("second", ["", *STRAY])
+def test_a_stray_quote_costs_its_own_line(first: str, second: str, tmp_path: Path) -> None:
+    """
+    A value ends in the line in which it begins: neither one quote nor a second one below takes in what is between.
+    """
+    good = "u1,52.5,13.4,1600000000,v1,Park\n"
+    content = HEADER + good + first + good * 3 + second + good
+    found = read_with_numbers(tmp_path / "feed.csv", content)
+    bad = {3: Reason.NOT_CSV} | ({7: Reason.NOT_CSV} if second else {})
+    assert [number for number, _ in found] == list(range(2, 8 + bool(second)))
+    assert reasons([entry for _, entry in found]) == [bad.get(number) for number, _ in found]
+    assert {entry[1] for _, entry in found if isinstance(entry, tuple)} == {
+        "the line has a quotation mark that is not closed in it, or that stands inside a value"
+    }
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "\n\n"])
+def test_entries_carry_the_numbers_of_their_lines(end: str, start: str, tmp_path: Path) -> None:
+    """
+    As an editor counts them: blank lines count, whatever lines end in, however the file is read in blocks.
+    """
+    blank = start.count("\n")
+    rows = ["u1,52.5,13.4,5,,", "", "u1,52.5,13.4,6,,", "   ", "u1,x,13.4,7,,"] * 9_000
+    content = start.replace("\n", end) + end.join([HEADER.strip(), *rows])
+    found = read_with_numbers(tmp_path / "feed.csv", content)
+    assert [number for number, _ in found] == [2 + blank + i for i, row in enumerate(rows) if row.strip()]
+    lines = ['{"user":"u1","ts":5}', "", "{"] * 9_000
+    found = read_with_numbers(tmp_path / "feed.ndjson", start.replace("\n", end) + end.join(lines))
+    assert [number for number, _ in found] == [1 + blank + i for i, line in enumerate(lines) if line]
+    metres = ["7\t0\t486253\t4207591", "", "7"] * 3_000
+    content = start.replace("\n", end) + end.join(metres)
+    found = read_with_numbers(tmp_path / "feed.tsv", content, Kind.FRAGMENTS, plane=GREEK)
+    assert [number for number, _ in found] == [1 + blank + i for i, line in enumerate(metres) if line]
+    assert reasons([entry for _, entry in found]) == [None, Reason.MISSING_FIELD] * 3_000
+
+
+@pytest.mark.parametrize(
+    "ts",
+    [
+        "2016-12-31T23:59:60Z",
+        "2016-12-31t23:59:60.25z",
+        "2017-01-01T00:59:60+01:00",
+        "2017-01-01 05:29:60.999999+05:30",
+    ],
+)
+def test_a_leap_second_is_the_last_millisecond_before_it(ts: str, tmp_path: Path) -> None:
+    """
+    In CSV, NDJSON and points alike, whatever the offset.
+    """
+    (of_csv,) = read(tmp_path / "feed.csv", f"user,ts\nu1,{ts}\n")
+    (of_json,) = read(tmp_path / "feed.ndjson", f'{{"user":"u1","ts":"{ts}","name":"{ts}"}}\n')
+    lines = f'{{"user":"u1","points":[[5,1,2],["{ts}",1,2]]}}\n'
+    (fragment,) = read(tmp_path / "feed.ndjson", lines, Kind.FRAGMENTS)
+    assert isinstance(of_csv, CheckIn)
+    assert isinstance(of_json, CheckIn)
+    assert isinstance(fragment, Fragment)
+    expected = datetime(2016, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+    assert of_csv.ts == of_json.ts == fragment.points[1].ts == expected
+
+
+# One JSON array
+
+
+@pytest.mark.parametrize("name", ["feed.json", "feed.txt", "feed.ndjson", "feed.csv", "feed.json.gz"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "\n \t"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_the_elements_of_one_json_array_are_records(name: str, start: str, indent: int | None, tmp_path: Path) -> None:
+    """
+    On one line or over many; each element has its number.
+    """
+    content = start + json.dumps([json.loads(line) for line in LINES.splitlines()], indent=indent)
+    packed = gzip.compress(content.encode()) if name.endswith("gz") else content
+    found = read_with_numbers(tmp_path / name, packed)
+    assert found == list(enumerate(RECORDS, 1))
+    assert read(tmp_path / name, f"{start}[ ]\n") == []
+
+
+GOOD = '{"user":"u1","ts":5}'
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ("5", Reason.WRONG_TYPE),
+        ("[]", Reason.WRONG_TYPE),
+        ("{}", Reason.MISSING_FIELD),
+        ('{"user":"u1","ts":noon}', Reason.NOT_JSON),
+        ('{"user":"u1" "ts":5}', Reason.NOT_JSON),
+        ('{"user":"u1","ts":5]', Reason.NOT_JSON),
+        ("", Reason.NOT_JSON),
+        ('{"user":"\xff","ts":5}', Reason.NOT_UTF8),
+        ('{"user":"u1","ts":5,"x":"' + "x" * 10_000 + '"}', Reason.MESSAGE_TOO_LARGE),
+        ('{"user":"u1","ts":5,"x":NaN,"y":"],[ \\" }{"}', None),
+        ('{"user":"u1","ts":5,"x":[[{"y":[1,2]}]]}', None),
+    ],
+)
+def test_a_bad_element_costs_that_element(bad: str, reason: Reason | None, tmp_path: Path) -> None:
+    """
+    The others are read, as long as it is clear where they begin.
+    """
+    content = f"[{GOOD},\n{bad},\n{GOOD}]".encode("latin-1")
+    found = read_with_numbers(tmp_path / "feed.json", content)
+    assert [number for number, _ in found] == [1, 2, 3]
+    assert reasons([entry for _, entry in found]) == [None, reason, None]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (f"[\n{GOOD},\n{GOOD}\n", "the JSON array that begins in line 1 has no end: is the file cut off?"),
+        (f'[\n{GOOD},\n{{"user":"u1', "line 3: a text has no end"),
+        (f"[{GOOD},\n{GOOD}],\n{GOOD}\n", "line 2: something follows the end of the JSON array"),
+        (f"\n[\n{GOOD}\n]\n\n[\n{GOOD}\n]\n", "line 6: something follows the end of the JSON array"),
+    ],
+)
+def test_an_array_without_its_end_is_refused(content: str, says: str, tmp_path: Path) -> None:
+    """
+    Half a file is not to be taken for the whole.
+    """
+    with pytest.raises(FileFormatError) as fault:
+        read(tmp_path / "feed.json", content)
+    assert str(fault.value).startswith(f"{tmp_path / 'feed.json'}: {says}")
+
+
+def test_lines_that_are_arrays_are_lines(tmp_path: Path) -> None:
+    """
+    Where more lines follow a complete one, the file is NDJSON, and an array is no record.
+    """
+    found = read_with_numbers(tmp_path / "feed.ndjson", f"[{GOOD}]\n{GOOD}\n[{GOOD}]\n")
+    assert reasons([entry for _, entry in found]) == [Reason.WRONG_TYPE, None, Reason.WRONG_TYPE]
+
+
+@pytest.mark.parametrize("name", ["feed.json", "feed.ndjson", "feed.txt"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps({"type": "FeatureCollection", "features": [{"x": 1}] * 5}, indent=2),
+        json.dumps({"type": "FeatureCollection", "features": [{"x": 1}] * 50_000}, indent=2),
+        '{"records": [\n' + f"{GOOD},\n{GOOD}" + "\n]}",
+        json.dumps(json.loads(GOOD), indent=2) + "\n" + json.dumps(json.loads(GOOD), indent=2),
+        '\ufeff\n{\n"a": NaN\n}',
+    ],
+    ids=["object", "large object", "records inside", "one after the other", "NaN"],
+)
+def test_one_json_object_over_several_lines_is_refused(content: str, name: str, tmp_path: Path) -> None:
+    """
+    The sentence says what it is instead of turning away its lines one by one.
+    """
+    with pytest.raises(FileFormatError, match="is one JSON document over several lines and not NDJSON"):
+        read(tmp_path / name, content)
+
+
+@pytest.mark.parametrize("first", ["{", '{"user":"u1"', '{"user":"u1,"ts":5}', '{"user":', "{{", '{"a":[{'])
+def test_a_first_line_that_is_cut_off_costs_that_line(first: str, tmp_path: Path) -> None:
+    """
+    NDJSON whose first record is damaged is no document over several lines.
+    """
+    found = read(tmp_path / "feed.ndjson", f"{first}\n{GOOD}\n{GOOD}\n{GOOD}\n")
+    assert reasons(found) == [Reason.NOT_JSON, None, None, None]
+
+
+# Whatever the bytes
+
+
+parts = st.one_of(
+    st.binary(max_size=12),
+    st.sampled_from([b"\n", b"\r", b"\r\n", b'"', b",", b"\t", b"\0", b"\xef\xbb\xbf", b"[", b"]", b"{", b"}", b" "]),
+    st.sampled_from([HEADER.encode(), LINES.encode(), ROWS.encode(), METRES.encode(), GOOD.encode(), b"NaN", b"inf"]),
+    st.sampled_from([b"user,ts\n", b"u1,5\n", b'"u,1",5\n', b'{"user":"u","ts":NaN}\n', b"2016-12-31T23:59:60Z"]),
+)
+
+
+@given(
+    content=st.lists(parts, max_size=12).map(b"".join),
+    name=st.sampled_from(["a.csv", "a.ndjson", "a.json", "a.tsv", "a.txt"]),
+    kind=st.sampled_from(Kind),
+    pack=st.booleans(),
+)
+@example(content=HEADER.encode() + b'u,1,2,3,"x\nu,1,2,3\nu,1,2,3,y"\n', name="a.csv", kind=Kind.CHECKINS, pack=False)
+@example(content=b"[1,\n2", name="a.json", kind=Kind.CHECKINS, pack=False)
+@example(content=b'{"user":"u","ts":5}\r\r\n\n{', name="a.txt", kind=Kind.CHECKINS, pack=True)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
+def test_every_line_is_in_one_count_or_the_file_is_refused(
+    content: bytes, name: str, kind: Kind, pack: bool, tmp_path: Path
+) -> None:
+    """
+    For any bytes: a replay refuses the file, or each line that is not blank (or each element) is accepted, rejected or
+    late, once; nothing else comes of it.
+    """
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if pack else content)
+    feed = Feed(load_settings(), kind, secret="a secret of the tests")  # noqa: S106 - of no real deployment
+    try:
+        file = RecordFile(path, kind, NAMES, max_bytes=10_000, plane=GREEK)
+        summary = Replay(feed, [file], now_ms=NOW_MS, max_bytes=10**6).run(tmp_path / "out")
+    except FileFormatError:
+        return
+    filled = [line for line in content.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
+    in_lines = len(filled) - file.has_header
+    assert summary.records == (len(list(elements(content))) if file.unit == "element" else in_lines)
+    assert sum(one.records for one in summary.rejections.sorted()) == summary.rejected
+    if kind is Kind.CHECKINS or file.has_header:
+        assert summary.records == summary.rejected + summary.rows
 
 
 PACKED = gzip.compress((HEADER + "u1,52.5,13.4,1600000000,v1,Park\n" * 3000).encode())
@@ -439,14 +833,6 @@ def test_a_damaged_gzip_is_named(content: bytes, tmp_path: Path) -> None:
         read(path, content)
     assert str(fault.value).startswith(f"{path}: ")
     assert "damaged" in str(fault.value)
-
-
-def test_a_field_without_an_end_is_named(tmp_path: Path) -> None:
-    """
-    A quote that never closes swallows the file: better told than read as one record.
-    """
-    with pytest.raises(FileFormatError, match="is damaged"):
-        read(tmp_path / "feed.csv", HEADER + '"u1' + ",52.5\n" * 100_000)
 
 
 def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:

@@ -91,12 +91,12 @@ def test_a_range_that_is_none_is_named_with_what_is_allowed(value: str, says: st
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"name,parent\na,\n", "needs the columns category, parent; category is missing"),
+        (b"name,parent\na,\n", "once; category stands there 0 times"),
         (b"category,parent\n", "needs at least one value"),
         (b"category,parent\na,b\n", "category 'b' is a parent but has no row of its own"),
         (b"category,parent\na,b\nb,a\n", "is its own ancestor"),
         (b"category,parent\n,a\n", "a category has no name"),
-        (b"category,parent\n\xff,\n", "is no CSV in UTF-8 (UnicodeDecodeError)"),
+        (b"category,parent\n\xff,\n", " is not UTF-8 (line 2): save it as UTF-8"),
     ],
 )
 def test_a_hierarchy_that_is_none_is_named_with_what_is_wrong(content: bytes, says: str, tree: Path) -> None:

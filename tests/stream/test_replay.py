@@ -372,6 +372,87 @@ def test_files_without_a_record_give_no_window(run: Run) -> None:
         check_account(result.summary)
 
 
+@pytest.mark.parametrize("batch", [1, 3, 5_000])
+def test_each_fault_is_counted_with_its_first_place(batch: int, run: Run) -> None:
+    """
+    Per reason and detail: how many records, and file and line of the first, however the files are read; those
+    that cost most come first, and they sum up to what was rejected.
+    """
+    head = "user,lat,lon,ts\n"
+    ok = "".join(f"p{i},52.5,13.5,{START_S + i}\n" for i in range(5))
+    first = head + ok + "p1,95,13.5,1600000300\n\np1,x,13.5,1600000300\n" + "p1,52.5,13.5,\n" * 3
+    second = head + '"p1,52.5,13.5,1600000300\n' + ok + "p1,y,13.5,1600000300\n"
+    result = run(first.encode(), second.encode(), batch=batch)
+    found = [one.as_dict() for one in result.summary.rejections.sorted()]
+    assert found == result.summary.as_dict()["rejections"]
+    names = {Path(str(one["file"])).name for one in found}
+    assert names <= {"input-0", "input-1"}
+    told = {(one["reason"], one["detail"]): (one["records"], Path(str(one["file"])).name, one["line"]) for one in found}
+    assert told == {
+        ("wrong_type", "lat must be a number; a text was found"): (2, "input-0", 9),
+        ("missing_field", "ts is needed"): (3, "input-0", 10),
+        ("position_out_of_range", "lat must be a number from -90 to 90"): (1, "input-0", 7),
+        (
+            "not_csv",
+            "the line has a quotation mark that is not closed in it, or that stands inside a value",
+        ): (1, "input-1", 2),
+    }
+    assert [one["records"] for one in found] == [3, 2, 1, 1]
+    check_account(result.summary)
+
+
+def test_the_first_place_is_the_first_in_the_file(run: Run) -> None:
+    """
+    Whichever check finds a fault, and whichever point of a fragment has it: points count as one fault.
+    """
+    records = [
+        {"user": "u1", "points": [[START_S, 52.5, 13.5], [START_S, "x", 13.5]]},
+        {"user": "u1", "points": [["noon", 52.5, 13.5]]},
+        {"user": "u1", "points": [["noon", 52.5, 13.5]]},
+        {"user": "u1", "points": [["x", "x", 13.5]]},
+        {"user": "u1", "points": [[START_S, "x", 13.5]]},
+    ]
+    summary = run("\n\n".join(map(json.dumps, records)).encode(), kind=Kind.FRAGMENTS).summary
+    found = [(one.detail, one.records, one.unit, one.number) for one in summary.rejections.sorted()]
+    assert found == [
+        ("points[0] ts must be RFC 3339 with an offset, or a number; a text of another form was found", 3, "line", 3),
+        ("points[1] lat must be a number; a text was found", 2, "line", 1),
+    ]
+
+
+def test_elements_of_an_array_have_numbers(run: Run) -> None:
+    """
+    The place in a JSON array is the element's number, under that name.
+    """
+    rows = [json.loads(line) for line in as_ndjson(crowd()).splitlines()]
+    expected = run(as_csv(crowd()))
+    result = run(json.dumps([*rows[:10], {"user": "u"}, *rows[10:]], indent=1).encode())
+    assert result.bytes == expected.bytes
+    (fault,) = (one.as_dict() for one in result.summary.rejections.sorted())
+    assert fault.pop("file")
+    assert fault == {"reason": "missing_field", "detail": "ts is needed", "records": 1, "element": 11}
+
+
+def test_a_run_without_an_accepted_record_has_a_complaint(run: Run) -> None:
+    """
+    It names the most frequent fault and its place; one accepted record, or none at all, is no reason for it.
+    """
+    bad, good = "p1,x,13.5,5\n", f"p1,52.5,13.5,{START_S}\n"
+    head = "user,lat,lon,ts\n"
+    all_alike = run((head + bad * 2).encode()).summary.complaint
+    assert all_alike is not None
+    assert all_alike.startswith(
+        "none of the 2 records was accepted, for wrong_type: lat must be a number; a text was found (first: "
+    )
+    assert all_alike.endswith("input-0, line 2)")
+    mixed = run((head + "p1,1,1,\n" + bad * 2).encode()).summary.complaint
+    assert mixed is not None
+    assert mixed.startswith("none of the 3 records was accepted, 2 of them for wrong_type: lat must be a number")
+    assert mixed.endswith("input-0, line 3)")
+    assert run((head + bad + good).encode()).summary.complaint is None
+    assert run(head.encode()).summary.complaint is None
+
+
 # What may not leave
 
 

@@ -18,6 +18,7 @@ from core.taxonomy import Categories, TaxonomyError
 from core.trajectory import Vocabulary
 from stream.files import RecordFile
 from stream.replay import Replay, Summary
+from stream.semantics import sensitive_locations
 from stream.settings import SettingsError, load_settings
 from stream.wiring import Feed
 from tests.builders import VENUES
@@ -118,15 +119,27 @@ def test_defaults_cover_what_is_left_out(files: Files) -> None:
 
 
 @pytest.mark.parametrize("model", ["sd-seqanon", "u-seqanon"])
-def test_a_venue_keeps_the_spaces_of_its_name(model: str, files: Files) -> None:
+@pytest.mark.parametrize(
+    ("in_places", "in_listed", "in_record"),
+    [
+        (" v1", "v1 ", '"v1"'),
+        ("V1", "v1", "v1"),
+        ("Caf\u00e9", "Cafe\u0301", "cafe\u0301"),
+        ("a  b", "A B", "a\u00a0b"),
+    ],
+)
+def test_a_venue_may_be_spelled_in_another_way_in_each_file(
+    model: str, in_places: str, in_listed: str, in_record: str, files: Files
+) -> None:
     """
-    Records name venues as the file does: a venue whose name begins with a space is found in all files.
+    Spaces, case and Unicode form of a name do not matter, nor those of a category or of its parent.
     """
-    for path in (files.places, files.listed):
-        path.write_text(path.read_text().replace("v1,", '" v1",'))
+    files.places.write_text(PLACES.replace("v1,", f"{in_places},").replace("bakery", "Bakery "))
+    files.listed.write_text(files.listed.read_text().replace("v1,", f"{in_listed},"))
+    files.tree.write_text(files.tree.read_text().replace(",food", ", FOOD "))
     plan = files.feed(model).plan
     assert isinstance(plan, SequencePlan)
-    ids, found = plan.locator.locate(VENUES.lat_deg[:1], VENUES.lon_deg[:1], [" v1"])
+    ids, found = plan.locator.locate(VENUES.lat_deg[:1], VENUES.lon_deg[:1], [in_record])
     assert found.all()
     names, lat, lon = plan.locator.describe(ids)
     vocabulary = Vocabulary(
@@ -139,20 +152,68 @@ def test_a_venue_keeps_the_spaces_of_its_name(model: str, files: Files) -> None:
         assert plan.generalizer.constraints.labels(vocabulary) == ["east"]
 
 
+def test_names_in_settings_may_have_any_spelling(files: Files) -> None:
+    """
+    Defaults, sensitive venues and sensitive categories are found whatever their case, spaces or Unicode form.
+    """
+    files.tree.write_text(TREE.replace("culture", "Caf\u00e9"))
+    files.places.write_text(PLACES.replace("bakery", "zoo"))
+    files.listed.write_text("location,constraint\nv1,East\n")
+    sd, u = (
+        files.feed(model, privacy__default_category=" CAFE\u0301 ", privacy__default_constraint=" east").plan
+        for model in ("sd-seqanon", "u-seqanon")
+    )
+    assert isinstance(sd, SequencePlan) and isinstance(sd.generalizer, SDSeqAnon)  # noqa: PT018
+    assert isinstance(u, SequencePlan) and isinstance(u.generalizer, USeqAnon)  # noqa: PT018
+    names = everything(files.feed("seqanon", privacy__default_category="food"))
+    assert sd.generalizer.taxonomy.paths(names) == [("Caf\u00e9",), ("food",), ("Caf\u00e9", "museum")]
+    assert u.generalizer.constraints.labels(names) == ["East"] * 3
+    given = {
+        "location.kind": "venues",
+        "location.venues_file": str(files.places),
+        "privacy.taxonomy": str(files.tree),
+        "checkins.privacy.model": "zga",
+        "privacy.default_category": "FOOD",
+        "privacy.sensitive_locations": " V1,category: cafe\u0301",
+    }
+    own = load_settings(given=given).for_kind(Kind.CHECKINS)
+    assert sensitive_locations(own, VENUES) == {"v1", "v3"}
+
+
+def test_a_name_that_could_be_several_is_refused(files: Files) -> None:
+    """
+    Which one is meant is not for the order of a file to say.
+    """
+    files.tree.write_text(TREE + "Bakery,food\n")
+    assert files.feed(privacy__default_category="Bakery")
+    assert files.complaint(privacy__default_category="BAKERY").endswith(
+        ", spelled as it is there, for several differ in their spelling alone"
+    )
+
+
 # ---------------------------------------------------------------- files that do not
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "needs the columns category, parent; category is missing"),
-        (b"category\nfood\n", "needs the columns category, parent; parent is missing"),
+        (
+            b"",
+            ", line 1: the header must have each of the columns category, parent once; category stands there 0 times",
+        ),
+        (b"category\nfood\n", "once; parent stands there 0 times"),
         (b"category,parent\na,b\nb,a\n", "is its own ancestor: a taxonomy has no cycles"),
         (b"category,parent\na,\nb,\nc,a\nc,b\n", "category 'c' has two parents"),
         (b"category,parent\na,nowhere\n", "category 'nowhere' is a parent but has no row of its own"),
         (b"category,parent\n,\n", "a category has no name"),
-        (b"category,parent\n\xff,\n", "is no CSV in UTF-8 (UnicodeDecodeError)"),
-        (b'category,parent\n"a' + b"x" * 200_000, "is no CSV in UTF-8 (Error)"),
+        (b"category,parent\na,\n\xff,\n", " is not UTF-8 (line 3): save it as UTF-8"),
+        ("category,parent\na,\n".encode("utf-16"), " is not UTF-8 (line 1): save it as UTF-8"),
+        ("category,parent\na,\n".encode("utf-16-be"), " is not UTF-8 (line 1): save it as UTF-8"),
+        (b'category,parent\n"a' + b"x" * 200_000, ", line 2: is no CSV: the line has a quotation mark"),
+        (b'category,parent\n"a,\nb,"\n', ", line 2: is no CSV: the line has a quotation mark"),
+        (b"category,parent\na\0,\n", ", line 2: is no CSV: the line has a NUL character"),
+        (b"category,parent\na,,b\n", ", line 2: must have 2 values as the header has, and has 3"),
+        (b"category,parent,parent\na,,b\n", ", line 1: the header must have each of the columns category, parent once"),
     ],
 )
 def test_a_bad_taxonomy_is_named(content: bytes, says: str, files: Files) -> None:
@@ -161,19 +222,27 @@ def test_a_bad_taxonomy_is_named(content: bytes, says: str, files: Files) -> Non
     """
     files.tree.write_bytes(content)
     complaint = files.complaint()
-    assert complaint.startswith(f"privacy.taxonomy {files.tree}: ")
+    assert complaint.startswith(f"privacy.taxonomy {files.tree}")
     assert says in complaint
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "needs the columns location, constraint; location is missing"),
-        (b"location\nv1\n", "needs the columns location, constraint; constraint is missing"),
-        (b"location,constraint\nv1,east\nv1,west\n", "a location has two constraints: constraints are a partition"),
-        (b"location,constraint\nv1\n", "a location has no constraint"),
+        (b"", "the columns location, constraint once; location stands there 0 times"),
+        (b"location\nv1\n", "once; constraint stands there 0 times"),
+        (
+            b"location,constraint\nv1,east\n\nv1,west\n",
+            ", line 4: the location has another constraint in line 2: it must have one",
+        ),
+        (
+            b"location,constraint\nv1,east\n V1,west\n",
+            ", line 3: the location has another constraint in line 2: it must have one",
+        ),
+        (b"location,constraint\nv1\n", ", line 2: must have 2 values as the header has, and has 1"),
+        (b"location,constraint\nv1, \n", ", line 2: the location has no constraint: every row needs one"),
         (b"location,constraint\nv1,east\n", "2 venues are not listed: set privacy.default_constraint"),
-        (b"location,constraint\nv1,\xff\n", "is no CSV in UTF-8"),
+        (b"location,constraint\nv1,\xff\n", " is not UTF-8 (line 2): save it as UTF-8"),
     ],
 )
 def test_bad_constraints_are_named(content: bytes, says: str, files: Files) -> None:
@@ -182,7 +251,7 @@ def test_bad_constraints_are_named(content: bytes, says: str, files: Files) -> N
     """
     files.listed.write_bytes(content)
     complaint = files.complaint("u-seqanon")
-    assert complaint.startswith(f"privacy.constraints {files.listed}: ")
+    assert complaint.startswith(f"privacy.constraints {files.listed}")
     assert says in complaint
     assert "v1" not in complaint
 
@@ -229,7 +298,7 @@ def test_venues_without_a_category_are_counted(files: Files) -> None:
     assert "2 of 3 venues have no category of privacy.taxonomy" in complaint
     assert "privacy.default_category" in complaint
     files.places.write_text("venue,lat,lon\nv1,52,13\n")
-    assert "needs the columns venue, category; category is missing" in files.complaint()
+    assert "the columns venue, category once; category stands there 0 times" in files.complaint()
 
 
 def test_constraints_on_a_grid_need_a_default(files: Files) -> None:

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core.anonymize.bounding import BoundedOptions
@@ -15,7 +16,7 @@ from core.anonymize.wait4me import Wait4MeOptions
 from core.colocate import BoundedWaitForMe, Colocator, NeverWalkAlone, SegmentedWaitForMe, WaitForMe
 from core.guarantees import KDelta
 from core.joining import Joining
-from core.plan import PointPlan
+from core.plan import PointPlan, SequencePlan
 from core.records import Kind
 from stream.plane import Plane
 from stream.settings import PrivacySettings, SettingsError, load_settings
@@ -393,26 +394,68 @@ def with_venues(file: Path, content: bytes) -> Feed:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "at least one venue"),
-        (b"venue,lat,lon\n", "at least one venue"),
-        (b"venue,lat\nv1,52\n", "needs the columns venue, lat and lon"),
-        (b"venue,lat,lon\nv1,52\n", "needs the columns venue, lat and lon"),
-        (b"venue,lat,lon\nv1,north,13\n", "needs the columns venue, lat and lon"),
-        (b"venue,lat,lon\nv1,52,13\nv1,53,13\n", "every name only once"),
-        (b"venue,lat,lon\nv1,91,13\n", "lat must be from -90 to 90"),
-        (b"venue,lat,lon\nv1,52,nan\n", "lon from -180 to 180"),
-        (b"venue,lat,lon\nv\xff,52,13\n", "needs the columns venue, lat and lon"),
-        (b'venue,lat,lon\n"v' + b"x" * 200_000, "needs the columns venue, lat and lon"),
+        (b"", ", line 1: the header must have each of the columns venue, lat, lon once; venue stands there 0 times"),
+        (b"venue,lat,lon\n", ": needs at least one venue"),
+        (b"venue,lat\nv1,52\n", ", line 1: the header must have each of the columns venue, lat, lon once; lon "),
+        (b"venue,lat,lon,lat\nv1,52,13,5\n", ", line 1: the header must have each of the columns venue, lat, lon once"),
+        (b"venue,lat,lon\nv1,52\n", ", line 2: must have 3 values as the header has, and has 2"),
+        (b"venue,lat,lon\nv1,48,2082,16\n", ", line 2: must have 3 values as the header has, and has 4"),
+        (b"venue,lat,lon\n\n ,52,13\n", ", line 3: venue is empty: every venue needs a name"),
+        (b"venue,lat,lon\nv1,north,13\n", ", line 2: lat must be a number from -90 to 90, degrees"),
+        (b"venue,lat,lon\nv0,1,1\nv1,91,13\n", ", line 3: lat must be a number from -90 to 90, degrees"),
+        (b"venue,lat,lon\nv1,52,nan\n", ", line 2: lon must be a number from -180 to 180, degrees"),
+        (b"venue,lat,lon\nv1,52,13\nv1,53,13\n", ", line 3: the venue stands in line 2 already: list it once"),
+        (
+            "venue,lat,lon\nCafé  1,52,13\n\nCafe\u0301 1 ,53,13\n".encode(),
+            ", line 4: the venue stands in line 2 already: list it once",
+        ),
+        (b"venue,lat,lon\nv0,1,1\nv\xff,52,13\n", " is not UTF-8 (line 3): save it as UTF-8"),
+        (b"\xff\xfev\0e\0n\0u\0e\0", " is not UTF-8 (line 1): save it as UTF-8"),
+        (b'venue,lat,lon\n"v' + b"x" * 200_000, ", line 2: is no CSV: the line has a quotation mark"),
+        (b'venue,lat,lon\nv1,52,13\nv2,"52,13\nv3,52",13\n', ", line 3: is no CSV: the line has a quotation mark"),
+        (b"venue,lat,lon\nv\0,52,13\n", ", line 2: is no CSV: the line has a NUL character"),
     ],
 )
 def test_a_bad_file_of_venues_is_named(content: bytes, says: str, tmp_path: Path) -> None:
     """
-    The sentence names the setting, the file, and what is needed.
+    The sentence names the setting, the file, the line, and what is needed.
     """
     with pytest.raises(SettingsError) as fault:
         with_venues(tmp_path / "venues.csv", content)
-    assert str(fault.value).startswith(f"location.venues_file {tmp_path / 'venues.csv'}: ")
-    assert says in str(fault.value)
+    assert str(fault.value).startswith(f"location.venues_file {tmp_path / 'venues.csv'}{says}")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "venue,lat,lon\nCafé 1,52,13\nb,1,1\n",
+        "\ufeffvenue,lat,lon\nCafe\u0301 1,52,13\nb,1,1\n",
+        'lon , "lat",venue,name\r\n13,52,"Café  1 ","x, y"\r\n\r\n1,1,b,',
+        "venue,lat,lon\rb,1,1\rCafé 1,52,13",
+    ],
+    ids=["plain", "byte order mark", "quoted", "old Mac"],
+)
+def test_venues_are_the_same_however_a_program_writes_them(content: str, tmp_path: Path) -> None:
+    """
+    Byte order marks, line ends, quotes, order of columns, Unicode form and spaces of a name do not matter.
+    """
+    plan = with_venues(tmp_path / "venues.csv", content.encode()).plan
+    assert isinstance(plan, SequencePlan)
+    for spelling in ("Café 1", "Cafe\u0301 1", " CAFÉ\u00a01"):
+        ids, found = plan.locator.locate(np.zeros(1), np.zeros(1), [spelling])
+        assert found.all()
+        names, lat, lon = plan.locator.describe(ids)
+        assert (names, lat.tolist(), lon.tolist()) == (["Café 1"], [52.0], [13.0])
+
+
+def test_venues_that_differ_in_case_alone_may_both_stand(tmp_path: Path) -> None:
+    """
+    A record that names neither exactly names none of them.
+    """
+    plan = with_venues(tmp_path / "venues.csv", b"venue,lat,lon\nCAFE,52,13\ncafe,53,13\n").plan
+    assert isinstance(plan, SequencePlan)
+    ids, found = plan.locator.locate(np.zeros(3), np.zeros(3), ["cafe", "CAFE", "Cafe"])
+    assert (ids[:2].tolist(), found.tolist()) == ([1, 0], [True, True, False])
 
 
 def test_the_content_of_the_file_of_venues_is_part_of_the_vocabulary(tmp_path: Path) -> None:

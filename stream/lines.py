@@ -1,0 +1,81 @@
+"""Lines: the physical lines of a file with their numbers, and the values of a line of CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+__all__ = ["BLOCK", "CsvError", "NumberedLines", "blocks", "cells", "numbered"]
+
+BLOCK = 2**18
+"""Bytes read at a time."""
+
+NumberedLines = Iterator[tuple[int, bytes]]
+"""Lines without their ends, each with its number; the first is 1."""
+
+_QUOTED = re.compile(r'\s*"([^"]*(?:""[^"]*)*)"\s*(?:,|\Z)')
+_PLAIN = re.compile(r'([^",]*)(?:,|\Z)')
+
+
+class CsvError(ValueError):
+    """A line is no CSV; says why, without any of its values."""
+
+
+def blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield what a stream holds, some bytes at a time."""
+    while block := stream.read(BLOCK):
+        yield block
+
+
+def numbered(content: Iterable[bytes], max_bytes: int) -> NumberedLines:
+    """Yield the lines of a file, whether they end in LF, CR LF or CR; the last may have no end.
+
+    Args:
+        content: The bytes, in blocks of any size.
+        max_bytes: A longer line is cut, to ``max_bytes + 1`` or a little more, so that it takes no memory.
+
+    >>> list(numbered([b"a\\r", b"\\nb\\rc", b"\\n\\nd"], 10))
+    [(1, b'a'), (2, b'b'), (3, b'c'), (4, b''), (5, b'd')]
+    """
+    number, rest, after_cr = 0, b"", False
+    for block in filter(None, content):
+        lines = (rest + block.removeprefix(b"\n") if after_cr else rest + block).splitlines()
+        after_cr = block.endswith(b"\r")
+        rest = b"" if block.endswith((b"\n", b"\r")) else lines.pop()[: max_bytes + 1]
+        for line in lines:
+            number += 1
+            yield number, line
+    if rest:
+        yield number + 1, rest
+
+
+def cells(line: str) -> list[str]:
+    """Split a line of CSV (RFC 4180) into its values, without white space around them.
+
+    A value in quotation marks ends in the line in which it begins: a mark that is never closed would otherwise take in
+    all lines up to the next.
+
+    Raises:
+        CsvError: It has a NUL character, or a quotation mark where none belongs.
+
+    >>> cells('a, "b ""c"", d" ,')
+    ['a', 'b "c", d', '']
+    """
+    if "\0" in line:
+        raise CsvError("the line has a NUL character")
+    if '"' not in line:
+        return [value.strip() for value in line.split(",")]
+    found: list[str] = []
+    at = 0
+    while at <= len(line):
+        if (match := _QUOTED.match(line, at)) is not None:
+            found.append(match[1].replace('""', '"').strip())
+        elif (match := _PLAIN.match(line, at)) is not None:
+            found.append(match[1].strip())
+        else:
+            raise CsvError("the line has a quotation mark that is not closed in it, or that stands inside a value")
+        if match.end() == len(line) and not match[0].endswith(","):
+            break
+        at = match.end()
+    return found

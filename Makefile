@@ -13,7 +13,7 @@ SEED ?= 1
 FEEDS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The chart's README is written by this version of helm-docs.
 HELM_DOCS := v1.14.2
@@ -57,6 +57,9 @@ bench-supports: install ## supports counted as records arrive beside counting at
 
 bench-w4m: install ## Wait for Me beside its authors' own program, and how its time grows
 	$(BIN)/python -m tests.benchmarks.bench_wait4me $(SHARED)/data
+
+fuzz: install ## N=1000000 mutated records and messages through replay, ingest and a worker on a real Kafka; SEED=1
+	$(BIN)/python -m tests.fuzz.run $(N) $(SEED) $(SHARED)/data
 
 papers: install ## the tables of personalized and bounded Wait for Me, in kind
 	$(BIN)/python -m tests.benchmarks.table_papers $(SHARED)/data

@@ -67,6 +67,8 @@ def _tried(decode: Callable[[bytes], Any], value: bytes) -> Any:
         return decode(value)
     except UnicodeDecodeError:
         return NotUTF8Error("the message is not UTF-8")
+    except UnicodeEncodeError:  # escapes such as \ud800, which msgspec refuses where it decodes them itself
+        return msgspec.DecodeError("a text holds half of a character")
     except RecursionError:
         return msgspec.ValidationError("the message is nested too deep")
     except msgspec.ValidationError as fault:

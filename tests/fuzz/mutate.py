@@ -79,7 +79,7 @@ def _other_json(line: bytes, rng: random.Random) -> bytes:
     """Write the same JSON as another program might, or with a value of another type."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return line
     if isinstance(record, dict) and record:
         name = rng.choice(list(record))
@@ -89,7 +89,9 @@ def _other_json(line: bytes, rng: random.Random) -> bytes:
         record[rng.choice(["extra", "k", "delta_m", "venue", "points"])] = rng.choice(
             [float("nan"), 10**30, None, [[]]]
         )
-    return json.dumps(record, ensure_ascii=rng.random() < 0.5, indent=rng.choice([None, None, 1])).encode()
+    return json.dumps(record, ensure_ascii=rng.random() < 0.5, indent=rng.choice([None, None, 1])).encode(
+        errors="surrogatepass"
+    )
 
 
 _CHANGES: tuple[Change, ...] = (

@@ -148,7 +148,7 @@ def test_no_secret_is_repeated(feed: Path, tmp_path: Path, shoal: SHOAL) -> None
     ("content", "says"),
     [
         (b"", "is empty"),
-        (b"a,b\n1,2\n", "the header has no column user, ts, lat, lon; it has a, b"),
+        (b"a,b\n1,2\n", "the header has no column user, ts, lat, lon, nor any other name that is known"),
         (gzip.compress(ROWS.encode())[:-9], "damaged gzip"),
         (b"\x1f\x8b\x08", "damaged gzip"),
     ],

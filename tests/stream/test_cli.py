@@ -379,7 +379,7 @@ def test_replay_ends_with_1_where_nothing_was_accepted(more: tuple[str, ...], tm
     result = shoal("replay", path, "--kind", "checkins", "--output", tmp_path / "out", *more)
     said = sentence(result, 1)
     assert said.endswith(
-        f"none of the 4 records was accepted, 2 of them for missing_field: ts is needed (first: {path}, line 4)"
+        f"no record was accepted: 2 of 4 were rejected for missing_field: ts is needed (first: {path}, line 4)"
     )
     assert "Zw9qK" not in result.output
     if more == ("--json",):

@@ -18,9 +18,16 @@ Entry = CheckIn | Fragment | tuple[Reason, str]
 """A record, or why it cannot be read."""
 
 _NUMBER_OR_TIME = re.compile(
-    r"[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*", re.IGNORECASE
+    r"[-+]?(?:nan|inf(?:inity)?|\d+[.,]?\d*|[.,]\d+)(?:e[-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*", re.IGNORECASE
 )
 _NUMBER_INSIDE = re.compile(r"(?:^|[^\w])[-+]?\d|\d{4}")
+_HEADER_WORD = re.compile(
+    "(?<![a-z])(?:users?|uid|userid|username|id|person|device|driver|vehicle|lat|latitude|lon|lng|long|longitude|geom|"
+    "geometry|ts|time|timestamp|date|datetime|venue|place|poi|location|category|points)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words of headers: where a first line has none of them, it may be a record of somebody."""
+
 _MOST_SHOWN = 20
 
 
@@ -146,16 +153,19 @@ def _filled(row: list[str], n_columns: int) -> list[str]:
 
 
 def _without(missing: list[str], found: list[str], *, known: bool) -> str:
-    """Say what the header lacks. A file without a header begins with a record, which must not be repeated."""
+    """Say what the header lacks, and what it has unless that could be values of a record."""
     lacks = f"the header has no column {', '.join(missing)}"
     needs = (
         "a CSV begins with a header of the columns user, ts, lat, lon, venue and so on (or fields.* in the settings)"
     )
-    holds_values = any(_NUMBER_OR_TIME.fullmatch(name) for name in found) or (
+    is_header = known or any(_HEADER_WORD.search(name) for name in found)
+    if any(_NUMBER_OR_TIME.fullmatch(name) for name in found) or (
         not known and any(_NUMBER_INSIDE.search(name) for name in found)
-    )
-    if holds_values:
+    ):
         return f"its first line holds values, not names: a header is needed; {lacks}: {needs}"
-    shown = [name[:40] for name in found if name.isprintable()][:_MOST_SHOWN]
-    more = "" if len(shown) == len(found) else f" and {len(found) - len(shown)} more"
-    return f"{lacks}; it has {', '.join(name or '(empty)' for name in shown)}{more}: {needs}"
+    if not is_header:
+        return f"{lacks}, nor any other name that is known: {needs}"
+    shown = [name[:40] or "(empty)" for name in found if name.isprintable()][:_MOST_SHOWN]
+    if more := len(found) - len(shown):
+        shown.append(f"and {more} more")
+    return f"{lacks}; it has {', '.join(shown)}: {needs}"

@@ -124,10 +124,9 @@ class Summary:
         """Say why nothing came of the files, where every one of their records was rejected; else None."""
         if not self.records or self.rejected < self.records:
             return None
-        most, *others = self.rejections.sorted()
-        because = f"{most.records} of them for" if others else "for"
+        most = self.rejections.sorted()[0]
         return (
-            f"none of the {self.records} records was accepted, {because} {most.reason}: {most.detail} "
+            f"no record was accepted: {most.records} of {self.records} were rejected for {most.reason}: {most.detail} "
             f"(first: {most.place})"
         )
 

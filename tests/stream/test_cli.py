@@ -148,7 +148,7 @@ def test_no_secret_is_repeated(feed: Path, tmp_path: Path, shoal: SHOAL) -> None
     ("content", "says"),
     [
         (b"", "is empty"),
-        (b"a,b\n1,2\n", "the header has no column user, ts, lat, lon; it has a, b"),
+        (b"a,b\n1,2\n", "the header has no column user, ts, lat, lon, nor any other name that is known"),
         (gzip.compress(ROWS.encode())[:-9], "damaged gzip"),
         (b"\x1f\x8b\x08", "damaged gzip"),
     ],
@@ -458,7 +458,7 @@ def test_replay_ends_with_1_where_nothing_was_accepted(more: tuple[str, ...], tm
     result = shoal("replay", path, "--kind", "checkins", "--output", tmp_path / "out", *more)
     said = sentence(result, 1)
     assert said.endswith(
-        f"none of the 4 records was accepted, 2 of them for missing_field: ts is needed (first: {path}, line 4)"
+        f"no record was accepted: 2 of 4 were rejected for missing_field: ts is needed (first: {path}, line 4)"
     )
     assert "Zw9qK" not in result.output
     if more == ("--json",):

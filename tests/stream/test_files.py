@@ -464,7 +464,7 @@ def test_a_line_may_be_as_long_as_a_message(tmp_path: Path) -> None:
         ("user,time\n", Kind.CHECKINS, "ts; it has user, time"),
         ("User,Latitude,Timestamp\n", Kind.CHECKINS, "user, ts; it has User, Latitude, Timestamp"),
         ("user,ts\n", Kind.FRAGMENTS, "lat, lon; it has user, ts"),
-        ("user,,t\x01s\n", Kind.CHECKINS, "ts; it has user, (empty) and 1 more"),
+        ("user,,t\x01s\n", Kind.CHECKINS, "ts; it has user, (empty), and 1 more:"),
         (",".join(["user", *(f"c{i}" for i in range(30))]), Kind.CHECKINS, "ts; it has user, c0, c1, c2, c3, c4, c5"),
     ],
 )
@@ -521,6 +521,16 @@ def test_a_file_without_a_header_is_refused_without_a_word_of_it(line: str, tmp_
         read(tmp_path / "feed.csv", f"{line}\n{line}\n")
     said = str(fault.value).replace(str(tmp_path), "")
     assert not any(part in said for part in ("Zw9qK", "52", "13", "16000", "2025", "home", "park", "Oct"))
+
+
+@pytest.mark.parametrize("line", ["Zw9qK,noon,home", "Zw9qK;Zw9qK", "Zw9qK", "a,b,c"])
+def test_a_first_line_that_may_be_anything_is_not_repeated(line: str, tmp_path: Path) -> None:
+    """
+    Only what has a word of headers in it is taken for one.
+    """
+    with pytest.raises(FileFormatError, match="the header has no column user, ts, nor any other name that is") as fault:
+        read(tmp_path / "feed.csv", f"{line}\n{line}\n")
+    assert not any(part in str(fault.value) for part in ("Zw9qK", "noon", "home", "a, b"))
 
 
 @pytest.mark.parametrize("twice", ["user", "ts", "lat", "lon", "venue", "category"])

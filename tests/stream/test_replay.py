@@ -442,12 +442,12 @@ def test_a_run_without_an_accepted_record_has_a_complaint(run: Run) -> None:
     all_alike = run((head + bad * 2).encode()).summary.complaint
     assert all_alike is not None
     assert all_alike.startswith(
-        "none of the 2 records was accepted, for wrong_type: lat must be a number; a text was found (first: "
+        "no record was accepted: 2 of 2 were rejected for wrong_type: lat must be a number; a text was found (first: "
     )
     assert all_alike.endswith("input-0, line 2)")
     mixed = run((head + "p1,1,1,\n" + bad * 2).encode()).summary.complaint
     assert mixed is not None
-    assert mixed.startswith("none of the 3 records was accepted, 2 of them for wrong_type: lat must be a number")
+    assert mixed.startswith("no record was accepted: 2 of 3 were rejected for wrong_type: lat must be a number")
     assert mixed.endswith("input-0, line 3)")
     assert run((head + bad + good).encode()).summary.complaint is None
     assert run(head.encode()).summary.complaint is None

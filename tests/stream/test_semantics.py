@@ -177,7 +177,7 @@ def test_names_in_settings_may_have_any_spelling(files: Files) -> None:
         "privacy.sensitive_locations": " V1,category: cafe\u0301",
     }
     own = load_settings(given=given).for_kind(Kind.CHECKINS)
-    assert sensitive_locations(own, VENUES) == {"v1", "v3"}
+    assert sensitive_locations(own, sd.locator) == {"v1", "v3"}
 
 
 def test_a_name_that_could_be_several_is_refused(files: Files) -> None:

@@ -67,8 +67,6 @@ def _tried(decode: Callable[[bytes], Any], value: bytes) -> Any:
         return decode(value)
     except UnicodeDecodeError:
         return NotUTF8Error("the message is not UTF-8")
-    except UnicodeEncodeError:  # escapes such as \ud800, which msgspec refuses where it decodes them itself
-        return msgspec.DecodeError("a text holds half of a character")
     except RecursionError:
         return msgspec.ValidationError("the message is nested too deep")
     except msgspec.ValidationError as fault:
@@ -96,7 +94,10 @@ def _decode(value: bytes, wire: type, ts: str, points: str | None) -> Any:
         for point in trace if isinstance(trace, list) else ():
             if isinstance(point, list) and point:
                 _take_leap_seconds(point, 0)
-    return msgspec.convert(found, wire)
+    try:
+        return msgspec.convert(found, wire)
+    except UnicodeEncodeError:  # escapes such as \ud800, which msgspec refuses where it decodes them itself
+        raise msgspec.DecodeError("a text holds half of a character") from None
 
 
 def standard_tokens(text: str) -> str:

@@ -63,8 +63,8 @@ def _compared(text: str) -> str:
     shown, seen = _shown(text), ""
     while shown != seen:  # what is left out can bring together what composes
         seen, shown = shown, _shown(shown)
-    if (uuid := _UUID.fullmatch(shown)) is not None:
-        return "".join(uuid.groups())
+    if (digits := _UUID.fullmatch(shown)) is not None:
+        return "".join(digits.groups())
     if _MAC.fullmatch(shown) is not None:
         return re.sub("[:.-]", "", shown)
     if (whole := _WHOLE.fullmatch(shown)) is not None:

@@ -15,11 +15,8 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "core").rglob("*.py"))
 
 STANDARD = {
-    *("__future__", "array", "bisect", "collections", "dataclasses", "datetime", "enum", "fractions", "functools"),
-    *("hashlib", "heapq", "itertools", "math", "operator", "types", "typing"),
-    "decimal",
-    "re",
-    "unicodedata",
+    *("__future__", "array", "bisect", "collections", "dataclasses", "datetime", "decimal", "enum", "fractions"),
+    *("functools", "hashlib", "heapq", "itertools", "math", "operator", "re", "types", "typing", "unicodedata"),
 }
 INSTALLED = {"core", "h3", "msgspec", "numpy", "prefixspan", "pyproj", "sortedcontainers"}
 

@@ -117,6 +117,7 @@ class Ingest:
             isolation_level=kafka.isolation_level,
         )
         self._positions = Positions(
+            kafka,
             self._consumer,
             producer,
             self._kinds,

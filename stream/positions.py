@@ -22,6 +22,8 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from core.records import Kind
 from stream.kafka import Trouble, until_it_works
+from stream.reading import new_reader
+from stream.settings import KafkaSettings
 from stream.topic_ids import topic_ids
 
 if TYPE_CHECKING:
@@ -160,6 +162,7 @@ class Positions:
     """The positions of one consumer in its input partitions.
 
     Args:
+        kafka: How to reach the cluster.
         consumer: The consumer, a member of its group.
         producer: A started producer, whose client is asked for topic ids.
         kinds: What each input topic carries.
@@ -172,6 +175,7 @@ class Positions:
 
     def __init__(
         self,
+        kafka: KafkaSettings,
         consumer: AIOKafkaConsumer,
         producer: AIOKafkaProducer,
         kinds: Mapping[str, Kind],
@@ -182,6 +186,7 @@ class Positions:
         on_trouble: Trouble,
         on_start: Callable[[TopicPartition, int], None],
     ) -> None:
+        self._kafka = kafka
         self._consumer, self._producer, self._kinds, self._internal = consumer, producer, kinds, tuple(internal)
         self._worked, self._metrics, self._on_trouble, self._on_start = set(worked), metrics, on_trouble, on_start
         self._known: dict[TopicPartition, _Position] = {}
@@ -253,7 +258,7 @@ class Positions:
         # Semi-private, but the only way to the metadata of the commits of one's own group.
         commits = await self._consumer._coordinator.fetch_committed_offsets(there)
         firsts = await self._consumer.beginning_offsets(there)
-        ends = await self._consumer.end_offsets(there)
+        ends = await self._ends(there, commits)
         jumped: dict[TopicPartition, Start] = {}
         for at in there:
             known, committed = self._before(at, commits.get(at))
@@ -277,6 +282,20 @@ class Positions:
         for at in there:
             self._left.pop(at, None)
         await self._settle(jumped)
+
+    async def _ends(self, partitions: Sequence[TopicPartition], commits: Mapping[Any, Any]) -> dict[Any, int]:
+        """Return the offset that each partition's next record will get, as far as that matters."""
+        ends = {at: int(end) for at, end in (await self._consumer.end_offsets(partitions)).items()}
+        if beyond := [at for at in partitions if at in commits and commits[at].offset > ends[at]]:
+            # The consumer sees the end of what is committed. A transaction that is still open may lie before the
+            # offset, where it was read by other rules.
+            reader = new_reader(self._kafka, isolation_level="read_uncommitted")
+            try:
+                await reader.start()
+                ends |= {at: int(end) for at, end in (await reader.end_offsets(beyond)).items()}
+            finally:
+                await reader.stop()
+        return ends
 
     def _before(self, at: TopicPartition, commit: Any) -> tuple[LogId | None, int | None]:
         """Return which log a partition was of, and from where it was to be read."""

@@ -23,13 +23,8 @@ def new_reader(kafka: KafkaSettings, *, group: str | None = None, **options: Any
         group: Whose committed offsets it can be asked for. It is no member, and commits nothing.
         options: More options of aiokafka's consumer.
     """
-    return AIOKafkaConsumer(
-        **client_options(kafka),
-        group_id=group,
-        enable_auto_commit=False,
-        isolation_level="read_committed",
-        **options,
-    )
+    options = {"isolation_level": "read_committed"} | options
+    return AIOKafkaConsumer(**client_options(kafka), group_id=group, enable_auto_commit=False, **options)
 
 
 async def batches(consumer: AIOKafkaConsumer, at: TopicPartition, end: int) -> AsyncIterator[Sequence[Any]]:

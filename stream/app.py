@@ -259,6 +259,7 @@ class _Worker(Service):  # type: ignore[misc]
             metrics,
             n_partitions=self.n_partitions,
             worked=self._sealed,
+            internal_ids=self._internal_ids,
             now_ms=lambda: round(time.time() * 1000),
             on_trouble=self._on_trouble,
             clock=self._clock,

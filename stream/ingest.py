@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -70,6 +71,7 @@ class Ingest:
         metrics: Where to count.
         n_partitions: Over how many partitions of the shards topic shards are spread.
         worked: The kinds of feed of which windows were sealed before this worker started.
+        internal_ids: Ids of the shards topic and the seals topic, by name.
         now_ms: The clock, Unix milliseconds.
         on_trouble: Called whenever the cluster does not do as asked.
         clock: Watches the clock; by default one of its own.
@@ -84,6 +86,7 @@ class Ingest:
         *,
         n_partitions: int,
         worked: Collection[Kind] = (),
+        internal_ids: Mapping[str, str] = MappingProxyType({}),
         now_ms: Callable[[], int],
         on_trouble: Trouble,
         clock: Clock | None = None,
@@ -121,7 +124,7 @@ class Ingest:
             self._consumer,
             producer,
             self._kinds,
-            (settings.topics.shards, settings.topics.seals),
+            internal_ids,
             worked,
             metrics,
             on_trouble=on_trouble,
@@ -136,7 +139,8 @@ class Ingest:
 
     def check(self) -> bool | str:
         """Return True, or a sentence on what of the input cannot be read: for readiness."""
-        return self._input.check()
+        readable = self._input.check()
+        return self._positions.check() if readable is True else readable
 
     async def start(self) -> None:
         """Join the group."""
@@ -152,6 +156,9 @@ class Ingest:
         ingest = self._settings.ingest
         while True:
             await self._positions.place()
+            if not self._positions.placed:
+                await asyncio.sleep(ingest.max_wait / 1000)
+                continue
             fetched = await self._input.read(
                 self._in_step(), timeout_ms=ingest.max_wait, max_records=ingest.max_records
             )
@@ -159,8 +166,9 @@ class Ingest:
             for batch in batches:
                 with self._metrics.stage_seconds.labels("ingest").time():
                     await self._forward(batch)
-            if batches:
-                await self._commit({batch.partition: batch.messages[-1].offset + 1 for batch in batches})
+            ends = {batch.partition: batch.messages[-1].offset + 1 for batch in batches}
+            if offsets := self._positions.take_moves() | ends:
+                await self._commit(offsets)
 
     def _forget(self) -> None:
         """Forget how far partitions were read: after a rebalance somebody else may have read on."""
@@ -175,15 +183,14 @@ class Ingest:
 
     async def update_metrics(self, now_ms: int) -> None:
         """Set the gauges of what is not read yet, and of how old it is."""
-        for partition in self._consumer.assignment():
+        for partition in self._positions.placed & self._consumer.assignment():
             with contextlib.suppress(TimeoutError, KafkaError):  # it is just being taken over, or taken away
                 async with asyncio.timeout(_POSITION_WITHIN_S):
                     # It passes what is no record, such as the markers of transactions.
                     position = await self._consumer.position(partition)
-                if partition in self._positions.placed:
-                    progress = self._progress[partition]
-                    progress.next_offset = max(position, progress.next_offset or 0)
-        self._metrics.unreadable_partitions.set(self._input.n_unreadable)
+                progress = self._progress[partition]
+                progress.next_offset = max(position, progress.next_offset or 0)
+        self._metrics.unreadable_partitions.set(self._input.n_unreadable + self._positions.n_waiting)
         for topic, kind in self._kinds.items():
             ours = [partition for partition in self._consumer.assignment() if partition.topic == topic]
             unread = {p: self._n_unread(p) for p in ours}

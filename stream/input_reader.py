@@ -8,10 +8,10 @@ and the one at fault record by record, up to the record that cannot be read.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import structlog
@@ -25,7 +25,7 @@ from aiokafka.errors import (
 )
 
 from stream.compression import unreadable
-from stream.kafka import Trouble, until_it_works
+from stream.kafka import Trouble
 
 __all__ = ["InputReader"]
 
@@ -103,12 +103,15 @@ class InputReader:
         Raises:
             KafkaError: The consumer has come to an end; a new one may go on.
         """
+        assigned = self._consumer.assignment()
+        for at in [one for one in self._unreadable if one not in assigned]:
+            del self._unreadable[at]
         if not self._unreadable:
             try:
                 found = await self._consumer.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
             except KafkaError as fault:
                 _raise_if_hopeless(fault)
-                await self._go_back()
+                self._go_back()
             else:
                 self._note(found)
                 return dict(found)
@@ -173,20 +176,11 @@ class InputReader:
             del self._unreadable[at]
             log.info("input_readable_again", topic=at.topic, partition=at.partition)
 
-    async def _go_back(self) -> None:
+    def _go_back(self) -> None:
         """Let every partition be read from behind what was returned last."""
-        for at in self._consumer.assignment():
-            try:
-                offset = self._next.get(at)
-                if offset is None:
-                    committed = partial(self._consumer.committed, at)
-                    offset = await until_it_works("read input", committed, on_trouble=self._on_trouble)
-                if offset is None:
-                    await self._consumer.seek_to_beginning(at)
-                else:
-                    self._consumer.seek(at, offset)
-            except IllegalStateError:  # it is not ours any more: its next owner begins from the committed offset
-                continue
+        for at, offset in self._next.items():
+            with contextlib.suppress(IllegalStateError):  # it is not ours any more
+                self._consumer.seek(at, offset)
 
 
 def _action(fault: KafkaError) -> str:

@@ -7,10 +7,13 @@ log it is of, and whatever does not fit is reported before anything is read.
 
 from __future__ import annotations
 
-import sys
+import asyncio
+import math
+import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,13 +21,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.errors import CommitFailedError, IllegalStateError
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records import Kind
 from stream.kafka import Trouble, until_it_works
 from stream.reading import new_reader
 from stream.settings import KafkaSettings
-from stream.topic_ids import topic_ids
+from stream.topic_ids import FoundTopic, find_topics
 
 if TYPE_CHECKING:
     from stream.metrics import Metrics
@@ -35,6 +38,13 @@ log = structlog.get_logger("shoal.ingest")
 
 _LOOK_EVERY_S = 1.0
 """How often topic ids and the ends of logs are looked at while nothing comes."""
+
+_TRY_EVERY_S = 0.5
+_WITHIN_S = 10.0
+"""How long one attempt may take: what can be read does not wait for what cannot."""
+
+_PATIENCE_S = 10.0
+"""For how long a partition may have no position before readiness says so."""
 
 
 class Jump(StrEnum):
@@ -82,6 +92,9 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
     topic: str = ""
     """Id of the input topic."""
 
+    before: str = ""
+    """The id that it had before, where it was created again: a broker that lags behind may still name it."""
+
     turn: int = 0
     """See :class:`LogId`."""
 
@@ -95,9 +108,10 @@ _mark_decoder = msgspec.json.Decoder(Mark)
 def mark_from_text(text: str | None) -> Mark:
     """Read the mark of a commit; one without anything where there is none, as of other programs."""
     try:
-        return _mark_decoder.decode(text or "{}")
-    except msgspec.DecodeError:
+        mark = _mark_decoder.decode(text or "{}")
+    except (msgspec.DecodeError, RecursionError):
         return Mark()
+    return mark if re.fullmatch("([0-9a-f]{32})?", mark.topic) else Mark()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +126,14 @@ class Start:
 
 
 def start_from(
-    committed: int | None, known: LogId | None, *, topic_id: str, first: int, end: int, has_worked: bool
+    committed: int | None,
+    known: LogId | None,
+    *,
+    topic_id: str,
+    first: int,
+    end: int,
+    has_worked: bool,
+    went_back: bool = False,
 ) -> Start:
     """Decide from where a partition is read.
 
@@ -123,6 +144,7 @@ def start_from(
         first: The first offset that the log holds now.
         end: The offset that its next record will get.
         has_worked: Whether windows of this feed were sealed before.
+        went_back: Whether the log is known to have ended before that offset.
 
     >>> before = LogId("a")
     >>> start_from(12, before, topic_id="a", first=0, end=40, has_worked=True)
@@ -135,7 +157,7 @@ def start_from(
     turn = 0 if known is None else known.turn
     if committed is None:
         return Start(offset=first, log_id=LogId(topic_id, turn), jump=Jump.FORGOTTEN if has_worked else None)
-    if committed > end:
+    if went_back or committed > end:
         return Start(offset=first, log_id=LogId(topic_id, turn + 1), jump=Jump.WENT_BACK)
     if committed < first:
         return Start(offset=first, log_id=LogId(topic_id, turn), jump=Jump.DELETED, lost=first - committed)
@@ -158,15 +180,24 @@ class _Position:
     log_id: LogId
 
 
+@dataclass(slots=True)
+class _Left:
+    """A position that has turned out to be of another log."""
+
+    next_offset: int
+    log_id: LogId
+    went_back: bool
+
+
 class Positions:
     """The positions of one consumer in its input partitions.
 
     Args:
         kafka: How to reach the cluster.
         consumer: The consumer, a member of its group.
-        producer: A started producer, whose client is asked for topic ids.
+        producer: A started producer, whose client is asked about topics.
         kinds: What each input topic carries.
-        internal: Names of the shards topic and the seals topic.
+        internal_ids: Ids of the shards topic and the seals topic, by name; empty where the cluster has none.
         worked: The kinds of feed of which windows were sealed before this worker started.
         metrics: Where to count.
         on_trouble: Called whenever the cluster does not do as asked.
@@ -179,48 +210,79 @@ class Positions:
         consumer: AIOKafkaConsumer,
         producer: AIOKafkaProducer,
         kinds: Mapping[str, Kind],
-        internal: Collection[str],
+        internal_ids: Mapping[str, str],
         worked: Collection[Kind],
         metrics: Metrics,
         *,
         on_trouble: Trouble,
         on_start: Callable[[TopicPartition, int], None],
     ) -> None:
-        self._kafka = kafka
-        self._consumer, self._producer, self._kinds, self._internal = consumer, producer, kinds, tuple(internal)
-        self._worked, self._metrics, self._on_trouble, self._on_start = set(worked), metrics, on_trouble, on_start
+        self._kafka, self._consumer, self._producer = kafka, consumer, producer
+        self._kinds, self._internal_ids, self._worked = kinds, dict(internal_ids), set(worked)
+        self._metrics, self._on_trouble, self._on_start = metrics, on_trouble, on_start
         self._known: dict[TopicPartition, _Position] = {}
-        self._left: dict[TopicPartition, _Position] = {}
-        """Positions that have turned out to be of another log, until the partition is placed again."""
+        self._left: dict[TopicPartition, _Left] = {}
+        """What must not be read before it is placed again."""
         self._ids: dict[str, str] = {}
         """Ids of topics as they were when their partitions were placed."""
-        self._ids_now: dict[str, str] | None = None
-        """Ids of topics as they were seen last; None where the cluster has none."""
-        self._looked_s = -_LOOK_EVERY_S
+        self._past: defaultdict[str, list[str]] = defaultdict(list)
+        """Ids that topics had before. An id is never given twice: who still names one lags behind."""
+        self._topics: dict[str, FoundTopic] | None = None
+        """Topics as they were seen last; None where the cluster has no ids."""
+        self._moved: dict[TopicPartition, int] = {}
+        """Offsets to commit of partitions that have moved over what is no record."""
+        self._looked_s = self._tried_s = -math.inf
+        self._unplaced_since_s = math.inf
 
     def forget(self) -> None:
         """Forget every position: after a rebalance somebody else may have read on."""
-        self._known.clear()
-        self._left.clear()
+        for known in (self._known, self._left, self._moved):
+            known.clear()
 
     @property
     def placed(self) -> set[TopicPartition]:
         """The partitions that may be read."""
         return set(self._known)
 
+    @property
+    def n_waiting(self) -> int:
+        """Number of partitions that should be read and have had no position for some time."""
+        if time.monotonic() - self._unplaced_since_s < _PATIENCE_S:
+            return 0
+        return len(self._unplaced())
+
+    def check(self) -> bool | str:
+        """Return True, or a sentence on what has no position: for readiness."""
+        if not self.n_waiting:
+            return True
+        at = min(self._unplaced())
+        return (
+            f"partition {at.partition} of topic {at.topic} cannot be placed: the topic does not exist, the worker's "
+            "user may not see it, or its leader does not answer"
+        )
+
     def commit_of(self, partition: TopicPartition, offset: int) -> tuple[int, str] | None:
         """Return what to commit of a partition, offset and mark; None where it is not placed any more."""
-        if (position := self._known.get(partition)) is None:
-            return None
-        internal = {name: self._ids[name] for name in self._internal if name in self._ids}
-        mark = Mark(topic=position.log_id.topic_id, turn=position.log_id.turn, internal=internal)
-        return offset, msgspec.json.encode(mark).decode()
+        position = self._known.get(partition)
+        return None if position is None else (offset, self._mark(partition.topic, position.log_id))
+
+    def take_moves(self) -> dict[TopicPartition, int]:
+        """Return the offsets to commit of partitions that have moved over what is no record, once."""
+        moved, self._moved = self._moved, {}
+        return moved
 
     async def place(self) -> None:
-        """Find out from where to read the partitions that are assigned and not placed yet, and go there."""
-        new = [partition for partition in self._consumer.assignment() if partition not in self._known]
-        if new:
-            await until_it_works("read input", lambda: self._place(new), on_trouble=self._on_trouble)
+        """Find out from where to read what is assigned and not placed yet, and go there, or try again soon."""
+        new, now_s = self._unplaced(), time.monotonic()
+        if not new:
+            self._unplaced_since_s = math.inf
+            return
+        self._unplaced_since_s = min(self._unplaced_since_s, now_s)
+        if now_s - self._tried_s < _TRY_EVERY_S:
+            return
+        self._tried_s = now_s
+        if await self._attempt(self._place(new)) and not self._unplaced():
+            self._tried_s = -math.inf
 
     async def continued(self, fetched: Mapping[TopicPartition, Sequence[Any]]) -> list[Batch]:
         """Return what continues what was read, and report the gaps before it.
@@ -228,67 +290,129 @@ class Positions:
         What the consumer holds was fetched before this is called. So where topic ids are still the same, all of it is
         of the logs that were read before.
         """
-        now_s = time.monotonic()
-        if fetched or now_s - self._looked_s >= _LOOK_EVERY_S:
+        is_due = time.monotonic() - self._looked_s >= _LOOK_EVERY_S
+        if fetched or is_due:
             await until_it_works("read input", self._look_at_ids, on_trouble=self._on_trouble)
-        if now_s - self._looked_s >= _LOOK_EVERY_S:
-            await until_it_works("read input", self._look_at_ends, on_trouble=self._on_trouble)
-            self._looked_s = now_s
+        firsts = {at: messages[0].offset for at, messages in fetched.items()}
+        if any(at in self._known and self._known[at].next_offset < first for at, first in firsts.items()):
+            gaps = partial(self._look_for_gaps, firsts)
+            await until_it_works("read input", gaps, on_trouble=self._on_trouble)
         kept: list[Batch] = []
         for partition, messages in fetched.items():
-            position, offset = self._known.get(partition), messages[0].offset
+            position = self._known.get(partition)
             if position is None:
                 continue  # it is placed first, and read again from there
-            if offset < position.next_offset:
+            if messages[0].offset < position.next_offset:
                 # The client went to the beginning by itself, as it does where its offset is beyond the end.
-                self._leave(partition, beyond_end=True)
+                self._leave(partition, went_back=True)
                 continue
-            if offset > position.next_offset:
-                gaps = partial(self._look_for_gaps, [partition])
-                await until_it_works("read input", gaps, on_trouble=self._on_trouble)
             position.next_offset = messages[-1].offset + 1
             kept.append(Batch(partition, position.log_id.name, messages))
+        if is_due:
+            self._looked_s = time.monotonic()
+            await self._attempt(self._look_at_ends(busy={batch.partition for batch in kept}))
         return kept
 
-    async def _place(self, new: Sequence[TopicPartition]) -> None:
-        ids = await topic_ids(self._producer.client, [*self._kinds, *self._internal])
-        there = [at for at in new if ids is None or at.topic in ids]  # who asks a deleted topic waits for long
+    def _unplaced(self) -> set[TopicPartition]:
+        return {at for at in self._consumer.assignment() if at not in self._known}
+
+    async def _attempt(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Try something that can wait; return whether it was done."""
+        try:
+            async with asyncio.timeout(_WITHIN_S):
+                await work
+        except (CommitFailedError, IllegalStateError):
+            return False  # the group has rebalanced: all is placed anew
+        except (KafkaError, TimeoutError) as fault:
+            self._on_trouble("read input")
+            log.warning("kafka_trouble", operation="read input", fault=type(fault).__name__, retry_in_s=_TRY_EVERY_S)
+            return False
+        return True
+
+    # ------------------------------------------------------------- placing
+
+    async def _place(self, new: Collection[TopicPartition]) -> None:
+        await self._look_at_ids()
+        there = [at for at in new if self._exists(at)]
         if not there:
             return
         # Semi-private, but the only way to the metadata of the commits of one's own group.
         commits = await self._consumer._coordinator.fetch_committed_offsets(there)
+        before = {at: self._before(at, commits.get(at)) for at in there}
         firsts = await self._consumer.beginning_offsets(there)
-        ends = await self._ends(there, commits)
-        jumped: dict[TopicPartition, Start] = {}
-        for at in there:
-            known, committed = self._before(at, commits.get(at))
-            start = start_from(
-                committed,
+        ends = await self._ends({at: offset for at, (_, offset, _) in before.items()})
+        starts: dict[TopicPartition, Start] = {}
+        for at, (known, offset, went_back) in before.items():
+            if (topic_id := self._topic_id(at.topic)) in self._past[at.topic]:
+                continue  # said by a broker that lags behind
+            starts[at] = start_from(
+                offset,
                 known,
-                topic_id="" if ids is None else ids[at.topic],
+                topic_id=topic_id,
                 first=int(firsts[at]),
-                end=int(ends[at]),
+                end=ends[at],
                 has_worked=self._kinds[at.topic] in self._worked,
+                went_back=went_back,
             )
-            try:
-                self._consumer.seek(at, start.offset)
-            except IllegalStateError:
-                continue  # it has just been taken away
+        self._remember_ids(starts, before)
+        await self._commit_starts(starts, commits)
+        for at, start in starts.items():
+            self._consumer.seek(at, start.offset)
             self._known[at] = _Position(start.offset, start.log_id)
+            self._left.pop(at, None)
             self._on_start(at, start.offset)
             if start.jump is not None:
-                jumped[at] = start
-        self._ids |= ids or {}
-        for at in there:
-            self._left.pop(at, None)
-        await self._settle(jumped)
+                self._report(at, start.jump, start.lost)
 
-    async def _ends(self, partitions: Sequence[TopicPartition], commits: Mapping[Any, Any]) -> dict[Any, int]:
-        """Return the offset that each partition's next record will get, as far as that matters."""
-        ends = {at: int(end) for at, end in (await self._consumer.end_offsets(partitions)).items()}
-        if beyond := [at for at in partitions if at in commits and commits[at].offset > ends[at]]:
-            # The consumer sees the end of what is committed. A transaction that is still open may lie before the
-            # offset, where it was read by other rules.
+    def _before(self, at: TopicPartition, commit: Any) -> tuple[LogId | None, int | None, bool]:
+        """Return which log a partition was of, from where it was to be read, and whether that is beyond its end."""
+        if (left := self._left.get(at)) is not None:
+            return left.log_id, left.next_offset, left.went_back
+        if commit is not None and commit.offset >= 0:
+            mark = mark_from_text(commit.metadata)
+            if mark.before:
+                self._past[at.topic].append(mark.before)
+            return LogId(mark.topic, mark.turn), int(commit.offset), False
+        # A cluster forgets the commits of a topic that is deleted.
+        return (LogId(self._ids[at.topic]) if at.topic in self._ids else None), None, False
+
+    def _remember_ids(self, starts: Mapping[TopicPartition, Start], before: Mapping[TopicPartition, Any]) -> None:
+        for at, start in starts.items():
+            known = before[at][0]
+            if start.jump is Jump.RECREATED and known is not None:
+                self._past[at.topic].append(known.topic_id)
+            if start.log_id.topic_id:
+                self._ids[at.topic] = start.log_id.topic_id
+
+    async def _commit_starts(self, starts: Mapping[TopicPartition, Start], commits: Mapping[Any, Any]) -> None:
+        """Commit where partitions begin, before anything of them is forwarded or reported.
+
+        A successor must number the log alike; and where nothing is committed, that nothing was must not look as if
+        commits had been lost.
+        """
+        unsaid = {
+            at: (start.offset, self._mark(at.topic, start.log_id))
+            for at, start in starts.items()
+            if start.jump is not None or at not in commits or commits[at].offset < 0
+        }
+        if unsaid:
+            await self._consumer.commit(unsaid)
+
+    def _mark(self, topic: str, log_id: LogId) -> str:
+        before = self._past[topic]
+        mark = Mark(
+            topic=log_id.topic_id, before=before[-1] if before else "", turn=log_id.turn, internal=self._internal_ids
+        )
+        return msgspec.json.encode(mark).decode()
+
+    async def _ends(self, expected: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
+        """Return the offset that each partition's next record will get, at least the offset that is expected.
+
+        The consumer sees the end of what is committed. A transaction that is still open may lie before an offset that
+        was reached by other rules; so where the end looks too low, the true end is asked for.
+        """
+        ends = {at: int(end) for at, end in (await self._consumer.end_offsets(list(expected))).items()}
+        if beyond := [at for at, offset in expected.items() if offset is not None and offset > ends[at]]:
             reader = new_reader(self._kafka, isolation_level="read_uncommitted")
             try:
                 await reader.start()
@@ -297,32 +421,67 @@ class Positions:
                 await reader.stop()
         return ends
 
-    def _before(self, at: TopicPartition, commit: Any) -> tuple[LogId | None, int | None]:
-        """Return which log a partition was of, and from where it was to be read."""
-        if (left := self._left.get(at)) is not None:
-            return left.log_id, left.next_offset
-        offset = None if commit is None or commit.offset < 0 else int(commit.offset)
-        mark = Mark() if commit is None else mark_from_text(commit.metadata)
-        if offset is not None:
-            return LogId(mark.topic, mark.turn), offset
-        # A cluster forgets the commits of a topic that is deleted.
-        return (LogId(self._ids[at.topic]), None) if at.topic in self._ids else (None, None)
+    # ------------------------------------------------------------- looking
 
-    async def _settle(self, jumped: Mapping[TopicPartition, Start]) -> None:
-        """Report jumps, and commit them before anything is forwarded: a successor must number the log alike."""
-        for at, start in jumped.items():
-            self._report(at, start.jump, start.lost)
-        commits = {at: self.commit_of(at, start.offset) for at, start in jumped.items()}
-        try:
-            if commits:
-                await self._consumer.commit({at: commit for at, commit in commits.items() if commit is not None})
-        except (CommitFailedError, IllegalStateError):
-            for at in jumped:
-                self._known.pop(at, None)
+    def _topic_id(self, topic: str) -> str:
+        return "" if self._topics is None else self._topics[topic].topic_id
 
-    def _report(self, at: TopicPartition, jump: Jump | None, lost: int = 0) -> None:
-        if jump is None:
-            return
+    def _exists(self, at: TopicPartition) -> bool:
+        """Whether a partition exists: the client waits for long where it does not."""
+        if self._topics is None:
+            return at.partition in (self._consumer.partitions_for_topic(at.topic) or ())
+        return at.topic in self._topics and at.partition < self._topics[at.topic].n_partitions
+
+    async def _look_at_ids(self) -> None:
+        self._topics = await find_topics(self._producer.client, self._kinds)
+        for topic, found in (self._topics or {}).items():
+            before = self._ids.get(topic, found.topic_id)
+            if found.topic_id != before and found.topic_id not in self._past[topic]:
+                for at in [one for one in self._known if one.topic == topic]:
+                    self._leave(at)
+
+    async def _look_at_ends(self, busy: Collection[TopicPartition]) -> None:
+        """Look for what no record shows: unread records are deleted, the log ends earlier, or only markers came.
+
+        Args:
+            busy: Partitions of which something is in hand.
+        """
+        await self._look_for_gaps({})
+        there = {at: position.next_offset for at, position in self._known.items() if self._exists(at)}
+        ends = await self._ends(there) if there else {}
+        for at, end in ends.items():
+            if at in self._known and end < self._known[at].next_offset:
+                self._leave(at, went_back=True)
+        for at in [one for one in self._known if one not in busy]:
+            reached = await self._consumer.position(at)
+            position = self._known.get(at)
+            if position is not None and reached > position.next_offset:
+                position.next_offset = self._moved[at] = reached
+
+    async def _look_for_gaps(self, in_hand: Mapping[TopicPartition, int]) -> None:
+        """Report the records that were deleted before they were read.
+
+        Args:
+            in_hand: The first offset of what is in hand, by partition: that was read, whatever is deleted by now.
+        """
+        there = [at for at in self._known if self._exists(at)]
+        firsts = await self._consumer.beginning_offsets(there) if there else {}
+        for at, first in firsts.items():
+            position = self._known.get(at)
+            if position is None:
+                continue
+            begin = min(int(first), in_hand.get(at, int(first)))
+            if begin > position.next_offset:
+                lost, position.next_offset = begin - position.next_offset, begin
+                self._report(at, Jump.DELETED, lost)
+
+    def _leave(self, at: TopicPartition, *, went_back: bool = False) -> None:
+        """Take note that a position is of another log; the partition is placed again before it is read."""
+        if (position := self._known.pop(at, None)) is not None:
+            self._moved.pop(at, None)
+            self._left[at] = _Left(position.next_offset, position.log_id, went_back)
+
+    def _report(self, at: TopicPartition, jump: Jump, lost: int = 0) -> None:
         kind = self._kinds[at.topic]
         self._metrics.input_jumps.labels(kind, jump).inc()
         self._metrics.lost_input_records.labels(kind).inc(lost)
@@ -334,34 +493,3 @@ class Positions:
             action=_ACTION[jump],
             **({"at_most_records": lost} if lost else {}),
         )
-
-    def _leave(self, at: TopicPartition, *, beyond_end: bool = False) -> None:
-        """Take note that a position is of another log; the partition is placed again before it is read."""
-        if (position := self._known.pop(at, None)) is not None:
-            self._left[at] = replace(position, next_offset=sys.maxsize) if beyond_end else position
-
-    async def _look_at_ids(self) -> None:
-        self._ids_now = await topic_ids(self._producer.client, [*self._kinds, *self._internal])
-        for topic, topic_id in (self._ids_now or {}).items():
-            if self._ids.get(topic, topic_id) != topic_id:
-                for at in [one for one in self._known if one.topic == topic]:
-                    self._leave(at)
-
-    async def _look_at_ends(self) -> None:
-        """Look for what no record would show: all that was not read is deleted, or the log ends before it."""
-        # The client waits for long where a topic does not exist.
-        there = [at for at in self._known if self._ids_now is None or at.topic in self._ids_now]
-        ends = await self._consumer.end_offsets(there) if there else {}
-        for at, end in ends.items():
-            if at in self._known and int(end) < self._known[at].next_offset:
-                self._leave(at, beyond_end=True)
-        await self._look_for_gaps(there)
-
-    async def _look_for_gaps(self, partitions: Sequence[TopicPartition]) -> None:
-        """Report the records that were deleted before they were read."""
-        firsts = await self._consumer.beginning_offsets(partitions) if partitions else {}
-        for at, first in firsts.items():
-            position = self._known.get(at)
-            if position is not None and int(first) > position.next_offset:
-                lost, position.next_offset = int(first) - position.next_offset, int(first)
-                self._report(at, Jump.DELETED, lost)

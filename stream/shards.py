@@ -82,8 +82,10 @@ class ShardsLog:
             await until_it_works("read shards", consumer.start, on_trouble=self._on_trouble)
             consumer.assign([self._at])
             consumer.seek(self._at, first)
-            held_from = int((await consumer.beginning_offsets([self._at]))[self._at])
-            if held_from > first:
+            firsts = await until_it_works(
+                "read shards", lambda: consumer.beginning_offsets([self._at]), on_trouble=self._on_trouble
+            )
+            if (held_from := int(firsts[self._at])) > first:
                 self._lost(min(held_from, end) - first)
             async for messages in batches(consumer, self._at, end):
                 yield [(one.offset, one.value or b"") for one in messages if first <= one.offset < end]

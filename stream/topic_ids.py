@@ -1,4 +1,4 @@
-"""Topic ids: which topic a name means at this moment.
+"""Topic ids: which topic a name means at this moment, and how many partitions it has.
 
 A topic that is deleted and created again keeps its name and counts its offsets from 0 again; only its id differs
 (KIP-516, Kafka 2.8 and later). aiokafka asks for metadata without ids, so version 10 of the request is declared here.
@@ -6,18 +6,22 @@ A topic that is deleted and created again keeps its name and counts its offsets 
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Iterable
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
-from aiokafka.errors import IncompatibleBrokerVersion
+from aiokafka.errors import IncompatibleBrokerVersion, RequestTimedOutError
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import Boolean, CompactArray, CompactString, Int16, Int32, Schema, TaggedFields
 
-__all__ = ["topic_ids"]
+__all__ = ["FoundTopic", "find_topics", "topic_ids"]
 
 _NO_ID = uuid.UUID(int=0)
+
+_WITHIN_S = 3.0
+"""A broker that is gone without a word is not waited for: the next answer comes from another."""
 
 
 class _Uuid:
@@ -109,24 +113,44 @@ class _Request(Request[_RequestStruct]):  # type: ignore[misc]
         return request_struct_class([(_NO_ID, name, {}) for name in self._topics], False, False, False, {})
 
 
-async def topic_ids(client: Any, topics: Iterable[str]) -> dict[str, str] | None:
-    """Ask the cluster for the ids of topics.
+class FoundTopic(NamedTuple):
+    """A topic that exists."""
+
+    topic_id: str
+    """32 hexadecimal digits."""
+
+    n_partitions: int
+
+
+async def find_topics(client: Any, topics: Iterable[str]) -> dict[str, FoundTopic] | None:
+    """Ask the cluster about topics.
 
     Args:
         client: A started aiokafka client (``AIOKafkaProducer.client``).
         topics: Names of topics.
 
     Returns:
-        The id of each topic that exists, 32 hexadecimal digits; None where the cluster has no ids.
+        What it says of each topic that exists and may be seen; None where the cluster has no ids.
 
     Raises:
         KafkaError: The cluster does not answer.
     """
     try:
-        response = await client.send(client.get_random_node(), _Request(topics))
+        async with asyncio.timeout(_WITHIN_S):
+            response = await client.send(client.get_random_node(), _Request(topics))
+    except TimeoutError:
+        raise RequestTimedOutError from None
     except (IncompatibleBrokerVersion, NotImplementedError):
         return None
-    found = {name: topic_id for error, name, topic_id, *_ in response.topics if not error}
-    if any(topic_id == _NO_ID for topic_id in found.values()):
+    found = {
+        name: (topic_id, len(partitions)) for error, name, topic_id, _, partitions, *_ in response.topics if not error
+    }
+    if any(topic_id == _NO_ID for topic_id, _ in found.values()):
         return None
-    return {name: topic_id.hex for name, topic_id in found.items()}
+    return {name: FoundTopic(topic_id.hex, n) for name, (topic_id, n) in found.items()}
+
+
+async def topic_ids(client: Any, topics: Iterable[str]) -> dict[str, str] | None:
+    """Return the id of each topic that exists; None where the cluster has none. See :func:`find_topics`."""
+    found = await find_topics(client, topics)
+    return None if found is None else {name: topic.topic_id for name, topic in found.items()}

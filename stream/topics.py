@@ -34,8 +34,8 @@ _DEFAULT_MESSAGE_BYTES = 1_048_588
 
 
 BEGIN_ANEW = (
-    "Bring it back as it was, or begin anew: other names for topics.shards and topics.seals, and time.earliest after "
-    "the last window that was released"
+    "Restore it, with its id, from a copy of the brokers' disks, or begin anew: other names for topics.shards and "
+    "topics.seals, and time.earliest after the last window that was released"
 )
 """What to do where one of Shoal's own topics has lost something."""
 _TIME_STAMPS = {f"message.timestamp.{which}.max.ms": 60_000 for which in ("after", "before", "difference")}

@@ -96,7 +96,7 @@ def decoder(kind: Kind, names: dict[str, str], attributes: Sequence[str] = ()) -
     return tolerant(msgspec.json.Decoder(wire).decode, wire, ts=names["ts"], points=points)
 
 
-class _DeadLetter(msgspec.Struct):
+class _DeadLetter(msgspec.Struct, omit_defaults=True):
     schema: int
     kind: str
     reason: str
@@ -104,7 +104,7 @@ class _DeadLetter(msgspec.Struct):
     topic: str
     partition: int
     offset: int
-    log: str
+    log: str = ""
 
 
 def dead_letter(kind: Kind, rejected: Rejected, log_id: str = "") -> bytes:

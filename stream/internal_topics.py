@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
-from stream.kafka import client_options, new_producer
+from stream.kafka import new_producer
 from stream.positions import mark_from_text
+from stream.reading import commits_of, new_reader
 from stream.settings import Settings
 from stream.settings.values import show_duration
-from stream.topic_ids import topic_ids
+from stream.topic_ids import find_topics, topic_ids
 from stream.topics import BEGIN_ANEW, ClusterError
 
 __all__ = ["check_internal_topics", "recreated", "sentence"]
-
-_AGAIN_S = 0.2
 
 
 async def check_internal_topics(settings: Settings, progress: Callable[[str], None]) -> dict[str, str]:
@@ -30,41 +29,29 @@ async def check_internal_topics(settings: Settings, progress: Callable[[str], No
     Raises:
         ClusterError: One was deleted and created again, or the cluster does not answer.
     """
-    limit_ms = settings.kafka.startup_timeout
-    admin, producer = AIOKafkaAdminClient(**client_options(settings.kafka)), new_producer(settings)
+    limit_ms, topics = settings.kafka.startup_timeout, settings.topics
+    reader, producer = new_reader(settings.kafka, group=settings.kafka.ingest_group), new_producer(settings)
     try:
         async with asyncio.timeout(limit_ms / 1000):
-            await admin.start()
+            await reader.start()
             await producer.start()
-            names = (settings.topics.shards, settings.topics.seals)
-            ids = await topic_ids(producer.client, names)
-            marks = await _marks(admin, settings.kafka.ingest_group)
+            ids = await topic_ids(producer.client, (topics.shards, topics.seals))
+            inputs = await find_topics(producer.client, [getattr(topics, kind) for kind in settings.kinds]) or {}
+            partitions = [TopicPartition(name, n) for name, one in inputs.items() for n in range(one.n_partitions)]
+            marks = [mark_from_text(one.metadata) for one in (await commits_of(reader, partitions)).values()]
     except (KafkaError, TimeoutError) as fault:
         raise ClusterError(
             f"the offsets of group {settings.kafka.ingest_group} cannot be read within "
             f"kafka.startup_timeout={show_duration(limit_ms)} ({type(fault).__name__}): may the worker's user read it?"
         ) from None
     finally:
-        await asyncio.gather(admin.close(), producer.stop())
+        await asyncio.gather(reader.stop(), producer.stop())
     if ids is None:
         progress("the cluster gives topics no ids: a topic that is deleted and created again is not noticed")
         return {}
-    if changed := recreated(ids, marks):
+    if changed := recreated(ids, [mark.internal for mark in marks]):
         raise ClusterError(sentence(changed))
     return ids
-
-
-async def _marks(admin: AIOKafkaAdminClient, group: str) -> list[dict[str, str]]:
-    """Return the ids of internal topics that the commits of a group name."""
-    while True:
-        try:
-            committed = await admin.list_consumer_group_offsets(group)
-        except KafkaError as fault:
-            if not fault.retriable:
-                raise
-            await asyncio.sleep(_AGAIN_S)  # a new cluster begins to make its topic of offsets when it is first asked
-        else:
-            return [mark_from_text(one.metadata).internal for one in committed.values()]
 
 
 def recreated(ids: Mapping[str, str], before: Iterable[Mapping[str, str]]) -> str | None:

@@ -25,7 +25,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records import Kind
 from stream.kafka import Trouble, until_it_works
-from stream.reading import new_reader
+from stream.reading import commits_of, new_reader
 from stream.settings import KafkaSettings
 from stream.topic_ids import FoundTopic, find_topics
 
@@ -336,8 +336,7 @@ class Positions:
         there = [at for at in new if self._exists(at)]
         if not there:
             return
-        # Semi-private, but the only way to the metadata of the commits of one's own group.
-        commits = await self._consumer._coordinator.fetch_committed_offsets(there)
+        commits = await commits_of(self._consumer, there)
         before = {at: self._before(at, commits.get(at)) for at in there}
         firsts = await self._consumer.beginning_offsets(there)
         ends = await self._ends({at: offset for at, (_, offset, _) in before.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from stream.kafka import client_options
 from stream.settings import KafkaSettings
 
-__all__ = ["batches", "new_reader"]
+__all__ = ["batches", "commits_of", "new_reader"]
 
 _LOOK_AGAIN_MS = 500
 
@@ -25,6 +25,15 @@ def new_reader(kafka: KafkaSettings, *, group: str | None = None, **options: Any
     """
     options = {"isolation_level": "read_committed"} | options
     return AIOKafkaConsumer(**client_options(kafka), group_id=group, enable_auto_commit=False, **options)
+
+
+async def commits_of(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Any]:
+    """Return what a consumer's group has committed, with metadata; an offset below 0 stands for nothing.
+
+    aiokafka gives members the offset alone, and its admin client cannot read the answers of every broker.
+    """
+    commits: Mapping[TopicPartition, Any] = await consumer._coordinator.fetch_committed_offsets(partitions)
+    return commits
 
 
 async def batches(consumer: AIOKafkaConsumer, at: TopicPartition, end: int) -> AsyncIterator[Sequence[Any]]:

@@ -324,6 +324,7 @@ def test_a_dead_letter_has_these_bytes() -> None:
         b'{"schema":1,"kind":"checkins","reason":"wrong_type","detail":"Expected `float`",'
         b'"topic":"checkins","partition":3,"offset":41}'
     )
+    assert dead_letter(Kind.CHECKINS, rejected, "8f+1").endswith(b',"offset":41,"log":"8f+1"}')
 
 
 def test_an_instant_is_written_in_utc_whatever_its_age() -> None:
@@ -471,13 +472,14 @@ def test_chunks_survive_the_round_trip(chunk: Chunk) -> None:
 
 def test_a_chunk_has_these_bytes() -> None:
     """
-    What waits on the shards topic outlives an upgrade: version 2 has this form, its last part may be missing.
+    What waits on the shards topic outlives an upgrade: version 2 has this form, its last parts may be missing.
     """
     eight = b"\x02\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x00"
     empty = chunk_of(0)
-    assert chunk_to_bytes(empty) == b"\x99" + eight + b"\xc0"
-    assert chunk_to_bytes(replace(empty, complete_ms=5)) == b"\x99" + eight + b"\x05"
+    assert chunk_to_bytes(empty) == b"\x9a" + eight + b"\xc0\xa0"
+    assert chunk_to_bytes(replace(empty, complete_ms=5, log_id="8f")) == b"\x9a" + eight + b"\x05\xa28f"
     assert chunk_from_bytes(b"\x98" + eight).complete_ms is None
+    assert chunk_from_bytes(b"\x99" + eight + b"\x05").log_id == ""
     assert (VISIT.itemsize, POINT.itemsize) == (36, 48)
 
 
@@ -501,7 +503,7 @@ def test_a_chunk_of_another_version_says_what_to_do() -> None:
     """
     for n in (0, 1):
         with pytest.raises(VersionError, match=r"has version 3, this program reads 2: upgrade it"):
-            chunk_from_bytes(b"\x99\x03" + chunk_to_bytes(chunk_of(n))[2:])
+            chunk_from_bytes(b"\x9a\x03" + chunk_to_bytes(chunk_of(n))[2:])
     with pytest.raises(VersionError):
         chunk_from_bytes(b"\x98\x03\xa8checkins\xa3all\xa8checkins\x01\x02\xa2v1\xc4\x01x")
 
@@ -518,7 +520,7 @@ def test_a_chunk_of_version_1_is_still_read() -> None:
     assert (chunk.vocabulary, chunk.complete_ms) == ("v1", 5)
     points = replace(chunk_of(0), kind=Kind.FRAGMENTS, rows=np.ones(2, dtype=POINT))
     value = chunk_to_bytes(points)
-    assert chunk_from_bytes(b"\x99\x01" + value[2:]).rows.tobytes() == points.rows.tobytes()
+    assert chunk_from_bytes(b"\x9a\x01" + value[2:]).rows.tobytes() == points.rows.tobytes()
 
 
 # Input that is right

@@ -158,7 +158,8 @@ class Categorical:
             return 0
         if (found := self._names.find(text)) >= 0:
             return found + 1
-        return 0 if self.others or not canonical(text) else _WRONG
+        says_nothing = not self._names.is_too_long(text) and not canonical(text)
+        return 0 if self.others or says_nothing else _WRONG
 
     def values_of(self, digits: IntArray) -> IntArray:
         """Return the index of the value for each digit, shape ``(n,)``; :data:`NOT_GIVEN` for 0."""

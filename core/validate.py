@@ -118,12 +118,11 @@ def validate_checkins(
     lat = np.fromiter((np.nan if r.lat is None else r.lat for _, r in records), dtype=np.float64, count=n)
     lon = np.fromiter((np.nan if r.lon is None else r.lon for _, r in records), dtype=np.float64, count=n)
     venues = [None if r.venue is None else str(r.venue) for _, r in records]
-    users = [canonical(r.user) for _, r in records]
     given = np.fromiter((r.lat is not None and r.lon is not None for _, r in records), dtype=np.bool_, count=n)
     half = np.fromiter(((r.lat is None) != (r.lon is None) for _, r in records), dtype=np.bool_, count=n)
 
     verdict = _Verdict(source, [offset for offset, _ in records])
-    verdict.reject_users([r.user for _, r in records], users, rules)
+    users = verdict.reject_users([r.user for _, r in records], rules)
     if needs_position:
         verdict.reject(~given, Reason.MISSING_FIELD, "lat and lon are needed")
         verdict.reject_zero(lat, lon, rules)
@@ -174,9 +173,8 @@ def validate_fragments(
     """
     n = len(records)
     sizes = np.fromiter((len(r.points) for _, r in records), dtype=np.int64, count=n)
-    ids = [canonical(r.user) for _, r in records]
     verdict = _Verdict(source, [offset for offset, _ in records])
-    verdict.reject_users([r.user for _, r in records], ids, rules)
+    ids = verdict.reject_users([r.user for _, r in records], rules)
     verdict.reject(sizes == 0, Reason.EMPTY_FRAGMENT, "points is empty")
     verdict.reject(
         sizes > rules.max_points,
@@ -256,6 +254,14 @@ def _to_ms(ts: Timestamp, rules: Rules) -> float:
     return round(min(ts, _FAR_MS) * rules.number_ms) if ts > -_FAR_MS else -_FAR_MS
 
 
+def _name(user: Identifier, limit: int) -> str | None:
+    """Return the canonical spelling of a user id; None where it is too long."""
+    if isinstance(user, str):
+        return None if len(user) > limit else canonical(user)  # which is slow for long texts
+    name = canonical(user)
+    return None if len(name) > limit else name
+
+
 class _Verdict:
     """Which rows of a batch are still accepted, and why the others are not: the first fault counts."""
 
@@ -278,13 +284,15 @@ class _Verdict:
             for offset in self.offsets[new].tolist()
         ]
 
-    def reject_users(self, users: Sequence[Identifier], canonical_users: Sequence[str], rules: Rules) -> None:
-        unnamed = np.fromiter((not one for one in canonical_users), dtype=np.bool_, count=len(users))
-        self.reject(unnamed, Reason.MISSING_FIELD, "user names nobody: it is empty, blank, or a word such as null")
+    def reject_users(self, users: Sequence[Identifier], rules: Rules) -> list[str]:
+        """Return the canonical spelling of each user, empty where the record is rejected for it."""
         limit = rules.max_user_length
-        given = zip(users, canonical_users, strict=True)
-        lengths = np.fromiter((len(u if isinstance(u, str) else c) for u, c in given), np.int64, len(users))
-        self.reject(lengths > limit, Reason.USER_ID_TOO_LONG, f"user is longer than {limit} characters")
+        names = [_name(user, limit) for user in users]
+        too_long = np.fromiter((name is None for name in names), dtype=np.bool_, count=len(names))
+        self.reject(too_long, Reason.USER_ID_TOO_LONG, f"user is longer than {limit} characters")
+        unnamed = np.fromiter((not name for name in names), dtype=np.bool_, count=len(names))
+        self.reject(unnamed, Reason.MISSING_FIELD, "user names nobody: it is empty, blank, or a word such as null")
+        return [name or "" for name in names]
 
     def reject_positions(self, given: npt.NDArray[np.bool_], lat: FloatArray, lon: FloatArray) -> None:
         for name, values, limit in (("lat", lat, 90), ("lon", lon, 180)):

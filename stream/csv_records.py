@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from core.records import CheckIn, Fragment, Kind, Point, Reason, Timestamp, attribute_field, checkin_type
-from stream.lines import CsvError, NumberedLines, cells
+from stream.lines import CsvError, NumberedLines, cells, to_number
 from stream.moments import moment
 from stream.refusals import NOT_UTF8, refusal
 
@@ -18,7 +18,7 @@ Entry = CheckIn | Fragment | tuple[Reason, str]
 """A record, or why it cannot be read."""
 
 _NUMBER_OR_TIME = re.compile(
-    r"[-+]?(?:nan|inf(?:inity)?|\d+[.,]?\d*|[.,]\d+)(?:e[-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*", re.IGNORECASE
+    r"[-+]?(?:nan|inf(?:inity)?|\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*", re.IGNORECASE
 )
 _NUMBER_INSIDE = re.compile(r"(?:^|[^\w])[-+]?\d|\d{4}")
 _HEADER_WORD = re.compile(
@@ -119,7 +119,7 @@ class CsvRecords:
         if not text:
             return None
         try:
-            return float(text)
+            return to_number(text)
         except ValueError:
             raise _BadValueError(
                 Reason.WRONG_TYPE, f"{self._names[field]} must be a number; a text was found"
@@ -130,7 +130,7 @@ class CsvRecords:
         if not text:
             raise _BadValueError(Reason.MISSING_FIELD, f"{name} is needed")
         try:
-            return float(text)
+            return to_number(text)
         except ValueError:
             pass
         try:

@@ -11,6 +11,7 @@ from core.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, DefaultDemands,
 from core.identity import canonical
 from core.records import POINT
 from core.validate import Rules, user_hash
+from stream.lines import to_number
 from stream.settings import KindSettings, SettingsError
 from stream.tables import read_table, wrong_line
 
@@ -53,10 +54,10 @@ def _rows(file: Path, rules: Rules) -> Iterator[tuple[int, int, int, float]]:
 
 
 def _hash(user: str, rules: Rules, file: Path, line: int) -> int:
-    if not (name := canonical(user)):
-        raise _wrong(file, line, "user names nobody: it must be the id of a user, in any spelling of their records")
     if len(user) > rules.max_user_length:
         raise _wrong(file, line, f"user must be at most {rules.max_user_length} characters long (limits.user_length)")
+    if not (name := canonical(user)):
+        raise _wrong(file, line, "user names nobody: it must be the id of a user, in any spelling of their records")
     return user_hash(name, rules.user_key)
 
 
@@ -83,7 +84,7 @@ def _number(text: str) -> float | None:
     if not text.strip():
         return None
     try:
-        return float(text)
+        return to_number(text)
     except ValueError:
         return np.nan
 

@@ -23,7 +23,9 @@ BOM = b"\xef\xbb\xbf"
 _NUMBER = re.compile(
     r"[-+]?(?:nan(?:\([a-z0-9_]*\))?|inf(?:inity)?|1\.#(?:inf|[qs]nan|ind)0*)(?![a-z0-9_])", re.IGNORECASE
 )
-_STRING_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|' + _NUMBER.pattern, re.IGNORECASE | re.DOTALL)
+_STRING_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|' + _NUMBER.pattern, re.IGNORECASE | re.DOTALL)
+"""A text that is not closed reaches to the end: looked for in it again and again, a number would take its square."""
+
 _LONGEST_INTEGER = 4_000
 """Digits; Python refuses to read integers much longer than that."""
 

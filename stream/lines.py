@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import IO
 
-__all__ = ["BLOCK", "CsvError", "NumberedLines", "blocks", "cells", "numbered"]
+__all__ = ["BLOCK", "CsvError", "NumberedLines", "blocks", "cells", "numbered", "to_number"]
 
 BLOCK = 2**18
 """Bytes read at a time."""
@@ -79,3 +79,17 @@ def cells(line: str) -> list[str]:
             break
         at = match.end()
     return found
+
+
+def to_number(text: str) -> float:
+    """Read a number as it stands on paper, or one of the words for infinity and for what is no number.
+
+    Raises:
+        ValueError: It is none. Python also reads ``4_8.2`` and the digits of any script, which no feed means.
+
+    >>> to_number(" 4.82e1")
+    48.2
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError("not a number")
+    return float(text)

@@ -20,6 +20,7 @@ from core.window import WindowPolicy
 from stream.demands import default_demands
 from stream.digests import digest, file_digest
 from stream.files import RecordFile
+from stream.lines import to_number
 from stream.plane import Plane
 from stream.plans import build_plan
 from stream.profiles import hierarchies, profile
@@ -216,7 +217,7 @@ def _venues(file: Path) -> Venues:
 
 def _degrees(text: str, limit: int, where: str) -> float:
     try:
-        value = float(text)
+        value = to_number(text)
     except ValueError:
         value = np.nan
     if not abs(value) <= limit:

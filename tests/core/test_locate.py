@@ -316,6 +316,15 @@ def test_a_venue_is_found_by_name_alone() -> None:
     assert venues.refusal[0] is Reason.UNKNOWN_VENUE
 
 
+def test_a_venue_of_any_length_is_unknown_at_once() -> None:
+    """
+    A text that is longer than any venue is not normalized, which would take hours.
+    """
+    venues = Venues(["bar"], np.zeros(1), np.zeros(1))
+    _, found = venues.locate(np.zeros(2), np.zeros(2), ["x" + "\u0301\u0327" * 1_000_000, " BAR "])
+    assert found.tolist() == [False, True]
+
+
 @pytest.mark.parametrize(("names", "n"), [(["b", "a"], 2), (["a", "a"], 2), (["a", "b"], 1), (["a"], 2)])
 def test_a_wrong_table_of_venues_is_refused(names: list[str], n: int) -> None:
     """

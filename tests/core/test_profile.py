@@ -195,6 +195,15 @@ def test_a_word_for_nothing_is_no_value(value: AttributeValue) -> None:
     assert code_of(WARD, value) == (0, -1, -1)
 
 
+def test_a_value_of_any_length_is_wrong_at_once() -> None:
+    """
+    A text that is longer than any value is not normalized, which would take hours; as another value it may be there.
+    """
+    long = "x" + "\u0301\u0327" * 1_000_000
+    assert Categorical("plan", ("basic", "plus")).digits([long, " PLUS "]).tolist() == [-1, 2]
+    assert Categorical("plan", ("basic", "plus"), others=True).digits([long, " PLUS "]).tolist() == [0, 2]
+
+
 def test_only_what_is_needed_is_missing() -> None:
     """
     An attribute may be optional, or of a kind where most records hold nothing that matters.

@@ -76,6 +76,8 @@ FAULTS: list[tuple[dict[str, Any], Reason]] = [
     ({"user": "x" * 257}, Reason.USER_ID_TOO_LONG),
     ({"user": "x" * 10_000}, Reason.USER_ID_TOO_LONG),
     ({"user": 10**256}, Reason.USER_ID_TOO_LONG),
+    ({"user": " " * 257}, Reason.USER_ID_TOO_LONG),
+    ({"user": "x" + "\u0301\u0327" * 1_000_000}, Reason.USER_ID_TOO_LONG),  # hours, if it were normalized
     (
         {"ts": datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=timezone(timedelta(hours=-14)))},
         Reason.TIME_OUT_OF_RANGE,

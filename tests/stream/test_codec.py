@@ -65,6 +65,7 @@ from stream.codec import (
     seal_key,
     seal_to_bytes,
 )
+from stream.foreign_json import standard_tokens
 from stream.settings import FieldSettings
 
 NAMES: dict[str, str] = FieldSettings().model_dump()
@@ -643,6 +644,15 @@ def test_a_number_that_is_none_does_no_harm_where_it_is_not_read(token: str, pla
     value = f"{{{other},{plain}}}" if place == "first" else f"{{{plain}, {other} }}"
     decode = decoder(Kind.CHECKINS, NAMES)
     assert decode(value.encode()) == decode(f"{{{plain}}}".encode())
+
+
+@pytest.mark.parametrize("end", ["", "\\", '"', '\\"'], ids=["open", "backslash", "closed", "escaped"])
+def test_a_text_without_an_end_costs_its_length_alone(end: str) -> None:
+    """
+    It reaches to the end of the message: looked for in it again and again, numbers that are none would take hours.
+    """
+    text = '"' + '\\"' * 1_000_000 + " nan" + end
+    assert standard_tokens(f"nan {text}") == f"NaN {text}"
 
 
 @pytest.mark.parametrize("token", ["NaN", "Infinity", "-inf", "-nan"])

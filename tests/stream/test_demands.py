@@ -169,6 +169,7 @@ BAD_K = "k must be from 2 to 1000000, a whole number, or empty"
 BAD_DELTA_M = "delta_m must be above 1 and below 10000000 metres, or empty"
 BAD_LINES = [
     *((f"{MARK},{k},50", BAD_K) for k in ("1", "0", "-5", "1000001", "2.5", "many", "nan", "inf", "1e400", MARK)),
+    *((f"{MARK},{k},50", BAD_K) for k in ("1_0", "\u0661\u0660")),
     *(
         (f"{MARK},8,{m}", BAD_DELTA_M)
         for m in ("1", "0", "-50", "10000000", "1e400", "nan", "inf", "far", MARK, "50 m")
@@ -177,6 +178,8 @@ BAD_LINES = [
     ("   ,8,50", "user names nobody: it must be the id of a user"),
     (",,", "user names nobody: it must be the id of a user"),
     ("null,8,50", "user names nobody: it must be the id of a user"),
+    ("\u200b" * 257 + ",8,50", "user must be at most 256 characters long (limits.user_length)"),
+    ("0" * 300_000 + "x,8,50", "user must be at most 256 characters long (limits.user_length)"),
     (f"{MARK * 52},8,50", "user must be at most 256 characters long (limits.user_length)"),
     (f"{MARK},8", "must have 3 values as the header has, and has 2"),
     (MARK, "must have 3 values as the header has, and has 1"),

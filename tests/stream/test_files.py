@@ -21,7 +21,8 @@ from core.geo import geocentric
 from core.profile import Categorical, Numeric, Profile
 from core.records import CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from core.validate import validate_fragments
-from stream.file_forms import elements
+from stream.csv_records import CsvRecords, HeaderError
+from stream.file_forms import Form, elements, form_of
 from stream.files import Entry, FileFormatError, RecordFile
 from stream.plane import Plane
 from stream.replay import Replay
@@ -381,6 +382,9 @@ def test_a_damaged_file_of_metres_is_named(tmp_path: Path) -> None:
         ("u1,52.5,13.4,,,", Reason.MISSING_FIELD),
         ("u1,52.5,13.4,noon,,", Reason.WRONG_TYPE),
         ("u1,north,13.4,5,,", Reason.WRONG_TYPE),
+        ("u1,52.5,13.4,1_7,,", Reason.WRONG_TYPE),
+        ("u1,5_2.5,13.4,5,,", Reason.WRONG_TYPE),
+        ("u1,52.5,1_3.4,5,,", Reason.WRONG_TYPE),
         ("u1,52.5,east,5,,", Reason.WRONG_TYPE),
         ("u1", Reason.MISSING_FIELD),
         (",,,,,", Reason.MISSING_FIELD),
@@ -417,6 +421,11 @@ def test_a_bad_csv_row_has_a_reason_and_the_next_is_read(row: str, reason: Reaso
         ("u1,5,1,2,nan,", Reason.WRONG_TYPE),
         ("u1,5,1,2,inf,", Reason.WRONG_TYPE),
         ("u1,5,1,2,many,", Reason.WRONG_TYPE),
+        ("u1,5,1,2,1_0,", Reason.WRONG_TYPE),
+        ("u1,5,1,2,8,5_0", Reason.WRONG_TYPE),
+        ("u1,\u0665,1,2,,", Reason.WRONG_TYPE),
+        ("u1,5,\u0661,2,,", Reason.WRONG_TYPE),
+        ("u1,5,1,\uff12,,", Reason.WRONG_TYPE),
         ("u1,5,1,2,8,far", Reason.WRONG_TYPE),
     ],
 )
@@ -521,6 +530,24 @@ def test_a_file_without_a_header_is_refused_without_a_word_of_it(line: str, tmp_
         read(tmp_path / "feed.csv", f"{line}\n{line}\n")
     said = str(fault.value).replace(str(tmp_path), "")
     assert not any(part in said for part in ("Zw9qK", "52", "13", "16000", "2025", "home", "park", "Oct"))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("1" * 1_000_000 + "x", "its first line holds values, not names"),
+        ("1," * 100_000 + "x", "its first line holds values, not names"),
+        ("x" * 1_000_000, "nor any other name that is"),
+        ("user" * 100_000, "nor any other name that is"),
+    ],
+    ids=["digits", "numbers", "letters", "words"],
+)
+def test_a_first_line_of_any_length_is_refused_at_once(line: str, says: str) -> None:
+    """
+    The cost is linear in its length: this would take hours if it were its square.
+    """
+    with pytest.raises(HeaderError, match=says):
+        CsvRecords(line.encode(), Kind.CHECKINS, {"user": "user", "ts": "ts"}, {"user", "ts"})
 
 
 @pytest.mark.parametrize("line", ["Zw9qK,noon,home", "Zw9qK;Zw9qK", "Zw9qK", "a,b,c"])
@@ -761,6 +788,16 @@ def test_one_json_object_over_several_lines_is_refused(content: str, name: str, 
     """
     with pytest.raises(FileFormatError, match="is one JSON document over several lines and not NDJSON"):
         read(tmp_path / name, content)
+
+
+@pytest.mark.parametrize("end", ["", "\\", '"'], ids=["open", "backslash", "closed"])
+def test_a_first_line_with_a_long_text_is_looked_at_once(end: str) -> None:
+    """
+    The cost is linear in its length, whether the text ends or not: this would take hours if it were its square.
+    """
+    first = '{"x": nan, "user": "' + '\\"' * 1_000_000 + end
+    head = f"{first}\n{GOOD}\n".encode()
+    assert form_of(Path("feed.txt"), head, is_whole=True, is_metres=False) is Form.NDJSON
 
 
 @pytest.mark.parametrize("first", ["{", '{"user":"u1"', '{"user":"u1,"ts":5}', '{"user":', "{{", '{"a":[{'])

@@ -13,6 +13,7 @@ from aiokafka.errors import (
     GroupAuthorizationFailedError,
     KafkaError,
     RecordTooLargeError,
+    TopicAuthorizationFailedError,
     UnsupportedCodecError,
 )
 from hypothesis import given
@@ -36,6 +37,8 @@ class Consumer:
         self.positions = dict.fromkeys(ends, 0)
         self.commits: dict[TopicPartition, int] = {}
         self.broken: KafkaError | None = None
+        self.cold: set[TopicPartition] = set()
+        """Of these nothing is fetched yet: a call finds nothing, and begins to fetch."""
 
     def assignment(self) -> set[TopicPartition]:
         return set(self.ends)
@@ -45,9 +48,10 @@ class Consumer:
 
     def seek(self, at: TopicPartition, offset: int) -> None:
         self.positions[at] = offset
+        self.cold.add(at)
 
     async def seek_to_beginning(self, at: TopicPartition) -> None:
-        self.positions[at] = 0
+        self.seek(at, 0)
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int, max_records: int
@@ -57,9 +61,13 @@ class Consumer:
         drained: dict[TopicPartition, list[Message]] = {}
         for at in partitions or sorted(self.ends):
             got: list[Message] = []
+            if at in self.cold:
+                self.cold.remove(at)
+                continue
             while self.positions[at] + len(got) < self.ends[at] and len(got) < max_records:
                 offset = self.positions[at] + len(got)
                 if (at, offset) in self.faults:
+                    self.cold.add(at)
                     raise self.faults[at, offset]
                 got.append(Message(offset))
             self.positions[at] += len(got)
@@ -159,6 +167,22 @@ async def test_a_record_that_goes_away_is_waited_for_no_longer() -> None:
     consumer.positions[A] = 4
     await reading.read(20)
     assert reading.reader.check() is True
+
+
+async def test_a_right_that_is_gone_is_waited_for() -> None:
+    """
+    Without the right to read a topic its partitions wait, and the sentence names the right; without any partition the
+    trouble is counted all the same.
+    """
+    reading = Reading(Consumer({A: 4}, {(A, 0): TopicAuthorizationFailedError("checkins")}))
+    await reading.read(2)
+    assert "topic checkins may not be read by the worker's user" in str(reading.reader.check())
+    consumer = Consumer({}, {})
+    consumer.broken = TopicAuthorizationFailedError("checkins")
+    nothing = Reading(consumer)
+    await nothing.read(1)
+    assert nothing.troubles == ["read input"]
+    assert nothing.reader.check() is True
 
 
 async def test_a_rebalance_forgets() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from aiokafka import codec
-from aiokafka.errors import KafkaError, UnsupportedCodecError
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError, UnsupportedCodecError
 
 __all__ = ["is_missing", "unreadable"]
 
@@ -30,6 +30,8 @@ def unreadable(topic: str, fault: KafkaError | str) -> str:
     """
     if isinstance(fault, str):
         return f"topic {topic} has compression.type={fault}, and nothing here decompresses that: {_CURE}"
+    if isinstance(fault, TopicAuthorizationFailedError):
+        return f"topic {topic} may not be read by the worker's user: allow it what `shoal topics acls` prints"
     if not isinstance(fault, UnsupportedCodecError):
         return f"topic {topic} holds records that the Kafka client cannot read ({type(fault).__name__})"
     named = re.search(r"for (\w+) compression codec", str(fault))

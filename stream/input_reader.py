@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ Batches = dict[TopicPartition, list[Any]]
 _HOPELESS = (GroupAuthorizationFailedError, SaslAuthenticationFailed)
 """Faults of the worker, not of what it reads."""
 
-_LOOK_AGAIN_S = 0.2
+_LOOK_AGAIN_S, _WITHOUT_PARTITIONS_S = 0.2, 1.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
 _FORGIVEN_AFTER_S = 15.0
 """For how long nothing may fail before a partition counts as readable though nothing more has come."""
@@ -69,6 +70,8 @@ class InputReader:
         self._next: dict[TopicPartition, int] = {}
         """Behind what was returned last."""
         self._unreadable: dict[TopicPartition, _Unreadable] = {}
+        self._failed_s = -math.inf
+        """When all were read together last and one failed: to find out which takes until it is fetched again."""
 
     @property
     def n_unreadable(self) -> int:
@@ -91,6 +94,7 @@ class InputReader:
         """Forget everything: after a rebalance partitions are read from the committed offsets."""
         self._next.clear()
         self._unreadable.clear()
+        self._failed_s = -math.inf
 
     async def read(self, partitions: Sequence[TopicPartition], *, timeout_ms: int, max_records: int) -> Batches:
         """Return the next records, by partition.
@@ -106,12 +110,17 @@ class InputReader:
         assigned = self._consumer.assignment()
         for at in [one for one in self._unreadable if one not in assigned]:
             del self._unreadable[at]
-        if not self._unreadable:
+        if not self._unreadable and self._passed_s() - self._failed_s > _FORGIVEN_AFTER_S:
             try:
                 found = await self._consumer.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
             except KafkaError as fault:
                 _raise_if_hopeless(fault)
+                self._failed_s = self._passed_s()
+                self._on_trouble("read input")
+                log.warning("kafka_trouble", operation="read input", fault=type(fault).__name__)
                 self._go_back()
+                if not self._consumer.assignment():  # the group itself: none of its members has anything to read
+                    await asyncio.sleep(_WITHOUT_PARTITIONS_S)
             else:
                 self._note(found)
                 return dict(found)

@@ -166,14 +166,14 @@ def fragment(points: Any) -> bytes:
 
 BAD: list[tuple[Kind, str, bytes | None, str]] = [
     (Kind.CHECKINS, "not JSON", b"user=%b" % USER.encode(), "not_json"),
-    (Kind.CHECKINS, "invalid UTF-8", check_in().replace(b"very", b"\xff\xfe"), "not_json"),
-    (Kind.CHECKINS, "an empty value", b"", "not_json"),
+    (Kind.CHECKINS, "invalid UTF-8", check_in().replace(b"very", b"\xff\xfe"), "not_utf8"),
+    (Kind.CHECKINS, "half a message", check_in()[:20], "not_json"),
     (Kind.CHECKINS, "an empty message", b"", "not_json"),
     (Kind.CHECKINS, "not an object", b"[1, 2]", "wrong_type"),
     (Kind.CHECKINS, "a wrong type", check_in(lat="north"), "wrong_type"),
     (Kind.CHECKINS, "no user", json.dumps({"ts": NOON_S, "lat": LAT, "lon": LON}).encode(), "missing_field"),
     (Kind.CHECKINS, "no position", json.dumps({"user": USER, "ts": NOON_S}).encode(), "missing_field"),
-    (Kind.CHECKINS, "NaN, which is not JSON", check_in(lat=float("nan")), "not_json"),
+    (Kind.CHECKINS, "NaN, which is no position", check_in(lat=float("nan")), "position_out_of_range"),
     (Kind.CHECKINS, "beyond the pole", check_in(lat=91), "position_out_of_range"),
     (Kind.CHECKINS, "the year 9999", check_in(ts="9999-12-31T23:59:59Z"), "time_out_of_range"),
     (Kind.CHECKINS, "a number far beyond", check_in(ts=1e300), "time_out_of_range"),
@@ -181,7 +181,7 @@ BAD: list[tuple[Kind, str, bytes | None, str]] = [
     (Kind.CHECKINS, "two mebibytes", check_in(note=2 * 1024**2 * "x"), "message_too_large"),
     (Kind.FRAGMENTS, "no points", fragment([]), "empty_fragment"),
     (Kind.FRAGMENTS, "too many points", fragment([[NOON_S + i, LAT, LON] for i in range(501)]), "too_many_points"),
-    (Kind.FRAGMENTS, "a point of two numbers", fragment([[NOON_S, LAT]]), "wrong_type"),
+    (Kind.FRAGMENTS, "a point of two numbers", fragment([[NOON_S, LAT]]), "missing_field"),
     (Kind.FRAGMENTS, "beyond the antimeridian", fragment([[NOON_S, LAT, 180.5]]), "position_out_of_range"),
 ]
 

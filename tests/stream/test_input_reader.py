@@ -13,6 +13,7 @@ from aiokafka.errors import (
     GroupAuthorizationFailedError,
     KafkaError,
     RecordTooLargeError,
+    TopicAuthorizationFailedError,
     UnsupportedCodecError,
 )
 from hypothesis import given
@@ -36,6 +37,8 @@ class Consumer:
         self.positions = dict.fromkeys(ends, 0)
         self.commits: dict[TopicPartition, int] = {}
         self.broken: KafkaError | None = None
+        self.cold: set[TopicPartition] = set()
+        """Of these nothing is fetched yet: a call finds nothing, and begins to fetch."""
 
     def assignment(self) -> set[TopicPartition]:
         return set(self.ends)
@@ -45,9 +48,10 @@ class Consumer:
 
     def seek(self, at: TopicPartition, offset: int) -> None:
         self.positions[at] = offset
+        self.cold.add(at)
 
     async def seek_to_beginning(self, at: TopicPartition) -> None:
-        self.positions[at] = 0
+        self.seek(at, 0)
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int, max_records: int
@@ -57,9 +61,13 @@ class Consumer:
         drained: dict[TopicPartition, list[Message]] = {}
         for at in partitions or sorted(self.ends):
             got: list[Message] = []
+            if at in self.cold:
+                self.cold.remove(at)
+                continue
             while self.positions[at] + len(got) < self.ends[at] and len(got) < max_records:
                 offset = self.positions[at] + len(got)
                 if (at, offset) in self.faults:
+                    self.cold.add(at)
                     raise self.faults[at, offset]
                 got.append(Message(offset))
             self.positions[at] += len(got)
@@ -79,6 +87,8 @@ class Reading:
         self.passed_s = 0.0
         self.reader = InputReader(consumer, on_trouble=self.troubles.append, passed_s=lambda: self.passed_s)
         self.found: dict[TopicPartition, list[int]] = {at: [] for at in consumer.ends}
+        for at in consumer.ends:
+            self.reader.begin_at(at, consumer.positions.get(at, 0))
 
     async def read(self, n_times: int, *, max_records: int = 10, partitions: Iterable[TopicPartition] = ()) -> None:
         for _ in range(n_times):
@@ -110,12 +120,11 @@ async def test_what_can_be_read_is_read() -> None:
     assert reading.reader.check() is True
 
 
-async def test_committed_offsets_are_where_it_goes_back_to() -> None:
+async def test_where_a_partition_was_begun_is_where_it_goes_back_to() -> None:
     """
-    Where nothing was returned yet, a fault brings partitions back to the committed offset, not to the beginning.
+    Where nothing was returned yet, a fault brings partitions back to where they were begun, not to the beginning.
     """
     consumer = Consumer({A: 8, B: 8}, {(B, 6): CorruptRecordException("Invalid CRC")})
-    consumer.commits = {A: 4, B: 5}
     consumer.positions = {A: 4, B: 5}
     reading = Reading(consumer)
     await reading.read(8)
@@ -159,6 +168,22 @@ async def test_a_record_that_goes_away_is_waited_for_no_longer() -> None:
     consumer.positions[A] = 4
     await reading.read(20)
     assert reading.reader.check() is True
+
+
+async def test_a_right_that_is_gone_is_waited_for() -> None:
+    """
+    Without the right to read a topic its partitions wait, and the sentence names the right; without any partition the
+    trouble is counted all the same.
+    """
+    reading = Reading(Consumer({A: 4}, {(A, 0): TopicAuthorizationFailedError("checkins")}))
+    await reading.read(2)
+    assert "topic checkins may not be read by the worker's user" in str(reading.reader.check())
+    consumer = Consumer({}, {})
+    consumer.broken = TopicAuthorizationFailedError("checkins")
+    nothing = Reading(consumer)
+    await nothing.read(1)
+    assert nothing.troubles == ["read input"]
+    assert nothing.reader.check() is True
 
 
 async def test_a_rebalance_forgets() -> None:

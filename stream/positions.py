@@ -25,7 +25,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records import Kind
 from stream.kafka import Trouble, until_it_works
-from stream.reading import commits_of, new_reader
+from stream.reading import commits_of, is_beyond_end
 from stream.settings import KafkaSettings
 from stream.topic_ids import FoundTopic, find_topics
 
@@ -405,19 +405,11 @@ class Positions:
         return msgspec.json.encode(mark).decode()
 
     async def _ends(self, expected: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
-        """Return the offset that each partition's next record will get, at least the offset that is expected.
-
-        The consumer sees the end of what is committed. A transaction that is still open may lie before an offset that
-        was reached by other rules; so where the end looks too low, the true end is asked for.
-        """
+        """Return where each log ends, at least as far as it was read."""
         ends = {at: int(end) for at, end in (await self._consumer.end_offsets(list(expected))).items()}
-        if beyond := [at for at, offset in expected.items() if offset is not None and offset > ends[at]]:
-            reader = new_reader(self._kafka, isolation_level="read_uncommitted")
-            try:
-                await reader.start()
-                ends |= {at: int(end) for at, end in (await reader.end_offsets(beyond)).items()}
-            finally:
-                await reader.stop()
+        for at, offset in expected.items():
+            if offset is not None and offset > ends[at] and not await is_beyond_end(self._kafka, at, offset):
+                ends[at] = offset
         return ends
 
     # ------------------------------------------------------------- looking
@@ -440,21 +432,17 @@ class Positions:
                     self._leave(at)
 
     async def _look_at_ends(self, busy: Collection[TopicPartition]) -> None:
-        """Look for what no record shows: unread records are deleted, the log ends earlier, or only markers came.
+        """Look for what no record shows: unread records are deleted, or only markers of transactions came.
 
         Args:
             busy: Partitions of which something is in hand.
         """
         await self._look_for_gaps({})
-        there = {at: position.next_offset for at, position in self._known.items() if self._exists(at)}
-        ends = await self._ends(there) if there else {}
-        for at, end in ends.items():
-            if at in self._known and end < self._known[at].next_offset:
-                self._leave(at, went_back=True)
         for at in [one for one in self._known if one not in busy]:
-            reached = await self._consumer.position(at)
+            reached, end = await self._consumer.position(at), self._consumer.highwater(at)
             position = self._known.get(at)
-            if position is not None and reached > position.next_offset:
+            # Some brokers' batches say that they reach beyond the end.
+            if position is not None and position.next_offset < reached <= (end or 0):
                 position.next_offset = self._moved[at] = reached
 
     async def _look_for_gaps(self, in_hand: Mapping[TopicPartition, int]) -> None:

@@ -6,13 +6,17 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import OffsetOutOfRangeError
 
 from stream.kafka import client_options
 from stream.settings import KafkaSettings
 
-__all__ = ["batches", "commits_of", "new_reader"]
+__all__ = ["batches", "commits_of", "is_beyond_end", "new_reader"]
 
 _LOOK_AGAIN_MS = 500
+
+_ANSWERED_MS = 2_000
+"""A broker that has nothing at an offset yet waits for half a second before it says so."""
 
 
 def new_reader(kafka: KafkaSettings, *, group: str | None = None, **options: Any) -> AIOKafkaConsumer:
@@ -34,6 +38,24 @@ async def commits_of(consumer: AIOKafkaConsumer, partitions: Sequence[TopicParti
     """
     commits: Mapping[TopicPartition, Any] = await consumer._coordinator.fetch_committed_offsets(partitions)
     return commits
+
+
+async def is_beyond_end(kafka: KafkaSettings, at: TopicPartition, offset: int) -> bool:
+    """Return whether nothing can be read at an offset because the log ends before it.
+
+    It is tried: what a broker says of the end leaves out transactions that are open, and some brokers say too little.
+    """
+    reader = new_reader(kafka, isolation_level="read_uncommitted", auto_offset_reset="none")
+    try:
+        await reader.start()
+        reader.assign([at])
+        reader.seek(at, offset)
+        await reader.getmany(at, timeout_ms=_ANSWERED_MS, max_records=1)
+    except OffsetOutOfRangeError:
+        return True
+    finally:
+        await reader.stop()
+    return False
 
 
 async def batches(consumer: AIOKafkaConsumer, at: TopicPartition, end: int) -> AsyncIterator[Sequence[Any]]:

@@ -8,7 +8,7 @@ import structlog
 from aiokafka import TopicPartition
 
 from stream.kafka import Trouble, until_it_works
-from stream.reading import batches, new_reader
+from stream.reading import batches, is_beyond_end, new_reader
 from stream.settings import Settings
 
 __all__ = ["ShardsLog"]
@@ -53,10 +53,14 @@ class ShardsLog:
             return None if committed is None else int(committed), first, end
 
         committed, first, end = await until_it_works("read shards", ask, on_trouble=self._on_trouble)
-        if committed is not None and first <= committed <= end:
+        if committed is None:
+            return first
+        if committed < first:
+            self._lost(first - committed)
+            return first
+        if committed <= end or not await is_beyond_end(self._kafka, self._at, committed):
             return committed
-        if committed is not None:
-            self._lost(first - committed if committed < first else committed - end, ends_before=committed > end)
+        self._lost(committed - end, ends_before=True)
         return first
 
     def _lost(self, n: int, *, ends_before: bool = False) -> None:

@@ -257,7 +257,7 @@ class TestOneWorker:
             (kind.value, fed.place.topic(kind), partition, offset, reason)
             for kind, _, partition, offset, reason in fed.sent
         )
-        fields = {"schema", "kind", "reason", "detail", "topic", "partition", "offset"}
+        fields = {"schema", "kind", "reason", "detail", "topic", "partition", "offset", "log"}
         assert all(one.keys() == fields for one in letters)
         everything = json.dumps(letters)
         assert not any(word in everything for word in (USER, "north", "very", "48.2", "16.3", "xxx", "9999"))

@@ -13,7 +13,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from stream.kafka import new_producer
-from stream.positions import mark_from_text
+from stream.log_start import mark_from_text
 from stream.reading import commits_of, new_reader
 from stream.settings import Settings
 from stream.settings.values import show_duration

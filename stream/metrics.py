@@ -16,7 +16,7 @@ from core.records import Kind, Reason
 from core.release import WithholdReason
 from core.risk import Attack
 from stream.kafka import Operation
-from stream.positions import Jump
+from stream.log_start import Jump
 from stream.releasing import WindowResult
 from stream.settings.sections import PrivacySettings, ShardSettings
 

@@ -12,8 +12,9 @@ from prometheus_client import CollectorRegistry
 from core.records import Chunk
 from stream.codec import chunk_from_bytes
 from stream.ingest import Ingest
+from stream.log_start import LogId
 from stream.metrics import Metrics
-from stream.positions import Batch, LogId, _Position
+from stream.positions import Batch, _Position
 from stream.settings import load_settings
 from stream.wiring import wire
 

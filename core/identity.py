@@ -63,7 +63,7 @@ def canonical(name: Identifier) -> str:
        UUIDs and MAC addresses without a letter, which nothing tells from numbers where they are written as digits.
     4. Words that programs write for nothing, such as ``null``, ``NaN`` or the nil UUID, name nobody.
 
-    Unicode's normalization can take the square of a text's length: who takes in texts limits their length before.
+    Unicode's normalization can take the square of a text's length: limit the length of a text before you call this.
 
     >>> [canonical(one) for one in (" P01", 7, "007", 7.0, "Jose\u0301", "null")]
     ['p01', '7', '7', '7', 'josé', '']

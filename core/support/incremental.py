@@ -14,17 +14,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from core.assemble import Limits
-from core.guarantees import KmAnonymity
+from core.records.arrays import IntArray
 from core.support.index import Subtrajectory
 from core.support.start import ClosedSupports, People
-from core.trajectory import IntArray
+from core.trajectories.assemble import Limits
 
 __all__ = ["WindowSupports"]
 
 
 class _Person:
-    """One person's visits, in the order of :func:`core.assemble.assemble_sequences`."""
+    """One person's visits, in the order of :func:`core.trajectories.assemble.assemble_sequences`."""
 
     __slots__ = ("counted", "locations", "number", "times_ms")
 
@@ -46,13 +45,14 @@ class WindowSupports:
     the cuts behind it. Such a person is counted once, from scratch, when the supports are next read.
 
     Args:
-        guarantee: k and m.
+        k: Fewest people who support what is frequent.
+        m: Most locations of a subtrajectory.
         limits: When trajectories are cut and users curbed.
         name_of: Public name of a location: visits of one instant are in the order of names.
     """
 
-    def __init__(self, guarantee: KmAnonymity, limits: Limits, name_of: Callable[[int], str]) -> None:
-        self.guarantee = guarantee
+    def __init__(self, k: int, m: int, limits: Limits, name_of: Callable[[int], str]) -> None:
+        self._k, self._m = k, m
         self._limits = limits
         self._uncut = min(limits.trajectory_length, limits.points_per_user)
         self._name_of = name_of
@@ -62,7 +62,7 @@ class WindowSupports:
         self._places: dict[int, int] = {}  # id of the locator to place, numbered as they come
         self._names: list[str] = []
         self._visitors: defaultdict[int, set[int]] = defaultdict(set)
-        self._people: list[dict[Subtrajectory, People]] = [{} for _ in range(2, guarantee.m + 1)]
+        self._people: list[dict[Subtrajectory, People]] = [{} for _ in range(2, m + 1)]
         self._by_number: dict[int, _Person] = {}
 
     @property
@@ -102,7 +102,7 @@ class WindowSupports:
             person.counted = False
             self._set_aside.add(person.number)
         if person.counted:
-            self._count(person.number, (place,), _gained(person.locations, at, place, self.guarantee.m))
+            self._count(person.number, (place,), _gained(person.locations, at, place, self._m))
         person.times_ms.insert(at, ts_ms)
         person.locations.insert(at, place)
         return True
@@ -127,8 +127,8 @@ class WindowSupports:
         Raises:
             ValueError: The size is not in ``1..m``.
         """
-        if not 1 <= size <= self.guarantee.m:
-            raise ValueError(f"size is {size}: it must be in 1..{self.guarantee.m}")
+        if not 1 <= size <= self._m:
+            raise ValueError(f"size is {size}: it must be in 1..{self._m}")
         self._settle()
         ids = list(self._places)
         if size == 1:
@@ -153,7 +153,8 @@ class WindowSupports:
         if any(row_of[place] < 0 for place in self._visitors):
             raise ValueError("location_ids leaves out a location that is visited: they are of another window")
         return ClosedSupports(
-            guarantee=self.guarantee,
+            k=self._k,
+            m=self._m,
             n_visits=self.n_visits,
             row_of=np.array(row_of, np.int64),
             visitors_of=dict(self._visitors),
@@ -176,7 +177,7 @@ class WindowSupports:
         """Count a person at places, and for subtrajectories of 2 locations or more that they are not counted for."""
         for place in places:
             self._visitors[place].add(number)
-        k = self.guarantee.k
+        k = self._k
         for key in gained:
             people = self._people[len(key) - 2]
             found = people.get(key)
@@ -198,7 +199,7 @@ class WindowSupports:
             people = self._people[len(key) - 2]
             found = people[key]
             if isinstance(found, int):
-                people[key] = found - 1 if found > self.guarantee.k else tuple(self._supporters(key))
+                people[key] = found - 1 if found > self._k else tuple(self._supporters(key))
             elif len(found) > 1:
                 people[key] = tuple(number for number in found if number != person.number)
             else:
@@ -220,7 +221,7 @@ class WindowSupports:
                 yield number
 
     def _pieces(self, person: _Person) -> list[list[int]]:
-        """Cut a person's visits as :func:`core.assemble.assemble_sequences` does."""
+        """Cut a person's visits as :func:`core.trajectories.assemble.assemble_sequences` does."""
         length = self._limits.trajectory_length
         visits = person.locations[: self._limits.points_per_user]
         return [visits[start : start + length] for start in range(0, len(visits), length)]
@@ -228,7 +229,7 @@ class WindowSupports:
     def _contained(self, person: _Person) -> tuple[set[int], set[Subtrajectory]]:
         """Return the places and the subtrajectories of 2 to ``m`` locations in a person's trajectories."""
         pieces = self._pieces(person)
-        keys = (found for piece in pieces for found in _subtrajectories(piece, self.guarantee.m)[2:])
+        keys = (found for piece in pieces for found in _subtrajectories(piece, self._m)[2:])
         return set().union(*pieces), set().union(*keys)
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from core.support.table import subtrajectories
-from core.trajectory import Sequences
+from core.trajectories.trajectory import Sequences
 
 __all__ = ["Subtrajectory", "SupportIndex", "united"]
 

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from core.guarantees import KmAnonymity
+from core.records.arrays import IntArray
 from core.support.index import Subtrajectory, SupportIndex, united
 from core.support.table import subtrajectories
-from core.trajectory import IntArray, Sequences
+from core.trajectories.trajectory import Sequences
 
 __all__ = ["ClosedSupports", "People", "Recounted", "Supports"]
 
@@ -75,8 +75,9 @@ class Recounted:
 class ClosedSupports:
     """The supports of a window that has come to its end: see :class:`Supports`."""
 
-    guarantee: KmAnonymity
-    """k and m that were counted for."""
+    k: int
+    m: int
+    """What was counted for: fewest people, and most locations."""
 
     n_visits: int
     """Number of visits that are counted."""
@@ -102,8 +103,8 @@ class ClosedSupports:
         Raises:
             ValueError: The supports were counted for another k, or for smaller sizes only.
         """
-        if k != self.guarantee.k or not 1 <= size <= self.guarantee.m:
-            raise ValueError(f"size {size}, k={k}: the supports are for k={self.guarantee.k}, m={self.guarantee.m}")
+        if k != self.k or not 1 <= size <= self.m:
+            raise ValueError(f"size {size}, k={k}: the supports are for k={self.k}, m={self.m}")
         shown = np.append(group_of, -1)[self.row_of].tolist()  # what each place is released as
         all_shown = -1 not in shown
         together: dict[Subtrajectory, tuple[int, ...] | None] = {}

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.trajectory import IntArray, Sequences
+from core.records.arrays import IntArray
+from core.trajectories.trajectory import Sequences
 
 __all__ = ["SubtrajectoryTable", "distinct_codes", "subtrajectories", "support", "supporters"]
 

@@ -6,8 +6,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from core.records.arrays import IntArray
 from core.support.index import Subtrajectory
-from core.trajectory import IntArray, Sequences
+from core.trajectories.trajectory import Sequences
 
 __all__ = ["top_subtrajectories"]
 
@@ -34,14 +35,14 @@ def top_subtrajectories(sequences: Sequences, n: int) -> list[tuple[Subtrajector
     user_of = sequences.users[trajectory_of]  # (p,)
     everything = sequences.starts[:-1]
     heap: list[tuple[int, Subtrajectory, IntArray]] = []
-    for location, count in _visited(sequences, user_of, everything):
+    for location, count in _supports_after(sequences, user_of, everything):
         heappush(heap, (-count, (location,), everything))
     found: list[tuple[Subtrajectory, int]] = []
     while heap and len(found) < n:
         negative, pattern, after = heappop(heap)
         found.append((pattern, -negative))
         after = _after(sequences, trajectory_of, after, pattern[-1])
-        for location, count in _visited(sequences, user_of, after):
+        for location, count in _supports_after(sequences, user_of, after):
             # No two entries have the same pattern, so that the arrays behind it are never compared.
             heappush(heap, (-count, (*pattern, location), after))
     return found
@@ -57,7 +58,7 @@ def _after(sequences: Sequences, trajectory_of: IntArray, after: IntArray, locat
     return following
 
 
-def _visited(sequences: Sequences, user_of: IntArray, after: IntArray) -> list[tuple[int, int]]:
+def _supports_after(sequences: Sequences, user_of: IntArray, after: IntArray) -> list[tuple[int, int]]:
     """Count the people at each location from ``after``, shape ``(n,)``, to the ends of their trajectories."""
     follows = np.arange(len(user_of)) >= np.repeat(after, np.diff(sequences.starts))
     n_users = max(sequences.n_users, 1)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from core.trajectory import FloatArray, IntArray, Sequences
+from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.trajectories.trajectory import Sequences
 
 __all__ = [
     "dataset_distance",
@@ -28,7 +28,6 @@ __all__ = [
     "trajectory_distance",
 ]
 
-BoolArray = npt.NDArray[np.bool_]
 Array = TypeVar("Array", IntArray, FloatArray)
 
 # Bounds the memory of one block of pairwise distances.

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.support import Subtrajectory, subtrajectories, support
-from core.trajectory import IntArray, Sequences
+from core.records.arrays import IntArray
+from core.support.index import Subtrajectory
+from core.support.table import subtrajectories, support
+from core.trajectories.trajectory import Sequences
 
 __all__ = ["Divergence", "draw_subtrajectories", "support_divergence"]
 
@@ -62,8 +64,10 @@ def support_divergence(
         group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
         chosen: S, distinct subtrajectories that occur in the originals.
     """
-    before = np.array([support(one, trajectories) for one in chosen], np.float64)
-    after = np.array([support(group_of[list(one)].tolist(), released) for one in chosen], np.float64)
+    before = np.array([support(subtrajectory, trajectories) for subtrajectory in chosen], np.float64)
+    after = np.array(
+        [support(group_of[list(subtrajectory)].tolist(), released) for subtrajectory in chosen], np.float64
+    )
     left = after > 0
     if not left.any():
         return Divergence(float("nan"), 1.0 if len(chosen) else float("nan"))

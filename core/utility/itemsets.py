@@ -1,9 +1,10 @@
 """How well sets of locations are found in a disassociated release (Terrovitis et al. 2012, Section 6).
 
-Every window is given by its people's sets of locations (:func:`core.visited.visited_sets`): the original, one that was
-reconstructed from the release (:func:`core.reconstruct.reconstruct`; then these are the paper's tKd and re), or what is
-certain (:func:`core.reconstruct.certain_subrecords`; then they are its tKd-a and re-a). Multiple-level measures need a
-taxonomy in the release and have no meaning here.
+Every window is given by its people's sets of locations (:func:`core.trajectories.location_sets.location_sets`): the
+original, one that was reconstructed from the release (:func:`core.models.disassociation.reconstruct.reconstruct`; then
+these are the paper's tKd and re), or what is certain
+(:func:`core.models.disassociation.reconstruct.certain_subrecords`; then they are its tKd-a and re-a). Multiple-level
+measures need a taxonomy in the release and have no meaning here.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from core.disassociated import Disassociated
-from core.support import Subtrajectory
-from core.trajectory import Sequences
+from core.support.index import Subtrajectory
+from core.trajectories.trajectory import Sequences
 from core.utility.patterns import frequent_patterns
 
-__all__ = ["lost_locations", "pair_error", "top_deviation", "top_itemsets"]
+__all__ = ["pair_error", "top_deviation", "top_itemsets"]
 
 
 def top_itemsets(sets: Sequences, *, n: int, largest: int) -> list[tuple[int, Subtrajectory]]:
@@ -81,17 +81,6 @@ def pair_error(original: Sequences, others: Collection[Sequences], *, first: int
         s_o, s_p = before[pair], after[pair] / len(others)
         errors.append(abs(s_o - s_p) / ((s_o + s_p) / 2))
     return float(np.mean(sorted(errors))) if errors else float("nan")
-
-
-def lost_locations(original: Sequences, release: Disassociated, *, k: int) -> float:
-    """Share of the locations that at least k people visited which no record or shared chunk holds (tlost).
-
-    Returns:
-        In 0..1; NaN where there are none.
-    """
-    frequent = np.flatnonzero(np.bincount(original.locations) >= k)
-    held = {location for chunk in release.chunks for location in chunk.locations}
-    return float(np.mean([location not in held for location in frequent.tolist()])) if len(frequent) else float("nan")
 
 
 def _pairs(sets: Sequences, chosen: set[int]) -> Counter[tuple[int, int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.trajectory import FloatArray, IntArray
+from core.records.arrays import FloatArray, IntArray
 from core.utility.distance import diameter, location_distance
 
 __all__ = ["LocationStatistics", "location_statistics"]

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from prefixspan import PrefixSpan
 
-from core.support import Subtrajectory
-from core.trajectory import IntArray, Sequences
+from core.records.arrays import IntArray
+from core.support.index import Subtrajectory
+from core.trajectories.trajectory import Sequences
 
 __all__ = ["PatternShares", "frequent_patterns", "pattern_shares", "pattern_supports", "project"]
 

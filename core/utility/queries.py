@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.support import Subtrajectory, subtrajectories, support
-from core.trajectory import IntArray, Sequences
+from core.records.arrays import IntArray
+from core.support.index import Subtrajectory
+from core.support.table import subtrajectories, support
+from core.trajectories.trajectory import Sequences
 
 __all__ = ["average_relative_error", "draw_queries", "expected_count"]
 

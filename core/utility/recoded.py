@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.anonymize.recoding import Recoding
-from core.trajectory import FloatArray, Sequences
+from core.records.arrays import FloatArray
+from core.trajectories.assemble import SequenceWindow
+from core.trajectories.recoding import Recoding
+from core.trajectories.trajectory import Sequences
 from core.utility.distance import diameter, location_distance
 from core.utility.locations import LocationStatistics
+from core.utility.window_measures import WindowLoss
 
-__all__ = ["expected_recoded_distance", "label_statistics", "recoded_distance", "recoded_visit_distance"]
+__all__ = [
+    "expected_recoded_distance",
+    "label_statistics",
+    "recoded_distance",
+    "recoded_visit_distance",
+    "recoding_loss",
+]
 
 
 def recoded_visit_distance(trajectories: Sequences, xy_m: FloatArray, recoding: Recoding) -> FloatArray:
@@ -53,6 +62,12 @@ def recoded_distance(trajectories: Sequences, xy_m: FloatArray, recoding: Recodi
     """
     means_m = _means(trajectories, recoded_visit_distance(trajectories, xy_m, recoding))
     return float(means_m.mean()) if len(means_m) else float("nan")
+
+
+def recoding_loss(window: SequenceWindow, recoding: Recoding) -> WindowLoss:
+    """Measure what every model that releases labels is compared by: D of its recoding, and its people."""
+    distance_m = recoded_distance(window.sequences, window.vocabulary.xy_m, recoding)
+    return WindowLoss.of(distance_m, window.sequences.owners[recoding.kept])
 
 
 def expected_recoded_distance(trajectories: Sequences, xy_m: FloatArray, recoding: Recoding) -> float:

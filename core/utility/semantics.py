@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from core.trajectory import FloatArray, Sequences
+from core.records.arrays import BoolArray, FloatArray
+from core.trajectories.trajectory import Sequences
 from core.utility.distance import mean_over_visits
 
 __all__ = ["semantic_penalty"]
 
 
-def semantic_penalty(trajectories: Sequences, dissimilarity: FloatArray, kept: npt.NDArray[np.bool_]) -> float:
+def semantic_penalty(trajectories: Sequences, dissimilarity: FloatArray, kept: BoolArray) -> float:
     """Tell how different in meaning the locations are that are released as one, on average.
 
     ``P(T') = sum over t' in T' of (1 / |t'| * sum over l' in t' of SD(l')) / |T'|``: the mean over trajectories of
@@ -22,7 +22,7 @@ def semantic_penalty(trajectories: Sequences, dissimilarity: FloatArray, kept: n
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
         dissimilarity: SD of each location's generalized location, in ``(0, 1]``, shape ``(L,)``: see
-            :meth:`core.taxonomy.LocationTree.dissimilarity`.
+            :meth:`core.places.taxonomy.LocationTree.dissimilarity`.
         kept: False where an occurrence is suppressed, shape ``(p,)``.
 
     Returns:

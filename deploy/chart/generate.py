@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from core.records import Kind
+from core.records.record import Kind
 from deploy.chart.settings import SECRETS, Setting, overrides_schema, settings
 
 __all__ = ["CHART", "names", "schema", "values"]

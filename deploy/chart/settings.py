@@ -10,9 +10,10 @@ from typing import Any
 from pydantic import BaseModel, BeforeValidator, SecretStr
 from pydantic.fields import FieldInfo
 
-from core.records import Kind
-from stream.settings import Settings
-from stream.settings.values import four_degrees, none_by_name, rows_and_columns, separated_by_commas
+from core.models.common.values import none_by_name
+from core.records.record import Kind
+from stream.settings.model import Settings
+from stream.settings.values import four_degrees, rows_and_columns, separated_by_commas
 
 __all__ = ["CHART_DEFAULTS", "SECRETS", "Setting", "overrides_schema", "sections", "settings"]
 

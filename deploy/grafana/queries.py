@@ -1,10 +1,10 @@
-"""Queries over what ``stream.metrics`` declares: what it does not declare cannot be asked for."""
+"""Queries over what ``stream.observe.metrics`` declares: what it does not declare cannot be asked for."""
 
 from __future__ import annotations
 
 from prometheus_client import CollectorRegistry
 
-from stream.metrics import LABELS, Declared, Metrics
+from stream.observe.metrics import LABELS, Declared, Metrics
 
 __all__ = [
     "FEED",
@@ -38,7 +38,7 @@ def declared(name: str) -> Declared:
     histogram = next((name.removesuffix(end) for end in _OF_A_HISTOGRAM if name.endswith(end)), name)
     metric = _DECLARED.get(name) or _DECLARED.get(histogram)
     if metric is None or (metric.type == "histogram") != (name != metric.name):
-        raise ValueError(f"{name} is not declared in stream/metrics.py")
+        raise ValueError(f"{name} is not declared in stream/observe/metrics.py")
     return metric
 
 
@@ -50,7 +50,7 @@ def series(name: str, **labels: str | tuple[str, ...]) -> str:
         labels: A value of each label, or several that will do.
 
     Raises:
-        ValueError: Nothing of that name, label or value is declared in ``stream.metrics``.
+        ValueError: Nothing of that name, label or value is declared in ``stream.observe.metrics``.
 
     >>> series("shoal_windows_total", outcome="refused")
     'shoal_windows_total{job=~"$job",kind=~"$kind",outcome="refused"}'
@@ -60,7 +60,7 @@ def series(name: str, **labels: str | tuple[str, ...]) -> str:
     for label, wanted in labels.items():
         values = (wanted,) if isinstance(wanted, str) else wanted
         if label not in metric.labels or not set(values) <= set(LABELS[label]):
-            raise ValueError(f"{name} has no label {label} with {values}: see stream/metrics.py")
+            raise ValueError(f"{name} has no label {label} with {values}: see stream/observe/metrics.py")
         matchers.append(f'{label}="{values[0]}"' if len(values) == 1 else f'{label}=~"{"|".join(values)}"')
     return f"{name}{{{','.join(matchers)}}}"
 

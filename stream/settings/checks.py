@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Collection
 
-from core.records import POINT, CheckIn, Kind
+from core.models.common.settings import Context, ModelSettingsError
+from core.models.common.values import show_duration
+from core.models.registry import FAMILIES, family_of, models_of
+from core.records.record import POINT, CheckIn, Kind
+from stream.settings.errors import SettingsError
+from stream.settings.feeds import FieldSettings, IngestSettings, LimitSettings, TimeSettings
+from stream.settings.kafka import TopicSettings
+from stream.settings.kinds import KindSettings, OverrideSettings
 from stream.settings.secret import HOW_TO_MAKE_ONE
-from stream.settings.sections import (
-    CheckInModel,
-    FieldSettings,
-    FragmentModel,
-    KindSettings,
-    LimitSettings,
-    MetricsSettings,
-    PrivacySettings,
-    TopicSettings,
-    WebSettings,
-)
-from stream.settings.values import show_duration, show_instant, show_size
-
-if TYPE_CHECKING:
-    from stream.settings.model import Settings
+from stream.settings.service import MetricsSettings, WebSettings
+from stream.settings.values import show_instant, show_size
 
 __all__ = [
     "NO_KEY_IS_SET",
-    "SettingsError",
-    "check_always",
     "check_attributes",
+    "check_fields",
     "check_kind",
+    "check_overrides",
     "check_ports",
     "check_resampling",
     "check_sizes",
+    "check_time",
+    "check_topics",
 ]
 
 
@@ -38,20 +34,6 @@ NO_KEY_IS_SET = (
     "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, the same for every worker "
     f"({HOW_TO_MAKE_ONE})"
 )
-
-
-class SettingsError(Exception):
-    """A setting is wrong; the message is a sentence that says which, what it is, and what is allowed."""
-
-
-_MODELS: dict[Kind, tuple[str, ...]] = {
-    Kind.CHECKINS: get_args(CheckInModel),
-    Kind.FRAGMENTS: get_args(FragmentModel),
-}
-"""Models of each kind of feed, the default first."""
-
-_WITH_SENSITIVE_LOCATIONS = ("lm-anon", "zga", "sga", "rum-bound", "tum-bound")
-"""Models that bound what is learnt of sensitive locations."""
 
 
 def check_kind(settings: KindSettings) -> None:
@@ -63,54 +45,36 @@ def check_kind(settings: KindSettings) -> None:
             f"window.hop is {show_duration(hop)} and window.size {show_duration(size)}: windows that overlap would "
             "release one visit several times, and nothing is guaranteed of two releases together: leave window.hop out"
         )
-    if privacy.model is not None and privacy.model not in _MODELS[kind]:
-        allowed = " or ".join(_MODELS[kind])
+    models = models_of(kind)
+    if privacy.model is not None and privacy.model not in models:
+        allowed = " or ".join(models)
         raise SettingsError(
             f"privacy.model is {privacy.model}: {kind} allow {allowed} (set {kind}.privacy.model for one feed alone)"
         )
-    if privacy.model == "u-seqanon" and privacy.constraints is None:
+    model = privacy.model or models[0]
+    family = family_of(model)
+    context = Context(
+        model=model, k=privacy.k, window_ms=settings.window.size, has_constraints=privacy.constraints is not None
+    )
+    try:
+        family.check(privacy, context)
+    except ModelSettingsError as fault:
+        raise SettingsError(str(fault)) from None
+    if kind is Kind.CHECKINS and privacy.sensitive_locations and not family.protects_sensitive_locations:
+        protecting = [model for one in FAMILIES if one.protects_sensitive_locations for model in one.models]
         raise SettingsError(
-            "privacy.constraints is not set: privacy.model u-seqanon needs level:N of the taxonomy, "
-            "or a CSV with location,constraint"
-        )
-    if kind is Kind.CHECKINS and privacy.sensitive_locations and privacy.model not in _WITH_SENSITIVE_LOCATIONS:
-        raise SettingsError(
-            f"privacy.sensitive_locations is set: privacy.model {privacy.model or _MODELS[kind][0]} does not protect "
-            f"them; {', '.join(_WITH_SENSITIVE_LOCATIONS)} do"
+            f"privacy.sensitive_locations is set: privacy.model {model} does not protect them; "
+            f"{', '.join(protecting)} do"
         )
     if privacy.taxonomy != "own" and location.kind != "venues":
         raise SettingsError(
             f"privacy.taxonomy is a file: it goes with location.kind venues, whose file has a category, "
             f"not {location.kind}"
         )
-    if kind is Kind.FRAGMENTS and settings.window.size % privacy.time_step:
-        raise SettingsError(
-            f"privacy.time_step is {show_duration(privacy.time_step)}: it must divide window.size, "
-            f"{show_duration(settings.window.size)}, so that released time stamps stay inside their window"
-        )
-    if kind is Kind.FRAGMENTS and privacy.model == "nwa":
-        _check_granularity(privacy, settings.window.size)
-    elif kind is Kind.FRAGMENTS and privacy.chunk_size is not None and privacy.chunk_size < 2 * privacy.k:
-        raise SettingsError(
-            f"privacy.chunk_size is {privacy.chunk_size}: it must be at least twice privacy.k, {privacy.k}, or none"
-        )
     if kind is Kind.CHECKINS and location.kind == "venues" and location.venues_file is None:
         raise SettingsError("location.venues_file is not set: location.kind venues needs a CSV with venue,lat,lon")
     if location.kind != "grid" and location.area is not None:
         raise SettingsError(f"location.area is set: it goes with location.kind grid, not {location.kind}")
-
-
-def _check_granularity(privacy: PrivacySettings, window_ms: int) -> None:
-    granularity = show_duration(privacy.granularity)
-    if privacy.granularity % privacy.time_step:
-        raise SettingsError(
-            f"privacy.granularity is {granularity}: it must be a multiple of privacy.time_step, "
-            f"{show_duration(privacy.time_step)}"
-        )
-    if window_ms % privacy.granularity:
-        raise SettingsError(
-            f"privacy.granularity is {granularity}: it must divide window.size, {show_duration(window_ms)}"
-        )
 
 
 def check_resampling(settings: KindSettings, limits: LimitSettings) -> None:
@@ -131,7 +95,7 @@ def check_resampling(settings: KindSettings, limits: LimitSettings) -> None:
 
 
 def check_attributes(settings: KindSettings, fields: FieldSettings) -> None:
-    """Check that what check-ins tell of their person has fields of its own, and that what is sensitive is said."""
+    """Check that attributes of a person have fields of their own, and that sensitive values are listed."""
     privacy = settings.privacy
     field, values = privacy.sensitive_field, privacy.sensitive_values
     if settings.kind is not Kind.CHECKINS:
@@ -163,7 +127,7 @@ def check_attributes(settings: KindSettings, fields: FieldSettings) -> None:
                 )
 
 
-def _check_topics(topics: TopicSettings) -> None:
+def check_topics(topics: TopicSettings) -> None:
     """Check that every topic has a name of its own, in Kafka's eyes too: its metrics write ``.`` as ``_``."""
     named: dict[str, tuple[str, str]] = {}
     for setting, topic in topics:
@@ -182,11 +146,11 @@ def _check_topics(topics: TopicSettings) -> None:
         )
 
 
-def check_sizes(settings: Settings) -> None:
+def check_sizes(kinds: Collection[Kind], limits: LimitSettings, ingest: IngestSettings) -> None:
     """Check that what is sent fits into what is taken."""
-    limits, chunk_bytes = settings.limits, settings.ingest.chunk_bytes
+    chunk_bytes = ingest.chunk_bytes
     needed = limits.points_per_fragment * POINT.itemsize
-    if Kind.FRAGMENTS in settings.kinds and needed > chunk_bytes:
+    if Kind.FRAGMENTS in kinds and needed > chunk_bytes:
         # The points of one fragment stay together, so they have to fit in one message of the shards topic.
         raise SettingsError(
             f"limits.points_per_fragment is {limits.points_per_fragment}, which takes {needed} bytes: it must fit in "
@@ -209,26 +173,33 @@ def check_ports(metrics: MetricsSettings, web: WebSettings) -> None:
         )
 
 
-def check_always(settings: Settings) -> None:
-    """Check what is wrong whatever the settings are used for."""
-    if settings.checkins.privacy.demands_file is not None:
+def check_overrides(checkins: OverrideSettings, fragments: OverrideSettings) -> None:
+    """Check that no kind of feed has a setting that only the other can use."""
+    if checkins.privacy.demands_file is not None:
         raise SettingsError(
-            f"checkins.privacy.demands_file is {settings.checkins.privacy.demands_file}: only users of fragments make "
+            f"checkins.privacy.demands_file is {checkins.privacy.demands_file}: only users of fragments make "
             "demands of their own; set privacy.demands_file or fragments.privacy.demands_file"
         )
-    of_fragments = settings.fragments.privacy
+    of_fragments = fragments.privacy
     for name in ("attributes", "sensitive_field", "sensitive_values"):
         if getattr(of_fragments, name):
             raise SettingsError(
                 f"fragments.privacy.{name} is set: only check-ins tell something of their person; set "
                 f"privacy.{name} or checkins.privacy.{name}"
             )
-    _check_topics(settings.topics)
-    if settings.time.earliest >= settings.time.latest:
-        earliest, latest = show_instant(settings.time.earliest), show_instant(settings.time.latest)
+
+
+def check_time(time: TimeSettings) -> None:
+    """Check that some event times are accepted."""
+    if time.earliest >= time.latest:
+        earliest, latest = show_instant(time.earliest), show_instant(time.latest)
         raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")
+
+
+def check_fields(fields: FieldSettings) -> None:
+    """Check that every field has a name of its own."""
     named: dict[str, str] = {}
-    for field, name in settings.fields:
+    for field, name in fields:
         if name in named:
             raise SettingsError(
                 f"fields.{named[name]} and fields.{field} are both {name!r}: every field needs a name of its own"

@@ -1,4 +1,4 @@
-"""Credentials: what tells the cluster who we are, checked before anything starts, and the TLS contexts made of it."""
+"""Credentials for the cluster, checked before anything starts, and the TLS contexts made of them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import ssl
 from pathlib import Path
 
-from stream.settings.checks import SettingsError
-from stream.settings.sections import KafkaSettings
+from stream.settings.errors import SettingsError
+from stream.settings.kafka import KafkaSettings
 
 __all__ = ["check_credentials", "oauth_context", "tls_context"]
 

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 from pydantic_settings import SettingsError as VariableError
 
-from stream.settings.checks import SettingsError, check_always
+from stream.settings.checks import check_fields, check_overrides, check_time, check_topics
+from stream.settings.errors import SettingsError
 from stream.settings.model import Settings
 
 __all__ = ["load_settings"]
@@ -54,7 +55,10 @@ def load_settings(file: Path | None = None, given: dict[str, Any] | None = None)
         raise SettingsError(
             "a SHOAL_... variable names a section: name one setting, as SHOAL_PRIVACY__K does"
         ) from None
-    check_always(settings)
+    check_overrides(settings.checkins, settings.fragments)
+    check_topics(settings.topics)
+    check_time(settings.time)
+    check_fields(settings.fields)
     return settings
 
 
@@ -94,7 +98,7 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
 
 def _sentence(error: Any) -> str:
     name = ".".join(str(part) for part in error["loc"])
-    if error["type"] == "said":  # see `values.refusal`
+    if error["type"] == "said":  # see `values.wrong_value`
         return f"{name} {error['msg']}"
     if error["type"] == "extra_forbidden":
         return f"{name} is not a setting: `shoal check-config` lists them"

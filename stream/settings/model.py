@@ -7,10 +7,9 @@ from typing import Any, Self, TypeVar
 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from core.records import Kind
+from core.records.record import Kind
 from stream.settings.checks import (
     NO_KEY_IS_SET,
-    SettingsError,
     check_attributes,
     check_kind,
     check_ports,
@@ -18,27 +17,23 @@ from stream.settings.checks import (
     check_sizes,
 )
 from stream.settings.credentials import check_credentials, tls_context
-from stream.settings.sections import (
+from stream.settings.errors import SettingsError
+from stream.settings.feeds import (
     FieldSettings,
     FileSettings,
     IngestSettings,
-    KafkaSettings,
-    KindSettings,
     LimitSettings,
     LocationSettings,
-    LogSettings,
-    MetricsSettings,
-    OverrideSettings,
-    PrivacySettings,
-    Section,
     ShardSettings,
     TimeSettings,
-    TopicSettings,
     TrajectorySettings,
-    WebSettings,
     WindowSettings,
-    WorkerSettings,
 )
+from stream.settings.kafka import KafkaSettings, TopicSettings
+from stream.settings.kinds import KindSettings, OverrideSettings
+from stream.settings.privacy import PrivacySettings
+from stream.settings.section import Section
+from stream.settings.service import LogSettings, MetricsSettings, WebSettings, WorkerSettings
 
 __all__ = ["Settings"]
 
@@ -107,7 +102,7 @@ class Settings(BaseSettings):
             SettingsError: A setting is wrong, or the secret is missing.
         """
         self.check_feeds()
-        check_sizes(self)
+        check_sizes(self.kinds, self.limits, self.ingest)
         check_ports(self.metrics, self.web)
         check_credentials(self.kafka)
         tls_context(self.kafka)

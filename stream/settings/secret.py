@@ -9,7 +9,7 @@ import secrets
 
 from pydantic import SecretStr
 
-from stream.settings.values import refusal
+from stream.settings.values import wrong_value
 
 __all__ = ["HOW_TO_MAKE_ONE", "check_secret", "new_secret", "secret_fault"]
 
@@ -59,5 +59,5 @@ def secret_fault(text: str) -> str | None:
 def check_secret(value: SecretStr | None) -> SecretStr | None:
     """Refuse what is no secret."""
     if value is not None and (said := secret_fault(value.get_secret_value())) is not None:
-        raise refusal(said)
+        raise wrong_value(said)
     return value

@@ -10,14 +10,18 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from core.models.common.values import (
+    DURATION_MS,
+    Duration,
+    largest_unit,
+)
+
 __all__ = [
     "LARGEST_MESSAGE_BYTES",
     "Brokers",
     "Count",
-    "Duration",
     "FieldName",
     "Instant",
-    "PositiveDuration",
     "SessionTimeout",
     "Size",
     "Text",
@@ -25,23 +29,16 @@ __all__ = [
     "empty_for_none",
     "four_degrees",
     "instant_ms",
-    "none_by_name",
     "not_empty",
     "not_too_large",
-    "not_too_long",
-    "positive",
-    "refusal",
     "rows_and_columns",
     "separated_by_commas",
-    "show_duration",
     "show_instant",
     "show_size",
     "tile_address",
+    "wrong_value",
 ]
 
-_DURATION_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_LONGEST_MS = 36_500 * _DURATION_MS["d"]
-"""Far beyond every use, far below where 64-bit milliseconds end."""
 
 LARGEST_MESSAGE_BYTES = 8 * 1024**2
 """Longest message that can be set; our clients' requests hold one of them."""
@@ -58,7 +55,7 @@ _TOKEN_ADDRESS = rf"^(https://{_HOST}|http://(localhost|127\.0\.0\.1|\[::1\]))(:
 _SIZE_BYTES = {"": 1, "B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 
 
-def refusal(said: str) -> PydanticCustomError:
+def wrong_value(said: str) -> PydanticCustomError:
     """Make the error whose sentence is the name of the setting and then ``said``, such as ``is empty: ...``."""
     return PydanticCustomError("said", "{said}", {"said": said})
 
@@ -67,16 +64,8 @@ def not_empty(value: object) -> object:
     """Refuse a text that is empty or blank: nearly always a variable that is missing where the text was made."""
     if isinstance(value, str) and not value.strip():
         found = "holds white space alone" if value else "is empty"
-        raise refusal(f"{found}: leave it out, or give it a value")
+        raise wrong_value(f"{found}: leave it out, or give it a value")
     return value
-
-
-def _duration_ms(value: object) -> object:
-    if isinstance(value, str) and (match := re.fullmatch(r"(\d+)\s*(ms|s|m|h|d|w)", value.strip())):
-        return int(match[1]) * _DURATION_MS[match[2]]
-    if value in (0, "0") and not isinstance(value, bool):
-        return 0
-    raise ValueError("it must be a duration such as 500ms, 30s, 15m, 1h, 7d or 1w")
 
 
 def _size_bytes(value: object) -> object:
@@ -127,15 +116,8 @@ def separated_by_commas(value: object) -> object:
     else:
         raise ValueError("it must be a list of texts, or one with commas between them")
     if empty := sum(isinstance(part, str) and not part.strip() for part in parts):
-        raise refusal(f"has {len(parts)} texts, of which {empty} are empty: leave those out, or give them a value")
+        raise wrong_value(f"has {len(parts)} texts, of which {empty} are empty: leave those out, or give them a value")
     return parts
-
-
-def not_too_long(value: int) -> int:
-    """Refuse durations that no arithmetic of ours should meet."""
-    if value > _LONGEST_MS:
-        raise ValueError("it must be at most 36500d")
-    return value
 
 
 def not_too_large(value: int) -> int:
@@ -145,16 +127,9 @@ def not_too_large(value: int) -> int:
     return value
 
 
-def positive(value: int) -> int:
-    """Refuse a duration of zero."""
-    if value <= 0:
-        raise ValueError("it must be longer than zero")
-    return value
-
-
 def _session_timeout(value: int) -> int:
     """Refuse a time-out that heartbeats cannot keep, or that 32 bits of a request do not hold."""
-    if not _DURATION_MS["s"] <= value <= 24 * _DURATION_MS["d"]:
+    if not DURATION_MS["s"] <= value <= 24 * DURATION_MS["d"]:
         raise ValueError("it must be 1s to 24d")
     return value
 
@@ -196,24 +171,9 @@ def empty_for_none(value: object) -> object:
     return "" if value is None else value
 
 
-def none_by_name(value: object) -> object:
-    """Read ``none`` as YAML reads ``null``: a variable and the command line can then take a default away."""
-    return None if value == "none" else value
-
-
-def _largest_unit(value: int, units: dict[str, int]) -> str:
-    unit = max((u for u, size in units.items() if value % size == 0), key=lambda u: units[u])
-    return f"{value // units[unit]}{unit}"
-
-
-def show_duration(value: int) -> str:
-    """Write milliseconds in the largest unit that fits."""
-    return _largest_unit(value, _DURATION_MS) if value else "0s"
-
-
 def show_size(value: int) -> str:
     """Write bytes in the largest unit that fits."""
-    return _largest_unit(value, _SIZE_BYTES)
+    return largest_unit(value, _SIZE_BYTES)
 
 
 def show_instant(value: int) -> str:
@@ -221,14 +181,6 @@ def show_instant(value: int) -> str:
     return datetime.fromtimestamp(value / 1000, tz=UTC).isoformat().replace("+00:00", "Z")
 
 
-Duration = Annotated[
-    int,
-    BeforeValidator(_duration_ms),
-    AfterValidator(not_too_long),
-    PlainSerializer(show_duration, when_used="json"),
-    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\s*(\d+\s*(ms|s|m|h|d|w)|0)\s*$", "maximum": 0}),
-]
-PositiveDuration = Annotated[Duration, AfterValidator(positive)]
 SessionTimeout = Annotated[Duration, AfterValidator(_session_timeout)]
 Size = Annotated[
     int,

@@ -15,7 +15,7 @@ import sys
 from tests.benchmarks.stream_inputs import SIZE_S, by_partition, checkins, delayed, fill
 from tests.benchmarks.stream_runs import COHORTS, Run, differences, expected_windows, new_place, take_in
 from tests.benchmarks.trajectory_inputs import say
-from tests.brokers import ApacheKafka
+from tests.cluster.brokers import ApacheKafka
 
 N_WINDOWS = 20
 PEOPLE = 20_000

@@ -17,18 +17,20 @@ from pathlib import Path
 
 import numpy as np
 
-from core.anonymize.rt import BoundNotMet, RTOptions, RTResult, anonymize_rt, published
-from core.attributes import (
+from core.models.kkm.anonymize.bounding import anonymize_rt
+from core.models.kkm.anonymize.result import BoundNotMet, RTOptions, RTResult, published
+from core.models.kkm.attributes import (
     Attributes,
     CategoricalAttribute,
     Hierarchy,
     NumericAttribute,
     Schema,
-    categories_from_chains,
 )
-from core.guarantees import KKmAnonymity
-from core.trajectory import FloatArray, Sequences
-from core.verify.kkm import KKmReport, verify_kkm
+from core.models.kkm.guarantee import KKmAnonymity
+from core.models.kkm.verify import KKmReport, verify_kkm
+from core.places.taxonomy import Categories
+from core.records.arrays import FloatArray
+from core.trajectories.trajectory import Sequences
 from tests.benchmarks.inputs import grid_walks
 
 __all__ = ["FEEDS", "check", "drawn_attributes", "main", "windows_of"]
@@ -52,11 +54,17 @@ _SCHEMA: Schema = (
     CategoricalAttribute(
         name="device",
         hierarchy=Hierarchy(
-            categories_from_chains([(f"d{i:02d}", f"brand{i // 4}", f"os{i // 12}") for i in range(24)])
+            Categories.from_rows(
+                [
+                    *((f"d{i:02d}", f"brand{i // 4}") for i in range(24)),
+                    *((f"brand{i}", f"os{i // 3}") for i in range(6)),
+                    *((f"os{i}", "") for i in range(2)),
+                ]
+            )
         ),
     ),
     CategoricalAttribute(
-        name="plan", hierarchy=Hierarchy(categories_from_chains([("free",), ("basic",), ("pro",), ("team",)]))
+        name="plan", hierarchy=Hierarchy(Categories.from_rows((name, "") for name in ("free", "basic", "pro", "team")))
     ),
 )
 

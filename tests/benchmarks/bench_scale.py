@@ -15,8 +15,8 @@ import sys
 from tests.benchmarks.stream_inputs import by_partition, checkins
 from tests.benchmarks.stream_runs import COHORTS, differences, expected_windows, new_place, take_in
 from tests.benchmarks.trajectory_inputs import say
-from tests.brokers import ApacheKafka
-from tests.workers import wait_until
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import wait_until
 
 N_WINDOWS = 10
 PEOPLE = 20_000

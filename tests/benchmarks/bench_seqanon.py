@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from core.anonymize.seqanon import Generalization, _Run, seqanon
-from core.anonymize.similarity import Spatial
-from core.guarantees import KmAnonymity
-from core.utility import dataset_distance
+from core.models.common.similarity import Spatial
+from core.models.km.anonymize.seqanon import Generalization, _Run, seqanon
+from core.models.km.guarantee import KmAnonymity
+from core.utility.distance import dataset_distance
 from tests.benchmarks.inputs import Input, grid_walks, zipf_visits
 
 ROWS = [("a", 5, 2), ("a", 50, 2), ("a", 5, 3), ("b", 5, 2), ("b", 5, 3)]

@@ -27,11 +27,11 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
-from core.records import Kind
+from core.records.record import Kind
 from tests.benchmarks.stream_inputs import PARTITIONS, STAMPED, cpu_s, create_topics, memory_mb, new_feeder, pool_of
 from tests.benchmarks.trajectory_inputs import say
-from tests.brokers import ApacheKafka
-from tests.workers import Place, Record, Worker
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, Record, Worker
 
 ROWS = 100_000
 PEOPLE = 20_000

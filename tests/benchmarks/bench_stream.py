@@ -23,18 +23,18 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer
 from prometheus_client import CollectorRegistry
 
-from core.records import Kind
-from stream.broker import EmbeddedBroker
-from stream.codec import decoder
-from stream.ingest import Ingest
-from stream.kafka import new_producer
-from stream.metrics import Metrics
-from stream.settings import load_settings
-from stream.wiring import wire
+from core.records.record import Kind
+from stream.demo.broker import EmbeddedBroker
+from stream.feeds.feed import build_feeds
+from stream.formats.inputs import decoder
+from stream.ingest.ingest import Ingest
+from stream.kafka.client import new_producer
+from stream.observe.metrics import Metrics
+from stream.settings.load import load_settings
 from tests.benchmarks.stream_inputs import PARTITIONS, checkins, cpu_s, fragments
 from tests.benchmarks.trajectory_inputs import say
-from tests.brokers import ApacheKafka, RunningBroker, unique
-from tests.workers import Place, produce, wait_until
+from tests.cluster.brokers import ApacheKafka, RunningBroker, unique
+from tests.cluster.workers import Place, produce, wait_until
 
 # ---------------------------------------------------------------- what one process does
 
@@ -88,7 +88,7 @@ async def _ingest(values: dict[str, Any], n: int) -> float:
     await producer.start()
     ingest = Ingest(
         settings,
-        wire(settings),
+        build_feeds(settings),
         producer,
         metrics,
         n_partitions=PARTITIONS,

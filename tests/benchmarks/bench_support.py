@@ -18,12 +18,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.anonymize.seqanon import Generalization, seqanon
-from core.assemble import Limits
-from core.guarantees import KmAnonymity
-from core.records import VISIT
-from core.support import Recounted, Supports, WindowSupports
-from core.trajectory import IntArray
+from core.models.km.anonymize.seqanon import Generalization, seqanon
+from core.models.km.guarantee import KmAnonymity
+from core.records.arrays import IntArray
+from core.records.record import VISIT
+from core.support.incremental import WindowSupports
+from core.support.start import Recounted, Supports
+from core.trajectories.assemble import Limits
 from tests.benchmarks.inputs import Input, grid_walks, zipf_visits
 
 LIMITS = Limits(points_per_user=1000, trajectory_length=100)
@@ -117,7 +118,7 @@ def records(window: Input) -> tuple[list[Record], list[Record]]:
 
 def fed(arriving: list[Record], guarantee: KmAnonymity) -> WindowSupports:
     """Count records as they arrive."""
-    supports = WindowSupports(guarantee, LIMITS, "{:04d}".format)
+    supports = WindowSupports(guarantee.k, guarantee.m, LIMITS, "{:04d}".format)
     for user, ts_ms, location in arriving:
         supports.add(user, ts_ms, location)
     return supports

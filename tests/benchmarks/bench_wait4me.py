@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from core.anonymize.sets import AnonymitySets
-from core.anonymize.wait4me import Wait4MeOptions, wait4me
-from core.trajectory import Demands, PointTrajectories
+from core.models.kdelta.anonymize.sets import AnonymitySets
+from core.models.kdelta.anonymize.wait4me import Wait4MeOptions, wait4me
+from core.trajectories.trajectory import Demands, PointTrajectories
 from tests.benchmarks.trajectory_inputs import generated, say, trucks
 
 _DISTANCES: tuple[Literal["lstd", "edr"], ...] = ("lstd", "edr")
@@ -40,7 +40,8 @@ def timed(
 def per_point(trajectories: PointTrajectories, result: AnonymitySets) -> tuple[float, float]:
     """Metres and seconds over the input points of released trajectories."""
     n_points = int(np.diff(trajectories.starts)[result.sources].sum())
-    return result.space_translation_m / max(n_points, 1), result.time_translation_s / max(n_points, 1)
+    lost = result.distortion
+    return lost.space_translation_m / max(n_points, 1), lost.time_translation_s / max(n_points, 1)
 
 
 def main(data_dir: Path) -> None:
@@ -61,8 +62,9 @@ def main(data_dir: Path) -> None:
         )
         result, cpu_s = timed(whole, k=5, delta_m=500.0, options=options)
         name = f"{distance}, {'refined' if refined else 'published'} clustering, {translation}"
-        counts = result.points_created, result.points_deleted
-        _line(name, len(result.trash), result.discernibility, *per_point(whole, result), *counts, cpu_s, authors_s)
+        lost = result.distortion
+        counts = result.points_created, lost.points_deleted
+        _line(name, len(result.trash), lost.discernibility, *per_point(whole, result), *counts, cpu_s, authors_s)
 
     say("\ngenerated, delta=200 m, published clustering and translation unless it says otherwise")
     say(f"{'trajectories':>12}{'points':>8}{'k':>4}{'chunks of':>11}{'trash':>6}{'m':>8}{'s':>7}{'CPU s':>7}")

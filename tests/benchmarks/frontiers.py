@@ -15,22 +15,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.records import Kind
-from stream.files import RecordFile
-from stream.frontier import Frontier
-from stream.frontier_picture import as_svg
-from stream.frontier_table import as_csv, frontier_rows
-from stream.settings import Settings, load_settings
-from stream.settings.values import show_duration
-from stream.wiring import plane_of
+from core.models.common.values import show_duration
+from core.records.record import Kind
+from stream.feeds.record_files import metric_projection
+from stream.formats.files import RecordFile
+from stream.replay.frontier import Frontier
+from stream.replay.frontier_picture import as_svg
+from stream.replay.frontier_table import as_csv, frontier_rows
+from stream.settings.load import load_settings
+from stream.settings.model import Settings
 from tests.benchmarks.replays import NOW_MS, SECRET
 from tests.benchmarks.table_models import Inputs
 from tests.benchmarks.table_real_feeds import FEEDS as CHECKINS
 from tests.benchmarks.table_trajectories import FEEDS as FRAGMENTS
+from tests.paths import ROOT
 
 __all__ = ["FEEDS", "OUTPUT", "draw", "main"]
 
-OUTPUT = Path(__file__).resolve().parents[2] / "deploy" / "frontiers"
+OUTPUT = ROOT / "deploy" / "frontiers"
 FEEDS = (*CHECKINS, *FRAGMENTS)
 
 
@@ -77,7 +79,7 @@ def draw(name: str, data: Path, output: Path, *, variants: Sequence[str] | None 
             kind,
             settings.fields.model_dump(),
             max_bytes=settings.limits.message_bytes,
-            plane=plane_of(settings),
+            projection=metric_projection(settings),
             attributes=frontier.feed.attributes,
         )
         frontier.run([file], now_ms=NOW_MS, max_bytes=settings.limits.message_bytes, alarm=_say)

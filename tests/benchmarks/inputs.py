@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.trajectory import FloatArray, Sequences
+from core.records.arrays import FloatArray
+from core.trajectories.trajectory import Sequences
 
 __all__ = ["Input", "grid_walks", "zipf_visits"]
 

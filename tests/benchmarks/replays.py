@@ -11,15 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from core.assemble import assemble_sequences
-from core.measure_sequences import MeasureOptions
-from core.plan import SequencePlan
-from core.records import Kind
-from core.trajectory import FloatArray, Sequences
-from stream.files import RecordFile
-from stream.replay import FileWindows, Replay, Summary
-from stream.settings import Settings, load_settings
-from stream.wiring import Feed, plane_of
+from core.models.km.plan import KmPlan
+from core.records.arrays import FloatArray
+from core.records.record import Kind
+from core.trajectories.assemble import assemble_sequences
+from core.trajectories.trajectory import Sequences
+from core.utility.window_measures import MeasureOptions
+from stream.feeds.feed import Feed
+from stream.feeds.record_files import metric_projection
+from stream.formats.files import RecordFile
+from stream.replay.file_windows import FileWindows
+from stream.replay.replay import Replay
+from stream.replay.summary import Summary
+from stream.settings.load import load_settings
+from stream.settings.model import Settings
 
 __all__ = ["Replayed", "checkin_windows", "replay_file"]
 
@@ -68,15 +73,19 @@ def _opened(path: Path, kind: Kind, given: dict[str, object]) -> tuple[Settings,
     settings = load_settings(given={"privacy.secret": SECRET, **given})
     feed = Feed(settings, kind, secret=SECRET)
     names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
-    plane = plane_of(settings)
-    return settings, feed, RecordFile(path, kind, names, max_bytes=max_bytes, plane=plane, attributes=feed.attributes)
+    projection = metric_projection(settings)
+    return (
+        settings,
+        feed,
+        RecordFile(path, kind, names, max_bytes=max_bytes, projection=projection, attributes=feed.attributes),
+    )
 
 
 def checkin_windows(path: Path, given: dict[str, object]) -> list[tuple[Sequences, FloatArray]]:
     """Return the windows of a file of check-ins as anonymizers get them: trajectories, and positions in metres."""
     _, feed, file = _opened(path, Kind.CHECKINS, given)
     plan = feed.plan
-    assert isinstance(plan, SequencePlan)
+    assert isinstance(plan, KmPlan)
     try:
         sealed = FileWindows(feed, [file], now_ms=NOW_MS, summary=Summary())
         windows = [assemble_sequences(window.rows, plan.locator, plan.limits) for window in sealed]

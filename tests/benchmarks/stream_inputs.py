@@ -14,9 +14,9 @@ import numpy as np
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from stream.topics import topic_specs
-from tests.brokers import RunningBroker
-from tests.workers import Place, children_of
+from stream.kafka.topics import topic_specs
+from tests.cluster.brokers import RunningBroker
+from tests.cluster.workers import Place, children_of
 
 __all__ = [
     "PARTITIONS",

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from aiokafka import AIOKafkaConsumer
 
-from core.records import Kind
+from core.records.record import Kind
 from tests.benchmarks.stream_inputs import SIZE_S, STAMPED, Message, cpu_s, create_topics, fill, memory_mb, pool_of
-from tests.brokers import ApacheKafka
-from tests.workers import Place, Worker, replay
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, Worker, replay
 
 __all__ = ["COHORTS", "Run", "differences", "expected_windows", "new_place", "take_in"]
 

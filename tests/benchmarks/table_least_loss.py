@@ -16,13 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from core.anonymize.least_loss import LeastLossOptions, Prices, least_loss, window_loss_m
-from core.anonymize.seqanon import Generalization, seqanon
-from core.guarantees import KmAnonymity
-from core.places import published_sequences
-from core.trajectory import FloatArray, Sequences
-from core.utility import dataset_distance
-from core.verify.km import verify_km
+from core.models.common.sequences import published_sequences
+from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions, least_loss
+from core.models.km.anonymize.least_loss.prices import Prices, window_loss_m
+from core.models.km.anonymize.seqanon import Generalization, seqanon
+from core.models.km.guarantee import KmAnonymity
+from core.models.km.verify import verify_km
+from core.records.arrays import FloatArray
+from core.trajectories.trajectory import Sequences
+from core.utility.distance import dataset_distance
 from tests.benchmarks.inputs import grid_walks, zipf_visits
 from tests.benchmarks.replays import checkin_windows
 from tests.benchmarks.table_real_feeds import FEEDS

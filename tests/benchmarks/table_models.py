@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from core.measure_sequences import MeasureOptions
-from core.records import Kind
-from stream.replay import Summary
-from stream.settings import load_settings
-from stream.wiring import Feed
+from core.records.record import Kind
+from core.utility.window_measures import MeasureOptions
+from stream.feeds.feed import Feed
+from stream.replay.summary import Summary
+from stream.settings.load import load_settings
 from tests.benchmarks.replays import SECRET, replay_file
 from tests.benchmarks.table_real_feeds import FEEDS as REAL_FEEDS
 
@@ -180,7 +180,8 @@ def _sensitive(name: str, rows: list[dict[str, str]]) -> tuple[str, ...]:
     """Draw a tenth of the locations that a feed visits, by name."""
     settings = load_settings(given={"privacy.secret": SECRET, **REAL_FEEDS[name]})
     plan = Feed(settings, Kind.CHECKINS, secret=SECRET).plan
-    locator = plan.locator  # type: ignore[union-attr]  # plans of check-ins have one
+    locator = plan.locator
+    assert locator is not None  # plans of check-ins have one
     lat, lon = (np.array([float(row[which]) for row in rows]) for which in ("lat", "lon"))
     ids, found = locator.locate(lat, lon, [None] * len(rows))
     names = sorted(locator.describe(np.unique(ids[found]))[0])

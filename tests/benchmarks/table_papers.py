@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from core.anonymize.bounding import BoundedOptions, bounded
-from core.anonymize.segmentation import SegmentationOptions, representativeness, segment
-from core.anonymize.sets import AnonymitySets
-from core.anonymize.wait4me import Wait4Me, Wait4MeOptions, wait4me
-from core.trajectory import Demands, PointTrajectories
+from core.models.kdelta.anonymize.bounding import BoundedOptions, bounded
+from core.models.kdelta.anonymize.segmentation import SegmentationOptions, representativeness, segment
+from core.models.kdelta.anonymize.sets import AnonymitySets
+from core.models.kdelta.anonymize.wait4me import Wait4Me, Wait4MeOptions, wait4me
+from core.trajectories.trajectory import Demands, PointTrajectories
 from tests.benchmarks.trajectory_inputs import converging_groups, say, trucks
 
 _SEEDS = (1, 2, 3)
@@ -40,11 +40,11 @@ def strictest(demands: Demands) -> Demands:
 
 def row(name: str, n: int, sets: AnonymitySets, beside: AnonymitySets) -> None:
     """Print one row; the last column compares with ``beside``."""
-    change = sets.total_distortion_m / beside.total_distortion_m - 1
+    change = sets.distortion.total_m / beside.distortion.total_m - 1
     say(
-        f"{name:<34}{n:>6}{int(sets.sets[-1]) + 1:>6}{len(sets.trash):>6}{sets.discernibility:>9}"
-        f"{sets.points_created:>9,}{sets.points_deleted:>9,}{sets.mean_space_translation_m:>8,.0f}"
-        f"{sets.mean_time_translation_s:>7.1f}{sets.total_distortion_m / 1e3:>12,.0f}{change:>+8.0%}"
+        f"{name:<34}{n:>6}{int(sets.sets[-1]) + 1:>6}{len(sets.trash):>6}{sets.distortion.discernibility:>9}"
+        f"{sets.points_created:>9,}{sets.distortion.points_deleted:>9,}{sets.mean_space_translation_m:>8,.0f}"
+        f"{sets.mean_time_translation_s:>7.1f}{sets.distortion.total_m / 1e3:>12,.0f}{change:>+8.0%}"
     )
 
 
@@ -91,7 +91,7 @@ def partitioning() -> None:
                 (f"PW4M{kind}", n, wait4me(whole, demands, options, rng())),
                 (f"PW4M+TR{kind}", len(pieces.sources), wait4me(pieces.pieces, of_pieces, options, rng())),
             ):
-                totals.setdefault(name, []).append(sets.total_distortion_m)
+                totals.setdefault(name, []).append(sets.distortion.total_m)
                 if seed == 1:
                     row(name, size, sets, beside)
     say("total distortion of ten seeds, km: " + ", ".join(f"{n} {sum(t) / 1e3:,.0f}" for n, t in totals.items()))

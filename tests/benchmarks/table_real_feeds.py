@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from core.records import Kind
-from stream.replay import Summary
+from core.records.record import Kind
+from stream.replay.summary import Summary
 from tests.benchmarks.replays import replay_file
 
 __all__ = ["FEEDS", "KS", "MS", "Run", "main", "replayed", "table"]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.records import Kind
+from core.records.record import Kind
 from tests.benchmarks.replays import replay_file
 
 __all__ = ["FEEDS", "RUNS", "demands_file", "main", "table"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.trajectory import Demands, PointTrajectories
+from core.trajectories.trajectory import Demands, PointTrajectories
 
 __all__ = ["Converging", "converging_groups", "generated", "say", "trucks"]
 

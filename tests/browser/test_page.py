@@ -13,29 +13,29 @@ import sys
 import tempfile
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.records import Kind
-from core.release import WithholdReason
-from stream.broker import BrokerMissingError, EmbeddedBroker, free_port
-from stream.city import City, CityOptions
-from stream.files import RecordFile
-from stream.live import Live
-from stream.replay import Replay
-from stream.settings import FieldSettings
-from stream.telling import ReleasedWindow
-from stream.wiring import wire
+from core.records.record import Kind
+from core.release.outcome import WithholdReason
+from stream.demo.broker import BrokerMissingError, EmbeddedBroker, free_port
+from stream.demo.city.feed import City
+from stream.demo.city.options import CityOptions
+from stream.feeds.feed import build_feeds
+from stream.formats.files import RecordFile
+from stream.replay.replay import Replay
+from stream.settings.feeds import FieldSettings
+from stream.windows.report import EmittedWindow
+from stream.worker.recent_windows import RecentWindows
 from tests.browser.chromium import Chromium, Page
-from tests.builders import START_MS
-from tests.live_windows import PageServer, of_folder, settings_of, told, withheld
-from tests.workers import wait_until
+from tests.builders.live_windows import PageServer, of_folder, settings_of, told, withheld
+from tests.builders.windows import START_MS
+from tests.cluster.workers import wait_until
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "deploy" / "screenshots"
 LARGEST_PICTURE = 200_000
 CITY: dict[str, Any] = {
@@ -56,10 +56,10 @@ CONTROLS = """[...document.querySelectorAll('a, button, select, summary, [tabind
 
 
 @pytest.fixture(scope="module")
-def city(tmp_path_factory: pytest.TempPathFactory) -> list[ReleasedWindow]:
+def city(tmp_path_factory: pytest.TempPathFactory) -> list[EmittedWindow]:
     """Windows of a morning in a simulated city, as they left."""
     settings = settings_of(CITY)
-    feeds, folder = wire(settings), tmp_path_factory.mktemp("city")
+    feeds, folder = build_feeds(settings), tmp_path_factory.mktemp("city")
     options = CityOptions(people=700, seed=5, checkins_per_person_day=8.0)
     start_ms = options.start_ms + 27_000_000  # half past seven
     messages = [m for m in City(options).messages(until_ms=start_ms + 2 * 3_600_000) if m.arrival_ms >= start_ms]
@@ -75,10 +75,10 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> list[ReleasedWindow]:
 
 
 def shown_of(
-    windows: list[ReleasedWindow], values: Mapping[str, Any] | None = None, *, started_ms: int = START_MS
-) -> Live:
+    windows: list[EmittedWindow], values: Mapping[str, Any] | None = None, *, started_ms: int = START_MS
+) -> RecentWindows:
     settings = settings_of(CITY | dict(values or {}))
-    shown = Live(settings, wire(settings), started_ms=started_ms)
+    shown = RecentWindows(settings, build_feeds(settings), started_ms=started_ms)
     shown.add(told(withheld()))
     for window in windows:
         shown.add(window)
@@ -86,7 +86,7 @@ def shown_of(
 
 
 @pytest.fixture
-def server(city: list[ReleasedWindow]) -> Iterator[PageServer]:
+def server(city: list[EmittedWindow]) -> Iterator[PageServer]:
     """The pages of a worker that has released a morning, but for the last four windows."""
     with PageServer(shown_of(city[:-4])) as running:
         yield running
@@ -111,7 +111,7 @@ async def assert_all_is_well(page: Page, server: PageServer) -> None:
     assert [url for url in page.requests if not url.startswith((server.url, "data:"))] == []
 
 
-async def test_the_page_shows_what_left(chromium: Chromium, server: PageServer, city: list[ReleasedWindow]) -> None:
+async def test_the_page_shows_what_left(chromium: Chromium, server: PageServer, city: list[EmittedWindow]) -> None:
     """
     Windows, charts with the promised k, models, reasons, and the newest release on the map; no other host is asked.
     """
@@ -251,7 +251,7 @@ async def test_two_fingers_zoom_the_map_and_one_scrolls_the_page(chromium: Chrom
 
 
 async def test_new_windows_come_by_themselves_and_are_announced(
-    chromium: Chromium, server: PageServer, city: list[ReleasedWindow]
+    chromium: Chromium, server: PageServer, city: list[EmittedWindow]
 ) -> None:
     """
     A window that leaves is on the page within seconds, politely told to a screen reader, and takes nobody's focus;
@@ -276,7 +276,7 @@ async def test_new_windows_come_by_themselves_and_are_announced(
 
 
 async def test_it_says_when_the_worker_is_away_and_goes_on_with_its_successor(
-    chromium: Chromium, city: list[ReleasedWindow]
+    chromium: Chromium, city: list[EmittedWindow]
 ) -> None:
     """
     What was shown stays, with a warning; a worker that has started anew shows its own windows alone.
@@ -341,7 +341,7 @@ class _Tiles(http.server.BaseHTTPRequestHandler):
 
 
 async def test_tiles_come_from_the_host_that_is_set_and_from_nowhere_else(
-    chromium: Chromium, city: list[ReleasedWindow]
+    chromium: Chromium, city: list[EmittedWindow]
 ) -> None:
     """
     With ``web.tile_url`` the map asks for the tiles around the release, and for no others.
@@ -396,7 +396,7 @@ def demo() -> Iterator[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")}
     environment |= {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     with tempfile.TemporaryFile("w+") as output:
-        command = [sys.executable, "-m", "stream.cli", "demo", "--seconds", "240"]
+        command = [sys.executable, "-m", "stream.cli.main", "demo", "--seconds", "240"]
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment, cwd=ROOT)
 
         def address() -> re.Match[str] | None:

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from core.models.common.plan import Plan
 from core.pipeline import release_window
-from core.plan import Plan
-from core.records import ROW_TYPES, Kind, Rows, Source
-from core.seal import PartitionCount, Seal, SealedUntil
-from core.window import WindowKey, window_starts
-from stream.codec import chunk_from_bytes, outcome_messages, seal_from_bytes
-from tests.workers import Record
+from core.records.record import ROW_TYPES, Kind, Rows, Source
+from core.windows.seal import PartitionCount, Seal, SealedUntil
+from core.windows.window import WindowKey, window_starts
+from stream.formats.chunks import chunk_from_bytes
+from stream.formats.releases import outcome_messages
+from stream.formats.seals import seal_from_bytes
+from tests.cluster.workers import Record
 
 __all__ = ["Audit", "InputLog", "Topics", "audit"]
 

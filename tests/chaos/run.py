@@ -22,12 +22,12 @@ from functools import partial
 
 import numpy as np
 
-from stream.topics import topic_specs
-from stream.wiring import wire
-from tests.brokers import ApacheKafka
+from stream.feeds.feed import build_feeds
+from stream.kafka.topics import topic_specs
 from tests.chaos.audit import Audit, InputLog, Topics, audit
 from tests.chaos.feed import SIZE_S, START_S, feed
-from tests.workers import Place, Worker, children_of, configure, recreate_topic, topic_id, wait_until
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, Worker, children_of, configure, recreate_topic, topic_id, wait_until
 
 __all__ = ["Report", "run"]
 
@@ -249,7 +249,7 @@ def run(rounds: int, seed: int = 1, say: Callable[[str], None] = lambda _: None)
             anonymized=place.read("anonymized"),
             windows=place.read("windows"),
         )
-        feeds = wire(place.settings)
+        feeds = build_feeds(place.settings)
         report.again = partial(
             audit,
             plans={kind: one.plan for kind, one in feeds.items()},

@@ -27,4 +27,9 @@ def test_there_are_examples() -> None:
     """
     finder = doctest.DocTestFinder()
     with_examples = {name for name in NAMES for test in finder.find(importlib.import_module(name)) if test.examples}
-    assert {"core.window", "core.release", "core.support.table", "core.verify.kdelta"} <= with_examples
+    assert {
+        "core.windows.window",
+        "core.release.counts",
+        "core.support.table",
+        "core.models.kdelta.verify",
+    } <= with_examples

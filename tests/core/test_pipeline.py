@@ -11,44 +11,46 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import core.colocate
-from core.anonymize.disassociation.disassociate import DisassociationOptions
-from core.anonymize.least_loss import LeastLossOptions
-from core.anonymize.seqanon import Generalization
-from core.anonymize.sets import AnonymitySets
-from core.anonymize.wait4me import Wait4MeOptions, wait4me
-from core.assemble import Limits, SequenceWindow
-from core.generalize import LeastLoss
-from core.guarantees import KDelta, KmAnonymity
-from core.pairs import Cycle
+import core.models.kdelta.algorithms
+from core.models.common.plan import Plan
+from core.models.common.sequences import SequenceTrajectory
+from core.models.disassociation.anonymize.disassociate import DisassociationOptions
+from core.models.disassociation.plan import DisassociationPlan
+from core.models.disassociation.released import ClusterGroup
+from core.models.kdelta.anonymize.sets import AnonymitySets
+from core.models.kdelta.anonymize.wait4me import Wait4MeOptions, wait4me
+from core.models.kdelta.guarantee import KDelta
+from core.models.kdelta.plan import KDeltaPlan
+from core.models.kdelta.released import PointTrajectory
+from core.models.kdelta.verify import verify_kdelta
+from core.models.kkm.plan import KKmPlan
+from core.models.kkm.released import AttributeRecord
+from core.models.klm.plan import KLmPlan
+from core.models.km.algorithms import LeastLoss
+from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions
+from core.models.km.anonymize.seqanon import Generalization
+from core.models.km.guarantee import KmAnonymity
+from core.models.km.plan import KmPlan
+from core.models.lkc.pairs import Cycle
+from core.models.lkc.plan import LKCPlan
+from core.models.lkc.released import PairTrajectory
+from core.models.p2ka.plan import P2kAPlan
+from core.models.registry import FAMILIES, family_of
 from core.pipeline import release_window
-from core.plan import AttributePlan, ClusterPlan, PairPlan, PatternPlan, Plan, PointPlan, SequencePlan, SetPlan
-from core.records import Rows
-from core.release import (
-    Account,
-    AttributeRecord,
-    ClusterGroup,
-    Outcome,
-    PairTrajectory,
-    PointTrajectory,
-    Release,
-    Released,
-    ReleaseRefused,
-    SequenceTrajectory,
-    Withheld,
-    WithholdReason,
-)
-from core.trajectory import Demands, PointTrajectories
-from core.verify.kdelta import verify_kdelta
-from tests import oracles, strategies
-from tests.builders import (
+from core.records.record import Rows
+from core.release.outcome import Account, Outcome, Release, Released, ReleaseRefused, Withheld, WithholdReason
+from core.trajectories.assemble import Limits, SequenceWindow
+from core.trajectories.trajectory import Demands, PointTrajectories
+from tests.budgets import examples
+from tests.builders import strategies
+from tests.builders.windows import (
     PLACES,
     SECRET,
     START_MS,
@@ -73,6 +75,7 @@ from tests.builders import (
     visits,
     window_message,
 )
+from tests.oracles import km as oracles
 
 BAKERY, CINEMA, MARKET, MUSEUM, PARK, STATION = range(6)
 
@@ -101,7 +104,7 @@ for _user in range(1, 9):
 
 CASES: list[tuple[Rows, Plan]] = [
     (CROWD, sequence_plan()),
-    (CROWD, sequence_plan(generalizer=LeastLoss(LeastLossOptions(max_split_percent=30)))),
+    (CROWD, sequence_plan(algorithm=LeastLoss(LeastLossOptions(max_split_percent=30)))),
     (CROWD, pattern_plan()),
     (CROWD, cluster_plan(sensitive={"market"})),
     (TOLD, pair_plan()),
@@ -111,12 +114,16 @@ CASES: list[tuple[Rows, Plan]] = [
 ]
 """A window of eight people for each kind of plan, all of whom are released."""
 
-ORDERED = {SequencePlan: SequenceTrajectory, PatternPlan: SequenceTrajectory, ClusterPlan: SequenceTrajectory}
+ORDERED: dict[type[Plan], type[Released]] = {
+    KmPlan: SequenceTrajectory,
+    P2kAPlan: SequenceTrajectory,
+    KLmPlan: SequenceTrajectory,
+}
 KINDS: dict[type[Plan], type[Released]] = ORDERED | {
-    PairPlan: PairTrajectory,
-    AttributePlan: AttributeRecord,
-    SetPlan: ClusterGroup,
-    PointPlan: PointTrajectory,
+    LKCPlan: PairTrajectory,
+    KKmPlan: AttributeRecord,
+    DisassociationPlan: ClusterGroup,
+    KDeltaPlan: PointTrajectory,
 }
 """What each kind of plan releases."""
 
@@ -128,7 +135,7 @@ def wire(outcome: Outcome) -> bytes:
 
 PLACES_ALONE: list[Callable[..., Plan]] = [
     sequence_plan,
-    partial(sequence_plan, generalizer=LeastLoss(LeastLossOptions(max_split_percent=30))),
+    partial(sequence_plan, algorithm=LeastLoss(LeastLossOptions(max_split_percent=30))),
     cluster_plan,
     partial(cluster_plan, sensitive={"market", "park"}),
     set_plan,
@@ -221,9 +228,11 @@ def size_of(one: Released) -> int:
             return terms + sum(len(subrecord) for chunk in chunks for subrecord in chunk)
         case PointTrajectory():
             return len(one.t_ms)
+        case _:
+            raise TypeError(type(one).__name__)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(window=drawn_windows())
 def test_every_row_is_accounted_for_once(window: tuple[Rows, Plan]) -> None:
     """
@@ -236,7 +245,7 @@ def test_every_row_is_accounted_for_once(window: tuple[Rows, Plan]) -> None:
     assert min(account.duplicates, account.released, account.suppressed, account.withheld) >= 0
     if isinstance(outcome, Release):
         assert account.withheld == 0
-        if isinstance(plan, SequencePlan | ClusterPlan):
+        if isinstance(plan, KmPlan | KLmPlan):
             assert outcome.points_released == account.released
         # What is in the release is told, which need not be what it stands for.
         assert outcome.points_released == sum(map(size_of, outcome.trajectories))
@@ -244,7 +253,7 @@ def test_every_row_is_accounted_for_once(window: tuple[Rows, Plan]) -> None:
         assert account.released == account.suppressed == 0
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(window=drawn_windows(), data=st.data())
 def test_the_order_of_rows_changes_no_byte(window: tuple[Rows, Plan], data: st.DataObject) -> None:
     """
@@ -303,7 +312,7 @@ def test_another_process_releases_the_same_bytes() -> None:
 # ---------------------------------------------------------------- the promise, read from the messages
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(rows=strategies.visit_rows(max_users=8), k=st.integers(2, 4), m=st.integers(1, 3))
 def test_released_sequences_keep_the_promise_in_the_messages(rows: Rows, k: int, m: int) -> None:
     """
@@ -323,7 +332,7 @@ def test_released_sequences_keep_the_promise_in_the_messages(rows: Rows, k: int,
         assert len(members) == len(set(members)), "a place is in two generalized locations"
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(rows=strategies.point_rows(max_users=8, max_rows=40, demands=False), k=st.integers(2, 3))
 def test_released_trajectories_keep_the_promise_in_the_messages(rows: Rows, k: int) -> None:
     """
@@ -367,14 +376,14 @@ NOT_PEOPLE = {
 """Integers of the windows message, besides the parameters, that count neither people nor what people did."""
 
 READ_OFF: dict[type[Plan], set[str]] = {
-    SetPlan: {"trajectories", "points_released"},
-    AttributePlan: {"points_released"},
+    DisassociationPlan: {"trajectories", "points_released"},
+    KKmPlan: {"points_released"},
 }
 """Those that count messages and the places in them where one of these need not be of a person, or a person need not
 have any place: whoever has the release can count them as well, and nobody behind it."""
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(window=drawn_windows())
 def test_no_count_below_k_leaves(window: tuple[Rows, Plan]) -> None:
     """
@@ -391,7 +400,7 @@ def test_no_count_below_k_leaves(window: tuple[Rows, Plan]) -> None:
     assert not small
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(window=drawn_windows())
 def test_a_window_of_too_few_people_tells_nothing_but_that(window: tuple[Rows, Plan]) -> None:
     """
@@ -447,7 +456,7 @@ def test_one_person_suppressed_is_not_counted_in_public() -> None:
         kept = np.repeat(lengths > 1, lengths)
         return Generalization(group_of=np.zeros(len(window.vocabulary.ids), dtype=np.int64), kept=kept, merges=0)
 
-    outcome = released(rows, sequence_plan(generalizer=Planted(without_nine)))
+    outcome = released(rows, sequence_plan(algorithm=Planted(without_nine)))
     assert outcome.account == Account(duplicates=1, released=24, suppressed=1)
     assert (outcome.people, outcome.population, outcome.points_suppressed) == (8, None, None)
 
@@ -485,7 +494,7 @@ def test_no_hash_of_a_user_leaves(rows: Rows, plan: Plan) -> None:
     Neither the hash of a user, in any notation, nor the key nor the secret is in what is sent.
     """
     sent = wire(release(rows, plan)).lower()
-    assert sent.count(b"pseudonym") == (0 if isinstance(plan, SetPlan) else 8)
+    assert sent.count(b"pseudonym") == (0 if isinstance(plan, DisassociationPlan) else 8)
     for user in set(rows["user"].tolist()):
         big, little = user.to_bytes(8, "big"), user.to_bytes(8, "little")
         for trace in (str(user).encode(), f"{user:x}".encode(), big.hex().encode(), little.hex().encode(), big, little):
@@ -495,7 +504,7 @@ def test_no_hash_of_a_user_leaves(rows: Rows, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "plan"), [(rows, plan) for rows, plan in CASES if not isinstance(plan, PairPlan | PointPlan)]
+    ("rows", "plan"), [(rows, plan) for rows, plan in CASES if not isinstance(plan, LKCPlan | KDeltaPlan)]
 )
 def test_no_time_of_a_visit_leaves(rows: Rows, plan: Plan) -> None:
     """
@@ -521,7 +530,7 @@ def test_no_raw_point_leaves() -> None:
         assert tuple(trajectory.t_ms.tolist()) not in raw_times
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(window=drawn_windows())
 def test_a_place_that_is_suppressed_is_not_listed(window: tuple[Rows, Plan]) -> None:
     """
@@ -532,19 +541,19 @@ def test_a_place_that_is_suppressed_is_not_listed(window: tuple[Rows, Plan]) -> 
         listed = [place.members for place in outcome.locations]
         assert len(listed) == len(set(listed))
         assert {name for members in listed for name in members} == set(places_told(outcome))
-        if isinstance(window[1], SequencePlan | ClusterPlan):
+        if isinstance(window[1], KmPlan | KLmPlan):
             sequences = [one for one in outcome.trajectories if isinstance(one, SequenceTrajectory)]
             assert set(listed) == {place for one in sequences for place in one.locations}
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(window=drawn_windows())
 def test_what_is_sensitive_is_released_as_it_is_and_marked(window: tuple[Rows, Plan]) -> None:
     """
     A sensitive location stands alone wherever it stands, and it alone is marked.
     """
     outcome, plan = release(*window), window[1]
-    sensitive = plan.sensitive if isinstance(plan, ClusterPlan | AttributePlan) else frozenset()
+    sensitive = plan.sensitive if isinstance(plan, KLmPlan | KKmPlan) else frozenset()
     if isinstance(outcome, Release) and outcome.locations is not None:
         for place in outcome.locations:
             assert place.sensitive == bool(sensitive.intersection(place.members))
@@ -567,12 +576,12 @@ def test_pseudonyms_are_sorted_and_fresh_in_every_window(rows: Rows, plan: Plan)
     names = []
     for outcome in outcomes:
         sent = [json.loads(message.value).get("pseudonym") for message in messages(outcome)[:-1]]
-        if isinstance(plan, SetPlan):  # no message is of a person
+        if isinstance(plan, DisassociationPlan):  # no message is of a person
             assert set(sent) == {None}
             continue
         assert sent == sorted(set(sent))
         names += sent
-    assert len(names) == len(set(names)) == (0 if isinstance(plan, SetPlan) else 24)
+    assert len(names) == len(set(names)) == (0 if isinstance(plan, DisassociationPlan) else 24)
 
 
 # ---------------------------------------------------------------- windows that are not what was sealed
@@ -686,7 +695,7 @@ def test_a_personal_plan_gives_who_demands_more_what_they_demand() -> None:
         assert told_of == told
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(rows=strategies.point_rows(), k=st.integers(2, 4), delta_m=st.sampled_from([20.5, 250.0]))
 def test_demanding_all_alike_is_promising_it_to_everybody(rows: Rows, k: int, delta_m: float) -> None:
     """
@@ -715,7 +724,7 @@ def test_demanding_all_alike_is_promising_it_to_everybody(rows: Rows, k: int, de
 def refused(rows: Rows, plan: Plan, broken: Callable[..., Any] = wait4me) -> ReleaseRefused:
     """Release with a planted anonymizer, and make sure that nothing but the refusal leaves."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core.colocate, "wait4me", broken)
+        patch.setattr(core.models.kdelta.algorithms, "wait4me", broken)
         outcome = release(rows, plan)
     assert isinstance(outcome, ReleaseRefused), outcome
     (message,) = messages(outcome)
@@ -742,12 +751,12 @@ def test_an_anonymizer_that_does_nothing_is_refused() -> None:
         kept = np.ones(len(window.sequences.locations), dtype=bool)
         return Generalization(group_of=np.arange(len(window.vocabulary.ids)), kept=kept, merges=0)
 
-    outcome = refused(CROWD, sequence_plan(generalizer=Planted(raw)))
+    outcome = refused(CROWD, sequence_plan(algorithm=Planted(raw)))
     # Three middle places: one of them has two visitors, and so have its pairs with park and station.
     assert outcome.finding == "3 subtrajectories of length <= 2 have support below k=3"
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(rows=strategies.visit_rows(max_users=5), data=st.data(), k=st.integers(2, 3), m=st.integers(1, 2))
 def test_whatever_an_anonymizer_does_the_verifier_decides(rows: Rows, data: st.DataObject, k: int, m: int) -> None:
     """
@@ -770,7 +779,7 @@ def test_whatever_an_anonymizer_does_the_verifier_decides(rows: Rows, data: st.D
         candidates.append(oracles.released(crowd, result))
         return result
 
-    outcome = release(rows, sequence_plan(k=k, m=m, generalizer=Planted(at_random)))
+    outcome = release(rows, sequence_plan(k=k, m=m, algorithm=Planted(at_random)))
     if not candidates:
         assert isinstance(outcome, Withheld)
         assert outcome.reason is WithholdReason.TOO_FEW_PEOPLE
@@ -858,7 +867,7 @@ def test_the_planted_translations_start_from_a_good_one() -> None:
     Planted without a fault, the same window is released: it is the fault that is refused.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core.colocate, "wait4me", wait4me)
+        patch.setattr(core.models.kdelta.algorithms, "wait4me", wait4me)
         outcome = release(WALKERS, point_plan())
     assert isinstance(outcome, Release)
     assert wire(outcome) == wire(release(WALKERS, point_plan()))
@@ -873,7 +882,7 @@ def test_an_anonymizer_that_fails_lets_nothing_out() -> None:
         raise RuntimeError("one generalized location is left")
 
     with pytest.raises(RuntimeError, match="is left"):
-        release(CROWD, sequence_plan(generalizer=Planted(fails)))
+        release(CROWD, sequence_plan(algorithm=Planted(fails)))
 
 
 def test_each_kind_of_plan_has_its_path() -> None:
@@ -884,4 +893,5 @@ def test_each_kind_of_plan_has_its_path() -> None:
         outcome = released(rows, plan)
         assert {type(one) for one in outcome.trajectories} == {KINDS[type(plan)]}
         assert (outcome.people, outcome.population) == (8, 8)
-    assert {type(plan) for _, plan in CASES} == KINDS.keys() == set(get_args(Plan))
+    assert {type(plan) for _, plan in CASES} == KINDS.keys()
+    assert {family_of(plan.model).models for _, plan in CASES} == {family.models for family in FAMILIES}

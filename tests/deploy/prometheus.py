@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stream.broker import free_port
+from stream.demo.broker import free_port
 from tests.deploy.promql import RULES
 
 

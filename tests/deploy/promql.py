@@ -12,9 +12,10 @@ from typing import Any
 import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
-from stream.metrics import LABELS, Metrics
+from stream.observe.metrics import LABELS, Metrics
+from tests.paths import ROOT
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY = ROOT / "deploy"
 CHART_FILES = DEPLOY.parent / "helm" / "files"
 DASHBOARDS = sorted((CHART_FILES / "dashboards").glob("*.json"))
 RULES = CHART_FILES / "rules.yaml"

@@ -25,7 +25,7 @@ _LEAD_S = 10.0
 
 def main(seconds: float, folder: Path | None) -> int:
     """Run the demo for some seconds; return 0 if every query has data, every metric is served and no alert fires."""
-    command = [sys.executable, "-m", "stream.cli", "demo", "--seconds", str(round(seconds))]
+    command = [sys.executable, "-m", "stream.cli.main", "demo", "--seconds", str(round(seconds))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         address = next(

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stream.settings import load_settings
-from tests.brokers import POM
+from stream.settings.load import load_settings
+from tests.cluster.brokers import POM
 from tests.deploy.promql import DASHBOARDS, DEPLOY
 
 FILE = DEPLOY / "compose.yaml"

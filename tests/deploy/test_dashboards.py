@@ -111,7 +111,7 @@ def test_a_metric_that_is_not_declared_cannot_be_drawn(name: str, labels: dict[s
     """
     Names, labels and their values come from the declarations: a renamed metric fails generation.
     """
-    with pytest.raises(ValueError, match=r"stream/metrics\.py"):
+    with pytest.raises(ValueError, match=r"stream/observe/metrics\.py"):
         series(name, **labels)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from stream.settings.secret import secret_fault
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FILES = [
     "README.md",
     "deploy/README.md",

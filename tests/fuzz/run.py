@@ -28,19 +28,22 @@ from typing import Any
 from aiokafka import TopicPartition
 from prometheus_client import CollectorRegistry
 
-from core.records import Kind
-from stream.city import City, CityOptions
-from stream.codec import chunk_from_bytes
-from stream.files import FileFormatError
-from stream.ingest import Ingest
-from stream.metrics import Metrics
-from stream.positions import Batch
-from stream.replay import Replay
-from stream.settings import Settings, load_settings
-from stream.wiring import open_files, wire
-from tests.brokers import ApacheKafka, KafkaUnavailableError
+from core.records.record import Kind
+from stream.demo.city.feed import City
+from stream.demo.city.options import CityOptions
+from stream.feeds.feed import build_feeds
+from stream.feeds.record_files import open_files
+from stream.formats.chunks import chunk_from_bytes
+from stream.formats.files import FileFormatError
+from stream.ingest.ingest import Ingest
+from stream.ingest.positions import Batch
+from stream.observe.metrics import Metrics
+from stream.replay.replay import Replay
+from stream.settings.load import load_settings
+from stream.settings.model import Settings
+from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError
+from tests.cluster.workers import Place, wait_until
 from tests.fuzz.mutate import mutated, spoiled_file
-from tests.workers import Place, wait_until
 
 __all__ = ["Report", "run"]
 
@@ -182,7 +185,7 @@ def _try_file(settings: Settings, name: str, kind: Kind, lines: list[bytes], *, 
 
 def _replayed(settings: Settings, kind: Kind, path: Path, content: bytes) -> tuple[int, str]:
     """Return how many records a replay counted, and what is wrong with its counts."""
-    feed = wire(settings)[kind]
+    feed = build_feeds(settings)[kind]
     files = open_files(settings, feed, [path])
     try:
         summary = Replay(feed, files, now_ms=NOW_MS, max_bytes=settings.limits.message_bytes).run(path.parent / "out")
@@ -222,7 +225,7 @@ class _AnIngest:
         self.letters: list[int] = []
         self.ingest = Ingest(
             settings,
-            wire(settings),
+            build_feeds(settings),
             self,
             self.metrics,
             n_partitions=1,

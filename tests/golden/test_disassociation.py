@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from core.anonymize.disassociation import DisassociationOptions, disassociate
-from core.anonymize.disassociation.refinement import Node, refine
-from core.anonymize.disassociation.vertical import Leaf, vertical_partition
-from core.disassociated import Disassociated
-from core.guarantees import DisassociatedKm
-from core.verify.disassociated import verify_disassociated
-from tests import disassociation_oracles as oracles
-from tests.disassociation_oracles import chunk, cluster
+from core.models.disassociation.anonymize.disassociate import DisassociationOptions, disassociate
+from core.models.disassociation.anonymize.refinement import Node, refine
+from core.models.disassociation.anonymize.vertical import Leaf, vertical_partition
+from core.models.disassociation.disassociated import Disassociated
+from core.models.disassociation.guarantee import DisassociatedKm
+from core.models.disassociation.verify import verify_disassociated
 from tests.golden.test_seqanon import golden
+from tests.oracles import disassociation as oracles
+from tests.oracles.disassociation import chunk, cluster
 
 
 class Figure:

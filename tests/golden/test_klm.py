@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.anonymize.klm import Clustered, Clusters, lm_anon, sga, zga
-from core.anonymize.klm.keys import gray_order, location_keys, subtrajectory_keys, z_order
-from core.anonymize.klm.merge import _Run
-from core.anonymize.klm.window import ClusteredWindow
-from core.anonymize.recoding import Recoding
-from core.guarantees import KLmDiversity
-from core.support import subtrajectories, support, top_subtrajectories
-from core.trajectory import FloatArray, Sequences
-from core.utility import recoded_distance, recoded_visit_distance
-from core.verify.klm import verify_klm
+from core.models.klm.anonymize.cluster import ClusterSearch, lm_anon, sga, zga
+from core.models.klm.anonymize.keys import gray_order, location_keys, subtrajectory_keys, z_order
+from core.models.klm.anonymize.merge import _Run
+from core.models.klm.anonymize.window import Clustered, ClusteredWindow
+from core.models.klm.guarantee import KLmDiversity
+from core.models.klm.verify import verify_klm
+from core.records.arrays import FloatArray
+from core.support.table import subtrajectories, support
+from core.support.top import top_subtrajectories
+from core.trajectories.recoding import Recoding
+from core.trajectories.trajectory import Sequences
+from core.utility.recoded import recoded_distance, recoded_visit_distance
 from tests.golden.test_seqanon import golden, on_a_line, sequences
 
 
@@ -130,7 +132,7 @@ def test_example_5_generalizes_as_published() -> None:
     Figure 2c: two clusters, {a, c, d, e} in one, {a, b, d} in the other, f and g as they are.
     """
     example = Example("zga_example5.json", mirrored=True)
-    result = zga(*example.arguments, Clusters(number=example.case["clusters"]))
+    result = zga(*example.arguments, ClusterSearch(number=example.case["clusters"]))
     example.assert_published(result)
     assert result.clusters == 2
 
@@ -168,7 +170,7 @@ def test_example_6_generalizes_as_published() -> None:
     """
     example = Example("sga_example6.json")
     top, number = example.case["top_subtrajectories"], example.case["clusters"]
-    example.assert_published(sga(*example.arguments, Clusters(number=number), top=top))
+    example.assert_published(sga(*example.arguments, ClusterSearch(number=number), top=top))
 
 
 def test_example_4_is_as_far_as_published() -> None:

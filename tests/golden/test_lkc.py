@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.anonymize.lkc import LKCOptions, suppress_pairs
-from core.anonymize.lkc.frequent import maximal_frequent
-from core.anonymize.lkc.violating import Requirement, minimal_violating
-from core.guarantees import LKCPrivacy
-from core.pairs import Values
-from core.trajectory import Sequences
-from core.verify.lkc import Pair, verify_lkc
+from core.models.lkc.anonymize.frequent import maximal_frequent
+from core.models.lkc.anonymize.suppress import LKCOptions, suppress_pairs
+from core.models.lkc.anonymize.violating import Requirement, minimal_violating
+from core.models.lkc.guarantee import LKCPrivacy
+from core.models.lkc.pairs import Values
+from core.models.lkc.verify import Pair, verify_lkc
+from core.trajectories.trajectory import Sequences
+from tests.paths import EXAMPLES
 
-GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden" / "lkc_example.json"
+GOLDEN = EXAMPLES / "lkc_example.json"
 
 
 class Case:
     """The example, as columns."""
 
     def __init__(self) -> None:
-        if not GOLDEN.exists():
-            pytest.skip(f"the published example is not here: {GOLDEN}")
         self.published: dict[str, Any] = json.loads(GOLDEN.read_text())
         records = self.published["records"]
         self.paths = [[pair_of(visit) for visit in record["path"]] for record in records]

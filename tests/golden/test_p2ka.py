@@ -5,26 +5,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.anonymize.p2ka import p2ka
-from core.anonymize.prefix_tree import prefix_tree
-from core.guarantees import PatternPreservingK
-from core.trajectory import IntArray, Sequences
-from core.verify.patterns import verify_patterns
-
-GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden"
+from core.models.p2ka.anonymize.p2ka import p2ka
+from core.models.p2ka.anonymize.prefix_tree import prefix_tree
+from core.models.p2ka.guarantee import PatternPreservingK
+from core.models.p2ka.verify import verify_patterns
+from core.records.arrays import IntArray
+from core.trajectories.trajectory import Sequences
+from tests.paths import EXAMPLES
 
 
 class Example:
     def __init__(self) -> None:
-        path = GOLDEN / "p2ka_example.json"
-        if not path.exists():
-            pytest.skip(f"the published example is not here: {path}")
+        path = EXAMPLES / "p2ka_example.json"
         case: dict[str, Any] = json.loads(path.read_text())
         self.k: int = case["k"]
         self.before: list[str] = case["sequences"]

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.anonymize.rt import RTOptions, RTResult, anonymize_rt, published
-from core.attributes import Attributes, CategoricalAttribute, Hierarchy, Interval, NumericAttribute, Schema, Value
-from core.guarantees import KKmAnonymity
-from core.taxonomy import Categories
-from core.trajectory import Sequences
-from core.utility.attributes import certainty_penalty, mean_certainty_penalty
-from core.verify.kkm import verify_kkm
+from core.models.kkm.anonymize.bounding import anonymize_rt
+from core.models.kkm.anonymize.result import RTOptions, RTResult, published
+from core.models.kkm.attributes import (
+    Attributes,
+    CategoricalAttribute,
+    Hierarchy,
+    Interval,
+    NumericAttribute,
+    Schema,
+    Value,
+)
+from core.models.kkm.guarantee import KKmAnonymity
+from core.models.kkm.ncp import certainty_penalty, mean_certainty_penalty
+from core.models.kkm.verify import verify_kkm
+from core.places.taxonomy import Categories
+from core.trajectories.trajectory import Sequences
+from tests.paths import EXAMPLES
 
-CASE: Any = json.loads((Path(__file__).parent / "rt_fig1.json").read_text(encoding="utf-8"))
+CASE: Any = json.loads((EXAMPLES / "rt_fig1.json").read_text(encoding="utf-8"))
 NAMES = sorted(CASE["positions"])
 GUARANTEE = KKmAnonymity(k=CASE["k"], m=CASE["m"])
 SCHEMA: Schema = (

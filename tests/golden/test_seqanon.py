@@ -5,29 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import combinations, permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.anonymize.seqanon import seqanon, u_seqanon
-from core.guarantees import KmAnonymity
-from core.support import SupportIndex
-from core.taxonomy import LocationTree
-from core.trajectory import FloatArray, Sequences
-from core.utility import dataset_distance, location_distance, trajectory_distance
-from core.verify.constraints import verify_constraints
-from core.verify.km import verify_km
-from tests import oracles
-
-GOLDEN = Path(__file__).resolve().parents[2].parent / "shared" / "golden"
+from core.models.km.anonymize.seqanon import seqanon, u_seqanon
+from core.models.km.guarantee import KmAnonymity
+from core.models.km.verify import verify_km
+from core.models.km.verify_constraints import verify_constraints
+from core.places.taxonomy import LocationTree
+from core.records.arrays import FloatArray
+from core.support.index import SupportIndex
+from core.trajectories.trajectory import Sequences
+from core.utility.distance import dataset_distance, location_distance, trajectory_distance
+from tests.oracles import km as oracles
+from tests.paths import EXAMPLES
 
 
 def golden(name: str) -> Any:
-    path = GOLDEN / name
-    if not path.exists():
-        pytest.skip(f"the published example is not here: {path}")
+    path = EXAMPLES / name
     return json.loads(path.read_text())
 
 

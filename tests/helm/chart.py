@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import yaml
 
 from deploy.chart.generate import CHART
 from tests.helm.manifests import Object, name_of
+from tests.helm.programs import Helm
 
-__all__ = ["CHART", "EXTERNAL", "FEATURES", "MINIMAL", "merged", "only", "pod_of", "settings_of"]
+__all__ = ["CHART", "EXTERNAL", "FEATURES", "MINIMAL", "merged", "only", "pod_of", "render", "settings_of"]
 
 FEATURES: dict[str, dict[str, Any]] = {
     file.name.removesuffix("-values.yaml"): yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -52,6 +57,23 @@ def merged(*values: dict[str, Any]) -> dict[str, Any]:
             below = result.get(key)
             result[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return result
+
+
+def render(
+    helm: Helm, *arguments: str, values: Sequence[Mapping[str, object]] = (), name: str = "test"
+) -> list[Object]:
+    """Render the chart as :meth:`Helm.template` does, each distinct rendering once; the objects are the caller's own.
+
+    Raises:
+        HelmError: The chart cannot be rendered with these values.
+    """
+    objects: list[Object] = pickle.loads(_rendered(helm, arguments, json.dumps(values), name))  # noqa: S301 - our own
+    return objects
+
+
+@cache
+def _rendered(helm: Helm, arguments: tuple[str, ...], values: str, name: str) -> bytes:
+    return pickle.dumps(helm.template(CHART, *arguments, values=json.loads(values), name=name))
 
 
 def only(objects: list[Object], kind: str, name: str | None = None) -> Object:

@@ -17,7 +17,7 @@ class ManifestError(ValueError):
     """What should be Kubernetes objects is not; says where."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """Refuses what YAML allows and Kubernetes does not do: the last of two equal keys wins silently in a library."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -32,7 +32,7 @@ class _Loader(yaml.SafeLoader):
 # Kubernetes reads YAML as JSON, which has no dates: 2026-01-01 is a string there.
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, regexp) for tag, regexp in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 
 

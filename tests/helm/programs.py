@@ -63,6 +63,7 @@ class Helm:
             "PATH": os.defpath,
             "HOME": str(home),
             "KUBECACHEDIR": str(home / "kube-cache"),
+            "GOGC": "off",  # it ends before there is garbage worth collecting
             "KUBECONFIG": str(kubeconfig or self.home / "no-cluster"),
             **{f"HELM_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")},
         }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.helm.chart import CHART, FEATURES, merged, only, pod_of, settings_of
+from tests.helm.chart import CHART, FEATURES, merged, only, pod_of, render, settings_of
 from tests.helm.consistency import consistency
 from tests.helm.manifests import name_of
 from tests.helm.programs import Helm
@@ -38,7 +38,7 @@ def test_it_is_whole(helm: Helm, parent: Path) -> None:
     """Everything is rendered under the parent's release, with its global values, and fits together."""
     objects = helm.template(parent)
     assert consistency(objects, EXTERNAL) == []
-    alone = helm.template(CHART, values=[FEATURES["minimal"]])
+    alone = render(helm, values=[FEATURES["minimal"]])
     assert {name_of(one) for one in objects} == {name_of(one) for one in alone}
     assert settings_of(objects)["privacy"]["k"] == 9
     assert pod_of(objects)["containers"][0]["image"].startswith("registry.example/")

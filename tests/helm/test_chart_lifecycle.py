@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.helm.api.server import ApiServer
-from tests.helm.chart import CHART, FEATURES, MINIMAL, merged
+from tests.helm.chart import CHART, FEATURES, MINIMAL, merged, render
 from tests.helm.immutable import immutable_changes, immutable_fields
 from tests.helm.manifests import name_of
 from tests.helm.programs import Helm, HelmError
@@ -125,7 +125,7 @@ def test_no_upgrade_from_a_released_version_changes_what_cannot_change(helm4: He
     for file in sorted(RELEASED.glob("*.json")):
         before = json.loads(file.read_text(encoding="utf-8"))
         for feature, fields in before.items():
-            now = immutable_fields(helm4.template(CHART, values=[FEATURES[feature]], name="shoal"))
+            now = immutable_fields(render(helm4, values=[FEATURES[feature]], name="shoal"))
             assert immutable_changes(fields, now) == [], f"{file.stem}, {feature}"
 
 

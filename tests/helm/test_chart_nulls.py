@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from core.records import Kind
+from core.records.record import Kind
 from deploy.chart.settings import settings
-from stream.settings import load_settings
-from tests.helm.chart import CHART, FEATURES, MINIMAL, merged, only, settings_of
+from stream.settings.load import load_settings
+from tests.helm.chart import FEATURES, MINIMAL, merged, only, render, settings_of
 from tests.helm.programs import Helm, HelmError
 
 COMPUTED = {
@@ -95,11 +95,22 @@ def nulled(path: str) -> dict[str, Any]:
     return found
 
 
+def test_a_worker_is_told_of_every_null(helm: Helm) -> None:
+    """Null of a setting reaches the worker, which takes it or says why not: no default comes back in silence."""
+    objects = render(helm, values=[merged(MINIMAL, *(nulled(f"config.{name}") for name in TOLD))])
+    for suffix in ("", "-topics"):
+        found = settings_of(objects, suffix)
+        for section, setting in (name.split(".") for name in TOLD):
+            assert setting in found[section]
+            assert found[section][setting] is None
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("name", TOLD)
 def test_a_worker_is_told_null(helm: Helm, name: str) -> None:
-    """Null of a setting reaches the worker, which takes it or says why not: no default comes back in silence."""
+    """Null of a setting reaches the worker, also where it is the only one."""
     section, setting = name.split(".")
-    objects = helm.template(CHART, values=[merged(MINIMAL, nulled(f"config.{name}"))])
+    objects = render(helm, values=[merged(MINIMAL, nulled(f"config.{name}"))])
     for suffix in ("", "-topics"):
         found = settings_of(objects, suffix)[section]
         assert setting in found
@@ -110,7 +121,7 @@ def test_a_worker_is_told_null(helm: Helm, name: str) -> None:
 def test_null_is_none(helm: Helm, name: str, tmp_path: Path) -> None:
     """Of a setting whose default is something, null and ``none`` are the same to a worker."""
     section, setting = name.split(".")
-    objects = helm.template(CHART, values=[merged(MINIMAL, nulled(f"config.{name}"))])
+    objects = render(helm, values=[merged(MINIMAL, nulled(f"config.{name}"))])
     file = tmp_path / "settings.yaml"
     file.write_text(yaml.safe_dump(settings_of(objects)), encoding="utf-8")
     assert load_settings(file).masked()[section][setting] is None
@@ -120,7 +131,7 @@ def test_null_is_none(helm: Helm, name: str, tmp_path: Path) -> None:
 def test_null_for_one_kind_of_feed(helm: Helm, kind: Kind) -> None:
     """Where all feeds have a value, one can have none."""
     given = {"window": {"max_lead": None, "size": "1h"}, "privacy": {"chunk_size": None}}
-    assert settings_of(helm.template(CHART, values=[merged(MINIMAL, {"config": {kind.value: given}})]))[kind] == given
+    assert settings_of(render(helm, values=[merged(MINIMAL, {"config": {kind.value: given}})]))[kind] == given
 
 
 @pytest.mark.parametrize("name", sorted(COMPUTED))
@@ -128,20 +139,26 @@ def test_null_for_one_kind_of_feed(helm: Helm, kind: Kind) -> None:
 def test_what_templates_compute_with(helm: Helm, name: str, feature: str) -> None:
     """A port, a host or a time that is null is a sentence."""
     with pytest.raises(HelmError, match=rf"config\.{name} is null: .* leave it out"):
-        helm.template(CHART, values=[merged(FEATURES[feature], nulled(f"config.{name}"))])
+        render(helm, values=[merged(FEATURES[feature], nulled(f"config.{name}"))])
 
 
 def test_brokers_that_are_null(helm: Helm) -> None:
     """They are not set."""
     for feature in ("minimal", "closed"):
         with pytest.raises(HelmError, match=r"config\.kafka\.bootstrap_servers is not set"):
-            helm.template(CHART, values=[merged(FEATURES[feature], nulled("config.kafka.bootstrap_servers"))])
+            render(helm, values=[merged(FEATURES[feature], nulled("config.kafka.bootstrap_servers"))])
 
 
+def test_null_of_everything_is_nothing(helm: Helm) -> None:
+    """Of a map or a list, null is none of it."""
+    assert only(render(helm, values=[merged(EVERYTHING, *map(nulled, OF_OBJECTS))]), "Deployment")
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("path", OF_OBJECTS)
 def test_null_is_nothing(helm: Helm, path: str) -> None:
-    """Of a map or a list, null is none of it."""
-    objects = helm.template(CHART, values=[merged(EVERYTHING, nulled(path))])
+    """The same of each map and list beside all the others."""
+    objects = render(helm, values=[merged(EVERYTHING, nulled(path))])
     assert only(objects, "Deployment")
 
 
@@ -169,5 +186,5 @@ def test_null_is_nothing(helm: Helm, path: str) -> None:
 def test_null_of_what_has_to_be_there(helm: Helm, path: str) -> None:
     """The schema refuses it by name."""
     with pytest.raises(HelmError, match=path.rpartition(".")[2]) as refused:
-        helm.template(CHART, values=[merged(EVERYTHING, nulled(path))])
+        render(helm, values=[merged(EVERYTHING, nulled(path))])
     assert "schema" in str(refused.value)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from stream.settings.secret import secret_fault
-from tests.helm.chart import CHART, FEATURES, MINIMAL, merged, only, pod_of, settings_of
+from tests.helm.chart import CHART, FEATURES, MINIMAL, merged, only, pod_of, render, settings_of
 from tests.helm.manifests import Object, name_of
 from tests.helm.programs import Helm
 
@@ -19,7 +19,7 @@ VERSION_LABELS = {"app.kubernetes.io/version", "helm.sh/chart", "app.kubernetes.
 
 
 def rendered(helm: Helm, *values: dict[str, Any], name: str = "test") -> list[Object]:
-    return helm.template(CHART, "--namespace", "tenant", values=[merged(MINIMAL, *values)], name=name)
+    return render(helm, "--namespace", "tenant", values=[merged(MINIMAL, *values)], name=name)
 
 
 def containers_of(pod: dict[str, Any]) -> list[dict[str, Any]]:
@@ -135,9 +135,7 @@ class TestNames:
     def test_two_releases_share_no_name(self, helm4: Helm) -> None:
         """Several tenants may be in one namespace."""
         values = [merged(FEATURES["monitoring"], {"dashboards": {"namespace": None}})]
-        one, two = (
-            {name_of(found) for found in helm4.template(CHART, values=values, name=name)} for name in ("one", "two")
-        )
+        one, two = ({name_of(found) for found in render(helm4, values=values, name=name)} for name in ("one", "two"))
         assert not one & two
 
     @pytest.mark.parametrize("name", ["shoal", "x", "a" * 53])
@@ -207,9 +205,7 @@ class TestSecrets:
         self, helm4: Helm, feature: str, variables: dict[str, tuple[str, str]]
     ) -> None:
         """Each way to show who we are reads its own keys, in workers, Job and test alike, and no others."""
-        objects = helm4.template(
-            CHART, values=[FEATURES[feature], {"topicsJob": {"credentials": {"existingSecret": ""}}}]
-        )
+        objects = render(helm4, values=[FEATURES[feature], {"topicsJob": {"credentials": {"existingSecret": ""}}}])
         for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
             assert all(secrets_of(container) == variables for container in containers_of(pod))
 
@@ -230,7 +226,7 @@ class TestSecrets:
     )
     def test_settings_name_the_mounted_files(self, helm4: Helm, feature: str, settings: dict[str, str]) -> None:
         """A file that a setting names is where a volume is mounted, and the volume has it."""
-        objects = helm4.template(CHART, values=[FEATURES[feature]])
+        objects = render(helm4, values=[FEATURES[feature]])
         pod = pod_of(objects)
         mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
         volumes = {one["name"]: one for one in pod["volumes"]}
@@ -245,7 +241,7 @@ class TestSecrets:
     def test_the_job_may_be_somebody_else(self, helm4: Helm) -> None:
         """Its credentials, name and all, are those that it is given; the workers and the test keep theirs."""
         named = {"config": {"kafka": {"sasl_username": "worker"}}}
-        objects = helm4.template(CHART, values=[merged(FEATURES["scram"], named)])
+        objects = render(helm4, values=[merged(FEATURES["scram"], named)])
         for container in containers_of(pod_of(objects, "Job")):
             assert secrets_of(container) == {
                 "SHOAL_PRIVACY__SECRET": ("shoal", "pseudonyms"),
@@ -261,7 +257,7 @@ class TestSecrets:
     def test_the_job_may_show_another_certificate(self, helm4: Helm) -> None:
         """Under the keys that the workers' has."""
         own = {"topicsJob": {"clientCertificate": {"existingSecret": "shoal-admin-tls"}}}
-        objects = helm4.template(CHART, values=[merged(FEATURES["mtls"], own)])
+        objects = render(helm4, values=[merged(FEATURES["mtls"], own)])
         for kind, secret in (("Job", "shoal-admin-tls"), ("Deployment", "shoal-kafka-tls")):
             volumes = {one["name"]: one for one in pod_of(objects, kind)["volumes"]}
             assert volumes["client-certificate"]["secret"]["secretName"] == secret
@@ -272,7 +268,7 @@ class TestSecrets:
         """It needs no Secret, is the same at every upgrade and another in another release, and says what it is."""
 
         def secret(name: str) -> str:
-            objects = helm4.template(CHART, values=[FEATURES["development"]], name=name)
+            objects = render(helm4, values=[FEATURES["development"]], name=name)
             variables = {one["name"]: one.get("value") for one in pod_of(objects)["containers"][0]["env"]}
             return str(variables["SHOAL_PRIVACY__SECRET"])
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from core.records import Kind
+from core.records.record import Kind
 from deploy.chart.generate import CHART, names, schema, values
 from deploy.chart.settings import CHART_DEFAULTS, SECRETS, settings
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.helm.chart import CHART, FEATURES, MINIMAL, merged
+from tests.helm.chart import FEATURES, MINIMAL, merged, render
 from tests.helm.programs import Helm, HelmError
 
 SASL = {"config": {"kafka": {"security_protocol": "SASL_SSL"}}}
@@ -198,7 +198,7 @@ def test_values_that_do_not_go_together(helm: Helm, case: str) -> None:
     values, says = TOGETHER[case]
     base = {} if "mtls" in str(values) or "certfile" in says or "cafile" in says else MINIMAL
     with pytest.raises(HelmError) as failure:
-        helm.template(CHART, values=[merged(base, values)])
+        render(helm, values=[merged(base, values)])
     assert says in str(failure.value)
 
 
@@ -206,18 +206,18 @@ def test_values_that_do_not_go_together(helm: Helm, case: str) -> None:
 def test_values_that_the_schema_refuses(helm: Helm, case: str) -> None:
     """A name that nobody reads, or a value that no worker would start with, is refused and never ignored."""
     with pytest.raises(HelmError, match="schema"):
-        helm.template(CHART, values=[merged(MINIMAL, MISSPELT[case])])
+        render(helm, values=[merged(MINIMAL, MISSPELT[case])])
 
 
 @pytest.mark.parametrize("name", ["1st", "shoal.eu"])
 def test_a_release_that_objects_cannot_be_named_after(helm: Helm, name: str) -> None:
     """Helm takes names that Kubernetes does not take for a Service: a sentence says so, and another name helps."""
     with pytest.raises(HelmError, match="set fullnameOverride"):
-        helm.template(CHART, values=[MINIMAL], name=name)
-    helm.template(CHART, values=[merged(MINIMAL, {"fullnameOverride": "shoal"})], name=name)
+        render(helm, values=[MINIMAL], name=name)
+    render(helm, values=[merged(MINIMAL, {"fullnameOverride": "shoal"})], name=name)
 
 
 @pytest.mark.parametrize("case", OPEN)
 def test_values_that_the_schema_leaves_open(helm: Helm, case: str) -> None:
     """What other charts share, and what Kubernetes decides, is not for this chart to refuse."""
-    helm.template(CHART, values=[merged(MINIMAL, OPEN[case])])
+    render(helm, values=[merged(MINIMAL, OPEN[case])])

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stream.settings import load_settings
-from tests.helm.chart import CHART, EXTERNAL, FEATURES, MINIMAL, only, settings_of
+from stream.settings.load import load_settings
+from tests.helm.chart import CHART, EXTERNAL, FEATURES, MINIMAL, only, render, settings_of
 from tests.helm.consistency import consistency
 from tests.helm.manifests import Object, name_of
 from tests.helm.programs import Helm
@@ -35,7 +35,7 @@ def test_lint_finds_nothing(helm: Helm, feature: str) -> None:
 @every_feature
 def test_kubernetes_takes_what_is_rendered(helm: Helm, feature: str) -> None:
     """Every object is valid, without an unknown field or kind, on the oldest Kubernetes and on the newest."""
-    objects = helm.template(CHART, values=[FEATURES[feature]])
+    objects = render(helm, values=[FEATURES[feature]])
     assert [(version, problem) for version in VERSIONS for problem in problems(objects, version)] == []
 
 
@@ -43,13 +43,13 @@ def test_kubernetes_takes_what_is_rendered(helm: Helm, feature: str) -> None:
 def test_objects_fit_together(helm: Helm, feature: str) -> None:
     """Selectors, references, ports, volumes, names and Pod Security ``restricted`` hold, within the release and with
     what its values name."""
-    assert consistency(helm.template(CHART, values=[FEATURES[feature]]), EXTERNAL) == []
+    assert consistency(render(helm, values=[FEATURES[feature]]), EXTERNAL) == []
 
 
 @every_feature
 def test_both_versions_of_helm_render_the_same(helm3: Helm, helm4: Helm, feature: str) -> None:
     """What is installed does not depend on the version of Helm."""
-    three, four = (sorted(helm.template(CHART, values=[FEATURES[feature]]), key=name_of) for helm in (helm3, helm4))
+    three, four = (sorted(render(helm, values=[FEATURES[feature]]), key=name_of) for helm in (helm3, helm4))
     assert three == four
 
 
@@ -59,7 +59,7 @@ def test_workers_read_the_values_as_they_were_written(
 ) -> None:
     """The ConfigMap loads as settings, and each has the value of ``config``: no number turned into another type."""
     values, folder = FEATURES[feature], tmp_path_factory.mktemp("settings")
-    objects = helm.template(CHART, values=[values])
+    objects = render(helm, values=[values])
     monkeypatch.setenv("SHOAL_PRIVACY__SECRET", "a secret of the tests")
 
     def loaded(settings: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def test_workers_read_the_values_as_they_were_written(
 @every_feature
 def test_no_secret_is_in_a_config_map(helm: Helm, feature: str) -> None:
     """Secrets are only ever named: none of their settings is in a ConfigMap, and no Secret is rendered."""
-    objects = helm.template(CHART, values=[FEATURES[feature]])
+    objects = render(helm, values=[FEATURES[feature]])
     assert not [name_of(one) for one in objects if one["kind"] == "Secret"]
     for settings in (
         settings_of(objects),
@@ -93,10 +93,10 @@ def test_no_secret_is_in_a_config_map(helm: Helm, feature: str) -> None:
 
 def test_custom_resources_are_rendered_when_asked_for_whatever_the_cluster_says(helm: Helm) -> None:
     """``helm template`` knows no cluster, as GitOps tools do not: what was asked for is rendered all the same."""
-    kinds = {one["kind"] for one in helm.template(CHART, values=[FEATURES["monitoring"]])}
+    kinds = {one["kind"] for one in render(helm, values=[FEATURES["monitoring"]])}
     assert {"ServiceMonitor", "PrometheusRule"} <= kinds
     assert not {"ServiceMonitor", "PodMonitor", "PrometheusRule", "ScaledObject"} & {
-        one["kind"] for one in helm.template(CHART, values=[MINIMAL])
+        one["kind"] for one in render(helm, values=[MINIMAL])
     }
 
 
@@ -105,7 +105,7 @@ def test_a_packaged_chart_is_whole(helm: Helm, tmp_path: Path) -> None:
     helm.run("package", CHART, "--destination", tmp_path)
     (archive,) = tmp_path.glob("*.tgz")
     values = [FEATURES["monitoring"]]
-    assert helm.template(archive, values=values) == helm.template(CHART, values=values)
+    assert helm.template(archive, values=values) == render(helm, values=values)
     with tarfile.open(archive) as content:
         names = content.getnames()
     assert "shoal/templates/tests/test-worker.yaml" in names

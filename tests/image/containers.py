@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.workers import children_of, is_running
+from tests.cluster.workers import children_of, is_running
+from tests.paths import ROOT
 
 __all__ = ["ROOT", "BuildahMissingError", "Container", "Image", "Running", "built"]
 
-ROOT = Path(__file__).parents[2]
 _CERTIFICATES = Path("/etc/ssl/certs")
 _EXCLUDED = ("doc", "man", "locale")
 

@@ -19,11 +19,11 @@ from typing import Any
 
 import pytest
 
-from stream.broker import free_port
-from tests.brokers import ApacheKafka
-from tests.feeds import WITHIN_S, Messages
+from stream.demo.broker import free_port
+from tests.builders.feeds import WITHIN_S, Messages
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, releases, wait_until
 from tests.image.containers import ROOT, BuildahMissingError, Container, Image, built
-from tests.workers import Place, releases, wait_until
 
 pytestmark = pytest.mark.image
 

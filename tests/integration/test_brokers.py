@@ -16,8 +16,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from stream.broker import BrokerError, BrokerMissingError, EmbeddedBroker, cluster_id_at, free_port
-from tests.brokers import ApacheKafka, RunningBroker, unique
+from stream.demo.broker import BrokerError, BrokerMissingError, EmbeddedBroker, cluster_id_at, free_port
+from tests.cluster.brokers import ApacheKafka, RunningBroker, unique
 
 WITHIN_S = 60.0
 
@@ -258,7 +258,7 @@ class TestEmbeddedBroker:
         """
         program = (
             "import os, pathlib, signal, sys\n"
-            "from stream.broker import EmbeddedBroker\n"
+            "from stream.demo.broker import EmbeddedBroker\n"
             "broker = EmbeddedBroker(log=pathlib.Path(sys.argv[1])).start()\n"
             "print(broker.pid, flush=True)\n"
             "os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.brokers import ApacheKafka
 from tests.chaos.audit import Audit, Topics
 from tests.chaos.run import Report, run
-from tests.workers import Record
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Record
 
-pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+# Whole workers that die, wait and take over: minutes in all.
+pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
 
 @pytest.fixture(scope="module")

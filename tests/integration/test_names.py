@@ -8,8 +8,9 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError
 
-from stream.settings import SettingsError, load_settings
-from tests.brokers import ApacheKafka
+from stream.settings.errors import SettingsError
+from stream.settings.load import load_settings
+from tests.cluster.brokers import ApacheKafka
 
 pytestmark = pytest.mark.kafka
 

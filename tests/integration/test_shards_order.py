@@ -15,21 +15,21 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
 from prometheus_client import CollectorRegistry
 
-from core.partition import Partition
-from core.records import VISIT, Chunk, Kind, Source
-from stream.codec import chunk_to_bytes
-from stream.faust_app import App
-from stream.kafka import faust_options, new_producer
-from stream.metrics import Metrics
-from stream.pool import ReleasePool
-from stream.reading import new_reader
-from stream.shards import ShardsLog
-from stream.topics import create_topics
-from stream.windows import Windows
-from stream.wiring import wire
-from tests.brokers import ApacheKafka
-from tests.feeds import ONE_SHARD, START_S
-from tests.workers import Place
+from core.records.record import VISIT, Chunk, Kind, Source
+from core.windows.partition import Partition
+from stream.feeds.feed import build_feeds
+from stream.formats.chunks import chunk_to_bytes
+from stream.kafka.client import new_producer
+from stream.kafka.reading import new_reader
+from stream.kafka.topics import create_topics
+from stream.observe.metrics import Metrics
+from stream.windows.pool import ReleasePool
+from stream.windows.shards_log import ShardsLog
+from stream.windows.windows import Windows
+from stream.worker.faust_app import App, faust_options
+from tests.builders.feeds import ONE_SHARD, START_S
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka]
 
@@ -57,7 +57,7 @@ def chunk(place: Place, number: int) -> bytes:
     rows = np.zeros(1, dtype=VISIT)
     rows["offset"], rows["user"], rows["ts_ms"] = number, number, START_S * 1000 + number
     source = Source(place.topic("checkins"), 0)
-    vocabulary = wire(place.settings)[Kind.CHECKINS].vocabulary
+    vocabulary = build_feeds(place.settings)[Kind.CHECKINS].vocabulary
     return chunk_to_bytes(
         Chunk(kind=Kind.CHECKINS, shard="all", source=source, n_partitions=1, vocabulary=vocabulary, rows=rows)
     )
@@ -149,7 +149,7 @@ class _Scene:
         self.metrics = Metrics(CollectorRegistry())
         self.windows = Windows(
             place.settings,
-            wire(place.settings),
+            build_feeds(place.settings),
             producer,
             cast(ReleasePool, None),  # no window is due
             self.metrics,
@@ -195,7 +195,7 @@ async def test_a_window_has_all_its_rows_whatever_is_handed_over(
     What Faust may hand over after a rebalance: the state machine is given each message from the committed offset on,
     once and in order, also where nobody hands it over, and nothing is committed above an open window.
     """
-    monkeypatch.setattr("stream.partition_task._OVERDUE_S", 0.0)
+    monkeypatch.setattr("stream.windows.partition_task._OVERDUE_S", 0.0)
     given, begin = _Recording(monkeypatch), committed or 0
     async with asyncio.timeout(WITHIN_S):
         place = await a_place(apache_kafka)
@@ -224,7 +224,7 @@ async def test_what_is_no_chunk_is_passed_by(apache_kafka: ApacheKafka, monkeypa
     Messages of others, empty ones, transactions and their markers: nothing of it is a gap that is waited for, in the
     middle or at the end, and all chunks between are taken.
     """
-    monkeypatch.setattr("stream.partition_task._OVERDUE_S", 0.0)
+    monkeypatch.setattr("stream.windows.partition_task._OVERDUE_S", 0.0)
     given = _Recording(monkeypatch)
     async with asyncio.timeout(WITHIN_S):
         place = await a_place(apache_kafka)

@@ -20,14 +20,15 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from prometheus_client.parser import text_string_to_metric_families
 
-from core.records import Kind
-from core.release import WithholdReason
-from stream.city import City, CityOptions
-from stream.metrics import LABELS
-from tests.brokers import ApacheKafka, RunningBroker
-from tests.workers import Place, Worker, configure, replay, wait_until
+from core.records.record import Kind
+from core.release.outcome import WithholdReason
+from stream.demo.city.feed import City
+from stream.demo.city.options import CityOptions
+from stream.observe.metrics import LABELS
+from tests.cluster.brokers import ApacheKafka, RunningBroker
+from tests.cluster.workers import Place, Worker, configure, forked_workers, replay, wait_until
+from tests.paths import DATA
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 WITHIN_S = 120.0
 HOUR_MS = 3_600_000
 NOON_S = 1_700_006_400 - 1_700_006_400 % 3600
@@ -71,7 +72,8 @@ class TestTheSameAsAReplay:
     def test_a_generated_city(self, broker: RunningBroker, tmp_path: Path) -> None:
         """
         What leaves a worker is byte for byte what a replay of the same records writes, for both kinds at once, from
-        topics of several partitions; the last windows are closed by the idle time-out.
+        topics of several partitions; the last windows are closed by the idle time-out. The worker is started as people
+        start it, and not by a fork.
         """
         place = Place(broker, FEEDS | {"checkins.window.size": "1h"})
         messages = city_messages(hours=4)
@@ -87,7 +89,7 @@ class TestTheSameAsAReplay:
                 expected[topic] |= values
 
         place.create_topics()
-        with place.worker() as worker:
+        with forked_workers(forked=False), place.worker() as worker:
             for kind in Kind:
                 place.produce(kind, messages[kind])
             assert_the_topics_hold(place, worker, expected)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers import ApacheKafka
-from tests.feeds import ONE_SHARD, SETTINGS, assert_all_is_released_in_one_way, crowd, expected
-from tests.workers import Place, Worker, configure, wait_until
+from tests.builders.feeds import ONE_SHARD, SETTINGS, assert_all_is_released_in_one_way, crowd, expected
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, Worker, configure, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka]
 
-MENDED = ("tests.mended_worker", "worker")
+MENDED = ("tests.cluster.mended_worker", "worker")
 HOURS_3 = 3 * 3600
 
 

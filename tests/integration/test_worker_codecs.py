@@ -10,15 +10,23 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from stream.emit import Emitter
-from stream.kafka import new_producer
-from tests.brokers import ApacheKafka
-from tests.feeds import SETTINGS, Messages, assert_all_is_released_in_one_way, crowd, expected, wait_for_windows
-from tests.workers import Place, Worker, configure, wait_until
+from stream.kafka.client import new_producer
+from stream.windows.emit import Emitter
+from tests.builders.feeds import (
+    SETTINGS,
+    Messages,
+    assert_all_is_released_in_one_way,
+    crowd,
+    expected,
+    wait_for_windows,
+)
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, Worker, configure, wait_until
 
-pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+# Whole workers that die, wait and take over: minutes in all.
+pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
-MENDED = ("tests.mended_worker", "worker")
+MENDED = ("tests.cluster.mended_worker", "worker")
 INTERNAL = ("shards", "seals", "windows")
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from core.records import Reason
-from core.release import WithholdReason
-from core.seal import PartitionCount, Seal, SealedUntil
-from stream.codec import chunk_from_bytes, rfc3339, seal_from_bytes
-from tests.brokers import ApacheKafka
-from tests.feeds import (
+from core.records.instants import rfc3339
+from core.records.record import Reason
+from core.release.outcome import WithholdReason
+from core.windows.seal import PartitionCount, Seal, SealedUntil
+from stream.formats.chunks import chunk_from_bytes
+from stream.formats.seals import seal_from_bytes
+from tests.builders.feeds import (
     ONE_SHARD,
     WITHIN_S,
     Messages,
@@ -25,10 +26,12 @@ from tests.feeds import (
     wait_for_windows,
     window,
 )
-from tests.sabotage import sabotaged
-from tests.workers import Place
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.sabotage import sabotaged
+from tests.cluster.workers import Place
 
-pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+# Whole workers that die, wait and take over: minutes in all.
+pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
 Released = dict[str, dict[bytes, bytes]]
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from core.records import Kind
-from core.release import WithholdReason
-from core.seal import Seal
-from core.window import WindowKey
-from stream.codec import seal_key, seal_to_bytes
-from stream.wiring import wire
-from tests.brokers import ApacheKafka, RunningBroker
-from tests.feeds import (
+from core.records.record import Kind
+from core.release.outcome import WithholdReason
+from core.windows.seal import Seal
+from core.windows.window import WindowKey
+from stream.feeds.feed import build_feeds
+from stream.formats.seals import seal_key, seal_to_bytes
+from tests.builders.feeds import (
     SETTINGS,
     SIZE_S,
     START_S,
@@ -27,7 +26,11 @@ from tests.feeds import (
     expected,
     wait_for_windows,
 )
-from tests.workers import Place, Worker, children_of, configure, is_running, wait_until
+from tests.cluster.brokers import ApacheKafka, RunningBroker
+from tests.cluster.workers import Place, Worker, children_of, configure, is_running, wait_until
+
+# Whole workers that die, wait and take over: minutes in all.
+pytestmark = pytest.mark.deep
 
 
 def released_windows(worker: Worker) -> float:
@@ -155,7 +158,7 @@ class TestRebalancesBeforeAnythingIsCommitted:
         place, messages = Place(apache_kafka, SETTINGS), crowd(0, 4, people=60)
         wanted = expected(place, messages, tmp_path)
         place.create_topics()
-        with place.worker(program=("tests.rejoining_worker", "worker")) as worker:
+        with place.worker(program=("tests.cluster.rejoining_worker", "worker")) as worker:
             for at in range(0, len(messages), 20):
                 place.produce("checkins", messages[at : at + 20])
             assert_all_is_released_in_one_way(place, [worker], wanted)
@@ -289,7 +292,7 @@ class TestSettingsThatChange:
         place.create_topics()
         other = Place(apache_kafka, given | {"privacy.k": "7"})
         key = WindowKey((START_S + SIZE_S) * 1000, Kind.CHECKINS, "all", START_S * 1000)
-        seal: Seal = wire(other.settings)[Kind.CHECKINS].plan.seal(key, 0, 40, "an earlier worker")
+        seal: Seal = build_feeds(other.settings)[Kind.CHECKINS].plan.seal(key, 0, 40, "an earlier worker")
         place.produce("seals", [(seal_key(seal), seal_to_bytes(seal))])
         with place.worker() as worker:
             place.produce("checkins", crowd(0, 3, people=30, visits=2))

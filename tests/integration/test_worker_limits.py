@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from aiokafka.partitioner import DefaultPartitioner
 
-from core.records import Kind, Source
-from core.release import WithholdReason
-from stream.codec import decoder, rfc3339
-from stream.wiring import wire
-from tests.brokers import ApacheKafka
-from tests.feeds import (
+from core.records.instants import rfc3339
+from core.records.record import Kind, Source
+from core.release.outcome import WithholdReason
+from stream.feeds.feed import build_feeds
+from stream.formats.inputs import decoder
+from tests.builders.feeds import (
     ONE_SHARD,
     SETTINGS,
     WITHIN_S,
@@ -24,10 +24,12 @@ from tests.feeds import (
     wait_for_windows,
     window,
 )
-from tests.sabotage import BURN_S, LEAK, sabotaged
-from tests.workers import Place, Worker, wait_until
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.sabotage import BURN_S, LEAK, sabotaged
+from tests.cluster.workers import Place, Worker, wait_until
 
-pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+# Whole workers that die, wait and take over: minutes in all.
+pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
 
 def windows_by(worker: Worker, outcome: str) -> float:
@@ -117,7 +119,7 @@ def buffered(worker: Worker) -> float:
 
 def by_partition(place: Place, people: int) -> list[list[int]]:
     """Return for each partition of the shards topic which of the crowd's people are in its shards."""
-    feed, numbers = wire(place.settings)[Kind.CHECKINS], list(range(place.settings.kafka.partitions))
+    feed, numbers = build_feeds(place.settings)[Kind.CHECKINS], list(range(place.settings.kafka.partitions))
     found: list[list[int]] = [[] for _ in numbers]
     decode = decoder(Kind.CHECKINS, place.settings.fields.model_dump())
     for key, value in crowd(0, 1, people=people, visits=1):

@@ -12,8 +12,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.structs import TopicPartition
 
-from tests.brokers import ApacheKafka
-from tests.workers import Place, Worker, configure, produce, recreate_topic, wait_until
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, Worker, configure, produce, recreate_topic, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka]
 

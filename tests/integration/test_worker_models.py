@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.locate import MetricGrid
-from core.records import Kind
-from tests.brokers import ApacheKafka
-from tests.feeds import ONE_SHARD, SIZE_S, START_S, Messages, assert_all_is_released_in_one_way
-from tests.workers import Place, replay
+from core.places.locate import MetricGrid
+from core.records.record import Kind
+from tests.builders.feeds import ONE_SHARD, SIZE_S, START_S, Messages, assert_all_is_released_in_one_way
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, replay
 
 LAT, LON = 48.2, 16.3
 GRID = MetricGrid(float(ONE_SHARD["location.cell_m"]))

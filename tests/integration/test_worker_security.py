@@ -18,19 +18,21 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 from aiokafka.protocol.admin import CreateAclsRequest
 
-from stream.acls import Acl, Role, acls
-from stream.broker import free_port
-from stream.emit import Emitter
-from stream.kafka import client_options, new_producer
-from stream.seals import agree_on_partitions
-from stream.settings import Settings, load_settings
-from stream.topics import ClusterError, check_groups, check_topics, create_topics
-from tests.brokers import ApacheKafka, KafkaUnavailableError, unique
-from tests.certificates import Authority
-from tests.identity import IdentityProvider, unsecured_token
-from tests.workers import Place, Worker, wait_until
+from stream.demo.broker import free_port
+from stream.kafka.acls import Acl, Role, acls
+from stream.kafka.client import client_options, new_producer
+from stream.kafka.topics import ClusterError, check_groups, check_topics, create_topics
+from stream.settings.load import load_settings
+from stream.settings.model import Settings
+from stream.windows.emit import Emitter
+from stream.windows.seals_log import agree_on_partitions
+from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, unique
+from tests.cluster.certificates import Authority
+from tests.cluster.identity_provider import IdentityProvider, unsecured_token
+from tests.cluster.workers import Place, Worker, wait_until
 
-pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+# Whole workers that die, wait and take over: minutes in all.
+pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
 WITHIN_S = 60.0
 PASSWORD = "a word of the tests"  # noqa: S105 - of no worth anywhere

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.brokers import ApacheKafka
-from tests.feeds import SETTINGS, assert_all_is_released_in_one_way, crowd, expected
-from tests.workers import Place, Worker, wait_until
+from tests.builders.feeds import SETTINGS, assert_all_is_released_in_one_way, crowd, expected
+from tests.cluster.brokers import ApacheKafka
+from tests.cluster.workers import Place, Worker, wait_until
 
-pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+# Whole workers that die, wait and take over: minutes in all.
+pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
 PARTITIONS = 3
 SEVERAL = SETTINGS | {"kafka.partitions": str(PARTITIONS), "window.idle_timeout": "5s"}

@@ -21,12 +21,14 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.protocol.admin import CreateAclsRequest
 
-from stream.broker import free_port
-from stream.kafka import client_options, faust_options
-from stream.settings import KafkaSettings, SettingsError
-from stream.topics import create_topics, describe_topics
-from tests.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker, unique
-from tests.workers import Place, Worker, wait_until
+from stream.demo.broker import free_port
+from stream.kafka.client import client_options
+from stream.kafka.topics import create_topics, describe_topics
+from stream.settings.errors import SettingsError
+from stream.settings.kafka import KafkaSettings
+from stream.worker.faust_app import faust_options
+from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker, unique
+from tests.cluster.workers import Place, Worker, wait_until
 
 WITHIN_S = 60.0
 USER, PASSWORD = "shoal", "a password of the tests"
@@ -43,7 +45,7 @@ def shoal(place: Place, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command line with a place's settings."""
     given = [part for name, value in place.values().items() for part in ("--set", f"{name}={value}")]
     return subprocess.run(
-        [sys.executable, "-m", "stream.cli", *arguments, *given],
+        [sys.executable, "-m", "stream.cli.main", *arguments, *given],
         capture_output=True,
         text=True,
         check=False,
@@ -254,8 +256,13 @@ async def configs_of(place: Place, topics: list[str]) -> dict[str, dict[str, str
     admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
     await admin.start()
     try:
-        answers = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic) for topic in topics])
-        found = [resource for answer in answers for resource in answer.resources]
+        wanted, found = [ConfigResource(ConfigResourceType.TOPIC, topic) for topic in topics], []
+        for _ in range(100):
+            answers = await admin.describe_configs(wanted)
+            found = [resource for answer in answers for resource in answer.resources]
+            if all(resource[4] for resource in found):
+                break
+            await asyncio.sleep(0.1)  # a broker can be asked before it has heard of a topic that it has just made
         return {resource[3]: {entry[0]: entry[1] for entry in resource[4]} for resource in found}
     finally:
         await admin.close()

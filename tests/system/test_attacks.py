@@ -6,20 +6,18 @@ import csv
 import gzip
 import itertools
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core.pipeline import release_window
-from core.records import CheckIn, Fragment, Kind, Point, Source
-from core.release import Release
-from core.risk import SAMPLE, Attack, Risk, worst
-from core.window import WindowKey, window_starts
-from stream.settings import load_settings
-from stream.wiring import wire
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
+from core.records.record import CheckIn, Fragment, Kind, Point, Source
+from core.release.outcome import Release
+from core.release.risk import SAMPLE, Attack, Risk, worst
+from core.windows.window import WindowKey, window_starts
+from stream.feeds.feed import build_feeds
+from stream.settings.load import load_settings
+from tests.paths import DATA
 
 
 def attacks(kind: Kind, name: str, n: int, **given: str) -> Iterator[Mapping[Attack, Risk]]:
@@ -29,7 +27,7 @@ def attacks(kind: Kind, name: str, n: int, **given: str) -> Iterator[Mapping[Att
         pytest.skip(f"{name} not in {DATA}")
     secret = {"privacy.secret": "a secret of the tests, long enough"}
     settings = load_settings(given=secret | {one.replace("__", "."): value for one, value in given.items()})
-    feed = wire(settings)[kind]
+    feed = build_feeds(settings)[kind]
     records: list[tuple[int, CheckIn | Fragment]] = []
     with gzip.open(file, "rt", encoding="utf-8", newline="") as lines:
         for i, row in enumerate(itertools.islice(csv.DictReader(lines), n)):

@@ -10,25 +10,25 @@ import gzip
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from core.anonymize.klm import Clustered, Clusters, sga, zga
-from core.guarantees import KLmDiversity
-from core.trajectory import FloatArray, Sequences
-from core.verify.klm import KLmReport, verify_klm
+from core.models.klm.anonymize.cluster import ClusterSearch, sga, zga
+from core.models.klm.anonymize.window import Clustered
+from core.models.klm.guarantee import KLmDiversity
+from core.models.klm.verify import KLmReport, verify_klm
+from core.records.arrays import BoolArray, FloatArray
+from core.trajectories.trajectory import Sequences
+from tests.paths import DATA
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 DAYS = {"gowalla_nyc": 7, "fsq_calgary": 30, "flickr_edin": 30}
 SENSITIVE = ("Medical", "Nightlife", "Spiritual", "Entertainment", "Museum")
 """Words of categories that stand for what people may not want known."""
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the real feeds are not here: {DATA}")
 
-Window = tuple[Sequences, FloatArray, npt.NDArray[np.bool_]]
+Window = tuple[Sequences, FloatArray, BoolArray]
 
 
 def windows(name: str) -> Iterator[Window]:
@@ -84,7 +84,7 @@ def test_every_window_of_a_real_feed_holds(name: str, k: int) -> None:
             continue  # one window in eight, for time
         for model in (zga, sga):
             for number in (None, 3):
-                result = model(*window, guarantee, Clusters(number=number))
+                result = model(*window, guarantee, ClusterSearch(number=number))
                 assert check(window, result, guarantee).holds
                 kept, total = kept + int(result.recoding.kept.sum()), total + len(result.recoding.kept)
     assert kept > 0.8 * total

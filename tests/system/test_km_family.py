@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.benchmarks.table_real_feeds import FEEDS, KS, MS, replayed
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+from tests.paths import DATA
 
 RECORDS = {
     "gowalla_nyc": 138_957,

@@ -22,10 +22,10 @@ import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
 
-from stream.cli import main
-from tests.oracles import is_km_anonymous
+from stream.cli.main import main
+from tests.oracles.km import is_km_anonymous
+from tests.paths import DATA
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 
 pytestmark = pytest.mark.skipif(

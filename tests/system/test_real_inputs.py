@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.records import Kind
-from stream.replay import Replay, Summary
-from stream.settings import load_settings
-from stream.wiring import open_files, wire
+from core.records.record import Kind
+from stream.feeds.feed import build_feeds
+from stream.feeds.record_files import open_files
+from stream.replay.replay import Replay
+from stream.replay.summary import Summary
+from stream.settings.load import load_settings
 
 START_S = 1_483_225_200  # 2016-12-31T23:00:00Z
 PLACES = [(48.2, 16.3), (48.3, 16.4)]
@@ -30,7 +32,7 @@ def replayed(tmp_path: Path, name: str, content: str | bytes, kind: Kind) -> tup
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     settings = load_settings(given=SETTINGS)
-    feed = wire(settings)[kind]
+    feed = build_feeds(settings)[kind]
     files = open_files(settings, feed, [path])
     run = Replay(feed, files, now_ms=2**41, max_bytes=settings.limits.message_bytes)
     summary = run.run(tmp_path / "out")

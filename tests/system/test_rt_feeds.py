@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.anonymize.rt import BoundNotMet, RTOptions, anonymize_rt
-from core.guarantees import KKmAnonymity
+from core.models.kkm.anonymize.bounding import anonymize_rt
+from core.models.kkm.anonymize.result import BoundNotMet, RTOptions
+from core.models.kkm.guarantee import KKmAnonymity
 from tests.benchmarks.bench_rt import FEEDS, check, drawn_attributes, windows_of
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+from tests.paths import DATA
 
 pytestmark = [
     pytest.mark.slow,

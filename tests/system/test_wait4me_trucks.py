@@ -6,19 +6,18 @@ The trucks are not part of the project: without them these tests are skipped.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pytest
 
-from core.anonymize.wait4me import Wait4MeOptions, wait4me
-from core.guarantees import KDelta
-from core.trajectory import Demands, PointTrajectories
+from core.models.kdelta.anonymize.wait4me import Wait4MeOptions, wait4me
+from core.models.kdelta.guarantee import KDelta
+from core.trajectories.trajectory import Demands, PointTrajectories
 from tests.benchmarks.trajectory_inputs import trucks
-from tests.trajectory_oracles import verified
+from tests.oracles.kdelta import verified
+from tests.paths import DATA
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 TRUCKS = DATA / "athens_trucks_w4m.tsv.gz"
 
 pytestmark = pytest.mark.skipif(not TRUCKS.is_file(), reason=f"the trucks of Athens are not here: {TRUCKS}")
@@ -51,10 +50,10 @@ def test_trucks_move_three_fifths_of_what_the_authors_program_moves_them(
     report = verified(here, result, KDelta(k=5, delta_m=500.0), (38.0, 23.7))
     assert report.holds, report
     assert len(result.trash) <= THEIR_TRASH
-    assert result.points_created + result.points_deleted <= THEIR_CREATED_AND_DELETED
+    assert result.points_created + result.distortion.points_deleted <= THEIR_CREATED_AND_DELETED
     n_points = int(np.diff(here.starts)[result.sources].sum())
-    metres = result.space_translation_m / n_points
+    metres = result.distortion.space_translation_m / n_points
     assert metres <= {"exchangeable": 0.6, "minimal": 0.75}[translation] * THEIR_METRES
     plain = wait4me(here, demands, replace(options, refined=False), np.random.default_rng(1))
     assert len(result.trash) <= len(plain.trash)
-    assert result.space_translation_m < plain.space_translation_m
+    assert result.distortion.space_translation_m < plain.distortion.space_translation_m

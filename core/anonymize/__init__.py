@@ -1,1 +1,0 @@
-"""One module per family of anonymization algorithms."""

@@ -1,0 +1,1 @@
+"""Ingest: records are validated, located and sorted into shards."""

@@ -1,0 +1,136 @@
+"""Intake: validate, locate and shard a batch of records. Stateless: repeating a batch gives the same chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from core.ingest.shard import Sharder
+from core.ingest.validate import Rules, validate_checkins, validate_fragments
+from core.places.locate import Locator
+from core.records.arrays import FloatArray
+from core.records.demands import NO_DEMANDS, DefaultDemands
+from core.records.profile import Profile
+from core.records.record import VISIT, CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Rows, Source
+
+__all__ = ["CheckInIntake", "FragmentIntake", "Intake", "Taken"]
+
+Record = CheckIn | Fragment
+
+
+class Taken(NamedTuple):
+    """What became of a batch of records."""
+
+    chunks: list[Chunk]
+    """The records that passed, one chunk a shard."""
+
+    rejected: list[Rejected]
+    left_out: Mapping[Reason, int] = {}
+    """How many points of records that passed were left out, by reason."""
+
+
+class Intake(Protocol):
+    """Turns the records of one kind of feed into chunks."""
+
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+    ) -> Taken:
+        """Turn decoded records of one source into chunks, one per shard, and rejections.
+
+        Args:
+            records: Source offset and record, offsets ascending, all of this intake's kind.
+            source: Where they came from.
+            n_partitions: Partitions of the source's topic.
+            now_ms: The present, Unix milliseconds.
+            log_id: Which log the source's offsets are of.
+        """
+        ...
+
+
+class CheckInIntake:
+    """Check-ins become visits to locations of a vocabulary, with what they tell of their person."""
+
+    def __init__(
+        self, rules: Rules, locator: Locator, sharder: Sharder, *, vocabulary: str, profile: Profile | None = None
+    ) -> None:
+        self._rules, self._locator, self._sharder, self._vocabulary = rules, locator, sharder, vocabulary
+        self._profile = profile
+
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+    ) -> Taken:
+        """See :meth:`Intake.run`."""
+        locator = self._locator
+        valid, rejected = validate_checkins(
+            [(offset, record) for offset, record in records if isinstance(record, CheckIn)],
+            self._rules,
+            source=source,
+            now_ms=now_ms,
+            needs_position=locator.needs_position,
+            profile=self._profile,
+        )
+        locations, found = locator.locate(valid.lat_deg, valid.lon_deg, valid.venues)
+        reason, detail = locator.refusal
+        rejected += [
+            Rejected(reason=reason, detail=detail, source=source, offset=offset)
+            for offset in valid.offsets[~found].tolist()
+        ]
+        rows = np.empty(int(found.sum()), dtype=VISIT)
+        rows["offset"], rows["user"] = valid.offsets[found], valid.users[found]
+        rows["ts_ms"], rows["location"] = valid.ts_ms[found], locations[found]
+        rows["profile"] = valid.profiles[found]
+        if locator.needs_position:
+            lat, lon = valid.lat_deg[found], valid.lon_deg[found]
+        else:
+            _, lat, lon = locator.describe(rows["location"])
+        whole = _unsharded(Kind.CHECKINS, rows, source, n_partitions, self._vocabulary, log_id)
+        return Taken(_by_shard(whole, lat, lon, self._sharder), rejected)
+
+
+class FragmentIntake:
+    """Fragments become GPS points; they keep their positions, and get the demands that they do not state."""
+
+    def __init__(
+        self, rules: Rules, sharder: Sharder, *, vocabulary: str, demands: DefaultDemands = NO_DEMANDS
+    ) -> None:
+        self._rules, self._sharder, self._vocabulary, self._demands = rules, sharder, vocabulary, demands
+
+    def run(
+        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+    ) -> Taken:
+        """See :meth:`Intake.run`."""
+        rows, rejected, left_out = validate_fragments(
+            [(offset, record) for offset, record in records if isinstance(record, Fragment)],
+            self._rules,
+            source=source,
+            now_ms=now_ms,
+            demands=self._demands,
+        )
+        whole = _unsharded(Kind.FRAGMENTS, rows, source, n_partitions, self._vocabulary, log_id)
+        return Taken(_by_shard(whole, rows["lat"], rows["lon"], self._sharder), rejected, left_out)
+
+
+def _unsharded(kind: Kind, rows: Rows, source: Source, n_partitions: int, vocabulary: str, log_id: str) -> Chunk:
+    """Return the rows of a batch as one chunk whose shard is still open."""
+    return Chunk(
+        kind=kind,
+        shard="",
+        source=source,
+        n_partitions=n_partitions,
+        vocabulary=vocabulary,
+        rows=rows,
+        log_id=log_id,
+    )
+
+
+def _by_shard(chunk: Chunk, lat_deg: FloatArray, lon_deg: FloatArray, sharder: Sharder) -> list[Chunk]:
+    """Split a chunk whose shard is still open."""
+    if not len(chunk.rows):
+        return []
+    numbers, names = sharder.shard(chunk.rows["user"], lat_deg, lon_deg)
+    if len(names) == 1:
+        return [replace(chunk, shard=names[0])]
+    return [replace(chunk, shard=name, rows=chunk.rows[numbers == i]) for i, name in enumerate(names)]

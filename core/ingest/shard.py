@@ -1,0 +1,63 @@
+"""Shard: what is anonymized on its own. The same record gets the same shard in every process and version."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import h3.api.basic_int as h3
+import numpy as np
+import numpy.typing as npt
+
+from core.records.arrays import FloatArray
+
+__all__ = ["RegionShards", "Sharder", "SingleShard", "UserShards"]
+
+ShardNumbers = tuple[npt.NDArray[np.intp], list[str]]
+"""The shard of each row as an index into the list of shard names, shape ``(n,)``, and that list."""
+
+
+class Sharder(Protocol):
+    """A way to split the crowd."""
+
+    def shard(self, users: npt.NDArray[np.uint64], lat_deg: FloatArray, lon_deg: FloatArray) -> ShardNumbers:
+        """Return the shard of each row; every input has shape ``(n,)``, positions are valid degrees."""
+        ...
+
+
+class SingleShard:
+    """One crowd."""
+
+    def shard(self, users: npt.NDArray[np.uint64], lat_deg: FloatArray, lon_deg: FloatArray) -> ShardNumbers:
+        """See :meth:`Sharder.shard`."""
+        return np.zeros(len(users), dtype=np.intp), ["all"]
+
+
+class UserShards:
+    """Cohorts: a user's keyed hash decides, so a person stays in one shard."""
+
+    def __init__(self, cohorts: int) -> None:
+        self.cohorts = cohorts
+
+    def shard(self, users: npt.NDArray[np.uint64], lat_deg: FloatArray, lon_deg: FloatArray) -> ShardNumbers:
+        """See :meth:`Sharder.shard`."""
+        present, numbers = np.unique(users % np.uint64(self.cohorts), return_inverse=True)
+        return numbers, [f"cohort-{c}" for c in present.tolist()]
+
+
+class RegionShards:
+    """A coarse H3 cell: who crosses its border continues in the next shard as somebody else."""
+
+    def __init__(self, resolution: int) -> None:
+        self.resolution = resolution
+
+    def shard(self, users: npt.NDArray[np.uint64], lat_deg: FloatArray, lon_deg: FloatArray) -> ShardNumbers:
+        """See :meth:`Sharder.shard`."""
+        cells = np.array(
+            [
+                h3.latlng_to_cell(lat, lon, self.resolution)
+                for lat, lon in zip(lat_deg.tolist(), lon_deg.tolist(), strict=True)
+            ],
+            dtype=np.int64,
+        )
+        present, numbers = np.unique(cells, return_inverse=True)
+        return numbers, [h3.int_to_str(c) for c in present.tolist()]

@@ -1,0 +1,363 @@
+"""Validate: decoded records become rows, or are rejected with a reason from a closed set.
+
+Checks run on columns: one pass over a batch builds them, numpy does the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from core.records.arrays import BoolArray, FloatArray, IntArray, UserHashes
+from core.records.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, DefaultDemands, allows_delta_m, allows_k
+from core.records.identity import Identifier, canonical
+from core.records.keys import check_key
+from core.records.profile import Codes, Profile
+from core.records.record import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp, attribute_field
+
+__all__ = ["TOO_FAR_AHEAD", "Rules", "ValidCheckIns", "user_hash", "validate_checkins", "validate_fragments"]
+
+TOO_FAR_AHEAD = "ts is further ahead than time.max_ahead"
+"""What is wrong with a record whose time has not come."""
+
+_ZERO = "lat and lon are both 0, which receivers without a fix report (location.zero)"
+
+_FAR_MS = 1e15
+"""Beyond every accepted time, yet far from where 64-bit integers end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What makes a record acceptable."""
+
+    user_key: bytes = field(repr=False)
+    """Secret of the keyed user hash, 16 to 64 bytes; user ids go no further than here."""
+
+    earliest_ms: int
+    """First accepted event time, Unix milliseconds."""
+
+    latest_ms: int
+    """Last accepted event time, Unix milliseconds."""
+
+    max_ahead_ms: int
+    """How far an event time may lie after the moment of validation, milliseconds."""
+
+    number_ms: int = 1000
+    """Milliseconds in one unit of a numeric time stamp: 1000 for seconds, 1 for milliseconds."""
+
+    max_user_length: int = 256
+    """Longest user id, characters."""
+
+    max_points: int = 10_000
+    """Most points of one fragment."""
+
+    rejects_zero: bool = True
+    """Whether a position of exactly 0,0 is refused: receivers without a fix report it."""
+
+    def __post_init__(self) -> None:
+        check_key(self.user_key, "the key of the user hash")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ValidCheckIns:
+    """Check-ins that passed, as columns of shape ``(n,)``; positions are NaN where a venue stands alone."""
+
+    offsets: IntArray
+    users: UserHashes = field(repr=False)
+    ts_ms: IntArray = field(repr=False)
+    lat_deg: FloatArray = field(repr=False)
+    lon_deg: FloatArray = field(repr=False)
+    venues: list[str | None] = field(repr=False)
+    profiles: Codes = field(repr=False)
+
+
+def user_hash(user: str, key: bytes) -> int:
+    """Hash a user id in its canonical spelling to 64 bits that mean nothing without the key.
+
+    Two users who share a hash (about one pair in a population of four billion) are taken for one person, which
+    lowers counts of people: the safe direction.
+    """
+    return int.from_bytes(
+        hashlib.blake2b(user.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest(), "little"
+    )
+
+
+def validate_checkins(
+    records: Sequence[tuple[int, CheckIn]],
+    rules: Rules,
+    *,
+    source: Source,
+    now_ms: int,
+    needs_position: bool,
+    profile: Profile | None = None,
+) -> tuple[ValidCheckIns, list[Rejected]]:
+    """Check a batch of check-ins.
+
+    Args:
+        records: Source offset and record, ``n`` of them.
+        rules: What is acceptable.
+        source: Where they came from.
+        now_ms: The present, Unix milliseconds.
+        needs_position: Whether a record without a position is useless (else it must name a venue).
+        profile: What they have to tell of their person, in the order of their attributes; None for nothing.
+
+    Returns:
+        The check-ins that passed and the rejections.
+    """
+    n = len(records)
+    ts = np.fromiter((_to_ms(r.ts, rules) for _, r in records), dtype=np.float64, count=n)
+    lat, lon = _degrees([r.lat for _, r in records]), _degrees([r.lon for _, r in records])
+    venues = [None if r.venue is None else str(r.venue) for _, r in records]
+    given = np.fromiter((r.lat is not None and r.lon is not None for _, r in records), dtype=np.bool_, count=n)
+    half = np.fromiter(((r.lat is None) != (r.lon is None) for _, r in records), dtype=np.bool_, count=n)
+
+    verdict = _Verdict(source, [offset for offset, _ in records])
+    users = verdict.reject_users([r.user for _, r in records], rules)
+    if needs_position:
+        verdict.reject(~given, Reason.MISSING_FIELD, "lat and lon are needed")
+        verdict.reject_zero(lat, lon, rules)
+    else:
+        verdict.reject(half, Reason.MISSING_FIELD, "lat and lon come together")
+        nowhere = np.fromiter((v is None for v in venues), dtype=np.bool_, count=n)
+        verdict.reject(nowhere, Reason.MISSING_FIELD, "venue is needed")
+    verdict.reject_positions(given, lat, lon)
+    verdict.reject_times(ts, rules, now_ms)
+    codes = np.zeros(n, dtype=np.uint32) if profile is None else verdict.reject_profiles(records, profile)
+
+    kept = np.flatnonzero(verdict.accepted)
+    hashes = (user_hash(users[i], rules.user_key) for i in kept.tolist())
+    return ValidCheckIns(
+        offsets=verdict.offsets[kept],
+        users=np.fromiter(hashes, dtype=np.uint64, count=len(kept)),
+        ts_ms=ts[kept].astype(np.int64),
+        lat_deg=lat[kept],
+        lon_deg=lon[kept],
+        venues=[venues[i] for i in kept.tolist()],
+        profiles=codes[kept],
+    ), verdict.rejected
+
+
+def validate_fragments(
+    records: Sequence[tuple[int, Fragment]],
+    rules: Rules,
+    *,
+    source: Source,
+    now_ms: int,
+    demands: DefaultDemands = NO_DEMANDS,
+) -> tuple[Rows, list[Rejected], Counter[Reason]]:
+    """Check a batch of fragments.
+
+    A point without a position, as receivers without a fix report it, is left out alone. A point with a wrong position
+    or time rejects its fragment, for the rest of it cannot be trusted.
+
+    Args:
+        records: Source offset and record, ``n`` of them.
+        rules: What is acceptable.
+        source: Where they came from.
+        now_ms: The present, Unix milliseconds.
+        demands: What users demand where a record does not say it, for k and delta each on its own.
+
+    Returns:
+        The points of the fragments that passed, rows of :data:`core.records.record.POINT`; the rejections; and how many
+        points were left out of fragments that passed, by reason.
+    """
+    verdict = _Verdict(source, [offset for offset, _ in records])
+    names = verdict.reject_users([r.user for _, r in records], rules)
+    verdict.reject_fragments([r for _, r in records], rules)
+    points = _Points.of(records, np.flatnonzero(verdict.accepted), rules)
+    verdict.reject_points(points, rules, now_ms)
+    users, k, delta_m = _stated(records, names, np.flatnonzero(verdict.accepted), rules)
+    k, delta_m = demands.complete(users, k, delta_m)
+
+    owner, of_accepted = points.owner, verdict.accepted[points.owner]
+    rows = np.empty(len(owner), dtype=POINT)
+    rows["offset"], rows["ts_ms"] = verdict.offsets[owner], points.ts_ms
+    rows["lat"], rows["lon"] = points.lat, points.lon
+    rows["user"], rows["k"], rows["delta_m"] = users[owner], k[owner], delta_m[owner]
+    left_out = Counter(
+        {
+            Reason.MISSING_FIELD: int((points.nowhere & of_accepted).sum()),
+            Reason.POSITION_ZERO: int((points.zero & of_accepted).sum()),
+        }
+    )
+    return rows[points.placed & of_accepted], verdict.rejected, +left_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Points:
+    """The ``p`` points of some fragments of a batch, as columns of shape ``(p,)``."""
+
+    owner: IntArray = field(repr=False)
+    """Which fragment of the batch each point is of."""
+
+    ts_ms: FloatArray = field(repr=False)
+    lat: FloatArray = field(repr=False)
+    """Degrees, NaN where the point states none."""
+
+    lon: FloatArray = field(repr=False)
+    """Degrees, NaN where the point states none."""
+
+    nowhere: BoolArray
+    """Whether the point states no position."""
+
+    zero: BoolArray
+    """Whether its position is 0,0 and no position for that."""
+
+    @classmethod
+    def of(cls, records: Sequence[tuple[int, Fragment]], fragments: IntArray, rules: Rules) -> _Points:
+        """Take the points of some of the records, by their numbers in ascending order."""
+        points = [records[i][1].points for i in fragments.tolist()]
+        flat = [point for of_fragment in points for point in of_fragment]
+        lat, lon = _degrees([point.lat for point in flat]), _degrees([point.lon for point in flat])
+        return cls(
+            owner=np.repeat(fragments, [len(of_fragment) for of_fragment in points]),
+            ts_ms=np.fromiter((_to_ms(point.ts, rules) for point in flat), dtype=np.float64, count=len(flat)),
+            lat=lat,
+            lon=lon,
+            nowhere=np.isnan(lat) | np.isnan(lon),
+            zero=_is_zero(lat, lon, rules),
+        )
+
+    @property
+    def placed(self) -> BoolArray:
+        """Whether the point has a position, right or wrong."""
+        return ~(self.nowhere | self.zero)
+
+
+def _stated(
+    records: Sequence[tuple[int, Fragment]], names: Sequence[str], accepted: IntArray, rules: Rules
+) -> tuple[UserHashes, npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """Return the user hash of each of ``n`` fragments, and the k and delta that it states; 0, 0 and infinity for none.
+
+    Args:
+        records: The fragments.
+        names: Canonical spelling of the user of each.
+        accepted: Numbers of the fragments that are looked at; the others count as stating nothing.
+        rules: Holds the key of the hash.
+    """
+    n = len(records)
+    users, k, delta_m = np.zeros(n, POINT["user"]), np.zeros(n, POINT["k"]), np.full(n, np.inf, POINT["delta_m"])
+    for i in accepted.tolist():
+        _, fragment = records[i]
+        users[i] = user_hash(names[i], rules.user_key)
+        if fragment.k is not None:
+            k[i] = fragment.k
+        if fragment.delta_m is not None:
+            delta_m[i] = fragment.delta_m
+    return users, k, delta_m
+
+
+def _degrees(values: Sequence[float | None]) -> FloatArray:
+    """Return coordinates as a column, NaN where there is none."""
+    return np.fromiter((np.nan if value is None else value for value in values), dtype=np.float64, count=len(values))
+
+
+def _is_zero(lat: FloatArray, lon: FloatArray, rules: Rules) -> BoolArray:
+    """Tell which positions are 0,0 and no positions for that, shape ``(n,)``."""
+    zero: BoolArray = (lat == 0.0) & (lon == 0.0)
+    return zero if rules.rejects_zero else np.zeros_like(zero)
+
+
+def _to_ms(ts: Timestamp, rules: Rules) -> float:
+    if isinstance(ts, datetime):
+        return round(ts.timestamp() * 1000)
+    # The comparison is false for NaN, which so becomes a time that is out of every range. JSON has integers that no
+    # float can hold: they are cut to the far end before anything is computed with them.
+    return round(min(ts, _FAR_MS) * rules.number_ms) if ts > -_FAR_MS else -_FAR_MS
+
+
+def _name(user: Identifier, limit: int) -> str | None:
+    """Return the canonical spelling of a user id; None where it is too long."""
+    if isinstance(user, str):
+        return None if len(user) > limit else canonical(user)  # which is slow for long texts
+    name = canonical(user)
+    return None if len(name) > limit else name
+
+
+class _Verdict:
+    """Which rows of a batch are still accepted, and why the others are not: the first fault counts."""
+
+    def __init__(self, source: Source, offsets: Sequence[int]) -> None:
+        self.offsets = np.array(offsets, dtype=np.int64)
+        self.accepted = np.ones(len(offsets), dtype=np.bool_)
+        self.rejected: list[Rejected] = []
+        self._source = source
+
+    def reject(self, bad: BoolArray, reason: Reason, detail: str) -> None:
+        new = bad & self.accepted
+        if not new.any():
+            return
+        self.accepted &= ~bad
+        self.rejected += [
+            Rejected(reason=reason, detail=detail, source=self._source, offset=offset)
+            for offset in self.offsets[new].tolist()
+        ]
+
+    def reject_users(self, users: Sequence[Identifier], rules: Rules) -> list[str]:
+        """Return the canonical spelling of each user, empty where the record is rejected for it."""
+        limit = rules.max_user_length
+        names = [_name(user, limit) for user in users]
+        too_long = np.fromiter((name is None for name in names), dtype=np.bool_, count=len(names))
+        self.reject(too_long, Reason.USER_ID_TOO_LONG, f"user is longer than {limit} characters")
+        unnamed = np.fromiter((not name for name in names), dtype=np.bool_, count=len(names))
+        self.reject(unnamed, Reason.MISSING_FIELD, "user names nobody: it is empty, blank, or a word such as null")
+        return [name or "" for name in names]
+
+    def reject_positions(self, given: BoolArray, lat: FloatArray, lon: FloatArray) -> None:
+        for name, values, limit in (("lat", lat, 90), ("lon", lon, 180)):
+            bad = given & ~(np.abs(values) <= limit)  # NaN is bad, too
+            self.reject(bad, Reason.POSITION_OUT_OF_RANGE, f"{name} must be a number from -{limit} to {limit}")
+
+    def reject_zero(self, lat: FloatArray, lon: FloatArray, rules: Rules) -> None:
+        self.reject(_is_zero(lat, lon, rules), Reason.POSITION_ZERO, _ZERO)
+
+    def reject_times(self, ts_ms: FloatArray, rules: Rules, now_ms: int) -> None:
+        for bad, detail in (
+            (ts_ms < rules.earliest_ms, "ts is before time.earliest"),
+            (ts_ms > rules.latest_ms, "ts is after time.latest"),
+            (ts_ms > now_ms + rules.max_ahead_ms, TOO_FAR_AHEAD),
+        ):
+            self.reject(bad, Reason.TIME_OUT_OF_RANGE, detail)
+
+    def reject_fragments(self, fragments: Sequence[Fragment], rules: Rules) -> None:
+        """Reject what is wrong with a fragment as a whole."""
+        sizes = np.array([len(fragment.points) for fragment in fragments], dtype=np.int64)
+        k = np.array([fragment.k is None or allows_k(fragment.k) for fragment in fragments], dtype=np.bool_)
+        delta_m = np.array(
+            [fragment.delta_m is None or allows_delta_m(fragment.delta_m) for fragment in fragments], dtype=np.bool_
+        )
+        most = rules.max_points
+        self.reject(sizes == 0, Reason.EMPTY_FRAGMENT, "points is empty")
+        self.reject(sizes > most, Reason.TOO_MANY_POINTS, f"more than {most} points in one fragment")
+        self.reject(~k, Reason.DEMAND_OUT_OF_RANGE, ALLOWED_K)
+        self.reject(~delta_m, Reason.DEMAND_OUT_OF_RANGE, ALLOWED_DELTA_M)
+
+    def reject_points(self, points: _Points, rules: Rules, now_ms: int) -> None:
+        """Reject fragments for the first wrong position or time of a point, else for no point with a position."""
+        by_point = _Verdict(self._source, self.offsets[points.owner].tolist())
+        by_point.reject_positions(points.placed, points.lat, points.lon)
+        by_point.reject_times(points.ts_ms, rules, now_ms)
+        firsts = {fault.offset: (fault.reason, fault.detail) for fault in reversed(by_point.rejected)}
+        for reason, detail in dict.fromkeys(firsts.values()):
+            bad = [offset for offset, first in firsts.items() if first == (reason, detail)]
+            self.reject(np.isin(self.offsets, bad), reason, detail)
+        n = len(self.offsets)
+        n_zero = np.bincount(points.owner[points.zero], minlength=n)
+        empty = np.bincount(points.owner[points.placed], minlength=n) == 0
+        self.reject(empty & (n_zero > 0), Reason.POSITION_ZERO, f"no point has a position: {_ZERO}")
+        self.reject(empty, Reason.MISSING_FIELD, "no point has a position: lat and lon are needed")
+
+    def reject_profiles(self, records: Sequence[tuple[int, CheckIn]], profile: Profile) -> Codes:
+        fields = [attribute_field(i) for i in range(len(profile.attributes))]
+        encoded = profile.encode([[getattr(r, name, None) for _, r in records] for name in fields])
+        for i, attribute in enumerate(profile.attributes):
+            name, allowed = attribute.name, attribute.allowed
+            self.reject(encoded.missing == i, Reason.ATTRIBUTE_MISSING, f"{name} is needed: {allowed}")
+            self.reject(encoded.wrong == i, Reason.ATTRIBUTE_OUT_OF_RANGE, f"{name} must be {allowed}")
+        return encoded.codes

@@ -1,0 +1,1 @@
+"""The models, a folder each; ``registry.py`` lists them."""

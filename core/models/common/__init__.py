@@ -1,0 +1,1 @@
+"""What several models share: the types of a family and its plan, sequences, merging."""

@@ -1,0 +1,116 @@
+"""A plan: all that decides what is released of the windows of one kind of feed, beside their rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Self
+
+import h3
+import numpy as np
+import pyproj
+
+from core.models.common.guarantee import Guarantee, Parameters
+from core.places.locate import Locator
+from core.records.keys import check_key, keyed_generator, keyed_id
+from core.release.outcome import Account, ReleaseRefused, Withheld, WithholdReason
+from core.trajectories.assemble import Limits
+from core.windows.seal import Seal
+from core.windows.window import WindowKey
+
+__all__ = ["ALGORITHMS", "Plan"]
+
+ALGORITHMS = {
+    "algorithms": "5",
+    "numpy": np.__version__,
+    "proj": pyproj.proj_version_str,
+    "h3": str(h3.versions()["c"]),
+}
+"""Versions of all that decides the bytes of a release: where one differs, a replay could differ.
+
+Raise the first whenever the same rows would give other bytes.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(ABC):
+    """What the plans of all models have in common."""
+
+    guarantee: Guarantee
+    limits: Limits
+    secret: bytes = field(repr=False)
+    """Key of pseudonyms, release ids and random choices, 16 to 64 bytes."""
+
+    settings: str
+    """Digest of the settings behind this plan."""
+
+    locator: Locator | None = field(default=None, repr=False)
+    """The vocabulary that numbered the locations; None for fragments, which have none."""
+
+    def __post_init__(self) -> None:
+        check_key(self.secret, "the plan's secret")
+
+    @property
+    @abstractmethod
+    def model(self) -> str:
+        """Name of the model, as in the settings."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Parameters:
+        """The promise in numbers, for the windows message."""
+
+    @property
+    @abstractmethod
+    def promise(self) -> str:
+        """The name of the guarantee, for what is listed or drawn side by side."""
+
+    @property
+    def digest(self) -> str:
+        """Digest of the settings, the secret and the algorithms: where it differs, a replay would differ."""
+        return keyed_id(self.secret, "plan", self.settings, *ALGORITHMS.values())
+
+    def remembering(self) -> Self:
+        """Return a plan that releases the same, and lets a window that was just released be measured at once.
+
+        Only models whose anonymization takes minutes keep its result; each release has to be measured before the next.
+        """
+        return self
+
+    def seal(self, key: WindowKey, last_offset: int, n_rows: int, writer: str) -> Seal:
+        """Make the seal of a window; its release id depends on window and plan, not on offset or writer."""
+        release_id = keyed_id(self.secret, "release", key.kind, key.shard, key.start_ms, key.end_ms, self.digest)
+        return Seal(
+            key=key,
+            last_offset=last_offset,
+            n_rows=n_rows,
+            release_id=release_id,
+            digest=self.digest,
+            writer=writer,
+        )
+
+    def generator(self, seal: Seal, purpose: str = "choices") -> np.random.Generator:
+        """Return the generator of a window's random choices; see :func:`core.records.keys.keyed_generator`."""
+        return keyed_generator(self.secret, seal.release_id, purpose)
+
+    def withhold(self, seal: Seal, reason: WithholdReason, *, withheld: int, duplicates: int = 0) -> Withheld:
+        """Let nothing of a window leave; ``withheld`` counts its rows, ``duplicates`` left out."""
+        return Withheld(
+            release_id=seal.release_id,
+            key=seal.key,
+            model=self.model,
+            parameters=self.parameters,
+            reason=reason,
+            account=Account(withheld=withheld, duplicates=duplicates),
+        )
+
+    def refuse(self, seal: Seal, finding: str, *, withheld: int, duplicates: int) -> ReleaseRefused:
+        """Let nothing leave because the verifier found what ``finding`` says."""
+        return ReleaseRefused(
+            release_id=seal.release_id,
+            key=seal.key,
+            model=self.model,
+            parameters=self.parameters,
+            finding=finding,
+            account=Account(withheld=withheld, duplicates=duplicates),
+        )

@@ -1,0 +1,80 @@
+"""Sequences of generalized locations: the candidate and the messages of every model that releases such."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from core.models.common.plan import Plan
+from core.records.keys import pseudonyms
+from core.release.outcome import Released
+from core.trajectories.trajectory import Sequences
+from core.windows.seal import Seal
+
+__all__ = ["PublishedSequence", "SequenceCandidate", "SequenceTrajectory", "published_sequences"]
+
+PublishedSequence = tuple[tuple[str, ...], ...]
+"""One sequence as it would leave: the members of each generalized location, in order of visit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceTrajectory(Released):
+    """One released sequence."""
+
+    pseudonym: str
+    locations: PublishedSequence
+    """Names of the members of each generalized location, in order of visit."""
+
+    def content(self) -> dict[str, object]:
+        """See :meth:`Released.content`."""
+        return {"pseudonym": self.pseudonym, "locations": self.locations}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceCandidate:
+    """Sequences as they would leave of a window."""
+
+    users: list[int] = field(repr=False)
+    """Whose each is; not published."""
+
+    sequences: list[PublishedSequence] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, sequences: Sequences, names: Mapping[int, tuple[str, ...]] | Sequence[tuple[str, ...]]
+    ) -> SequenceCandidate | None:
+        """Write sequences out; None where all of them are empty.
+
+        Args:
+            sequences: What is released, over generalized locations of any numbers.
+            names: Names of the members of each.
+        """
+        users, published = published_sequences(sequences, names)
+        return cls(users=users, sequences=published) if published else None
+
+    def messages(self, seal: Seal, plan: Plan) -> tuple[Released, ...]:
+        """Return the sequences under their pseudonyms."""
+        return tuple(
+            SequenceTrajectory(pseudonym=pseudonym, locations=self.sequences[i])
+            for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(self.sequences))
+        )
+
+
+def published_sequences(
+    sequences: Sequences, names: Mapping[int, tuple[str, ...]] | Sequence[tuple[str, ...]]
+) -> tuple[list[int], list[PublishedSequence]]:
+    """Return the user and the members of every sequence that is not empty.
+
+    Args:
+        sequences: What is released, over generalized locations of any numbers.
+        names: Names of the members of each.
+    """
+    places = [names[number] for number in sequences.locations.tolist()]
+    users: list[int] = []
+    published: list[PublishedSequence] = []
+    for user, (start, end) in zip(sequences.users.tolist(), pairwise(sequences.starts.tolist()), strict=True):
+        if end > start:
+            users.append(user)
+            published.append(tuple(places[start:end]))
+    return users, published

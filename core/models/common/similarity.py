@@ -1,0 +1,80 @@
+"""What "nearest" means when two locations are generalized together: the one step in which the SeqAnon family differs.
+
+Costs are compared as whole numbers, so that the same choice is made everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from core.places.taxonomy import LocationTree
+from core.records.arrays import FloatArray, IntArray
+
+__all__ = ["Constrained", "Semantic", "Similarity", "Spatial"]
+
+
+class Similarity(Protocol):
+    """How much it costs to generalize a location together with each other one."""
+
+    def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
+        """Weigh the distances from one generalized location to all.
+
+        Args:
+            location: The generalized location, by its smallest member's id.
+            distance_mm: Whole millimetres to each location, infinite where there is nothing to choose, ``(L,)``.
+
+        Returns:
+            Costs, whole numbers, infinite where generalizing together is not allowed, shape ``(L,)``.
+        """
+        ...
+
+    def merge(self, into: int, absorbed: int) -> None:
+        """Take note that two generalized locations are one."""
+        ...
+
+
+class Spatial:
+    """Distance alone (SeqAnon, step 7)."""
+
+    def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
+        """See :meth:`Similarity.cost`."""
+        return distance_mm
+
+    def merge(self, into: int, absorbed: int) -> None:
+        """See :meth:`Similarity.merge`."""
+
+
+class Semantic:
+    """Distance times semantic dissimilarity (SD-SeqAnon, step 7): ``d(l1, l2) * SD({l1, l2})``.
+
+    The dissimilarity is taken as a number of leaves: dividing by all of them would change no order.
+    """
+
+    def __init__(self, tree: LocationTree) -> None:
+        self._tree = tree
+        self._paths: IntArray = tree.rows()  # (L, depth) way to the common ancestor of each generalized location
+
+    def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
+        """See :meth:`Similarity.cost`."""
+        together = self._tree.common(self._paths, self._paths[location])
+        return distance_mm * self._tree.leaves(together)
+
+    def merge(self, into: int, absorbed: int) -> None:
+        """See :meth:`Similarity.merge`."""
+        self._paths[into] = self._tree.common(self._paths[into], self._paths[absorbed])
+
+
+class Constrained:
+    """Distance inside a utility constraint (U-SeqAnon, steps 7 and 8)."""
+
+    def __init__(self, constraint_of: IntArray) -> None:
+        self._constraint_of = constraint_of  # (L,) merging never leaves a constraint, so this stays as it is
+
+    def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
+        """See :meth:`Similarity.cost`."""
+        return np.where(self._constraint_of == self._constraint_of[location], distance_mm, np.inf)
+
+    def merge(self, into: int, absorbed: int) -> None:
+        """See :meth:`Similarity.merge`."""

@@ -1,0 +1,1 @@
+"""The anonymizer: horizontal and vertical partitions, and shared chunks."""

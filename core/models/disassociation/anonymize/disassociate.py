@@ -1,0 +1,155 @@
+"""Disassociate a window (Terrovitis et al. 2012, Section 4): partition horizontally, vertically, refine, shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from core.models.disassociation.anonymize.growing import alike
+from core.models.disassociation.anonymize.horizontal import horizontal_partition
+from core.models.disassociation.anonymize.refinement import Node, refine
+from core.models.disassociation.anonymize.vertical import Leaf, vertical_partition
+from core.models.disassociation.disassociated import Cluster, Disassociated, JointCluster, RecordChunk
+from core.models.disassociation.guarantee import DisassociatedKm
+from core.records.arrays import BoolArray, IntArray
+from core.trajectories.location_sets import location_sets
+from core.trajectories.trajectory import Sequences
+
+__all__ = ["Disassociation", "DisassociationOptions", "disassociate"]
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisassociationOptions:
+    """How a window is disassociated, besides its guarantee."""
+
+    largest_cluster: int | None = None
+    """Most people of a cluster; ``10 k`` where not given. At least ``2 k - 1``, so that any number of people from k on
+    can be divided. Larger clusters hide more, of what was visited together with what."""
+
+    rare_locations: bool = False
+    """Whether locations that fewer than k people of the window visited are released, as in the paper. Otherwise they
+    are suppressed first."""
+
+    def largest(self, k: int) -> int:
+        """Return the most people of a cluster.
+
+        Raises:
+            ValueError: It is below ``2 k - 1``.
+
+        >>> DisassociationOptions().largest(5)
+        50
+        """
+        if self.largest_cluster is None:
+            return 10 * k
+        if self.largest_cluster < 2 * k - 1:
+            raise ValueError(f"largest_cluster is {self.largest_cluster}: with k={k} it must be at least {2 * k - 1}")
+        return self.largest_cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Disassociation:
+    """What to release, and who is behind it."""
+
+    release: Disassociated
+    users: tuple[tuple[int, ...], ...]
+    """User numbers of the people of each cluster, ascending. Not to be released."""
+
+    kept: BoolArray
+    """False where a visit is suppressed, shape ``(p,)``; a person's visits to the same location are released as one."""
+
+
+def disassociate(
+    trajectories: Sequences,
+    guarantee: DisassociatedKm,
+    rng: np.random.Generator,
+    options: DisassociationOptions | None = None,
+) -> Disassociation:
+    """Make a window k^m-anonymous by disassociation.
+
+    A person's record is the set of locations of all of the person's trajectories. Who visited nothing that is released
+    is not in the release.
+
+    Args:
+        trajectories: The window.
+        guarantee: k and m. With fewer than k people everything is suppressed.
+        rng: Draws the order of everything whose order means nothing, and nothing else: the bags and sets released do
+            not depend on it, nor on how users are numbered.
+        options: The size of clusters and what becomes of rare locations; the defaults where not given.
+
+    Raises:
+        ValueError: ``largest_cluster`` is too small for k.
+    """
+    options = options or DisassociationOptions()
+    k = guarantee.k
+    largest = options.largest(k)
+    sets, kept = _without_rare(location_sets(trajectories), trajectories, 1 if options.rare_locations else k)
+    present = np.flatnonzero(np.diff(sets.starts))  # who visited anything that is left
+    if len(present) < k:
+        nobody = Disassociated(clusters=(), joint_clusters=())
+        return Disassociation(release=nobody, users=(), kept=np.zeros(len(kept), np.bool_))
+    starts = np.append(sets.starts[present], len(sets.locations))
+    sets = Sequences(users=np.arange(len(present)), starts=starts, locations=sets.locations)
+
+    parts = horizontal_partition(sets, k=k, largest=largest)
+    leaves = [vertical_partition(_visitors(sets, people), len(people), guarantee) for people in parts]
+    top = refine(leaves, guarantee)
+    release, order = _publish(top, leaves, rng)
+    users = tuple(tuple(present[parts[leaf]].tolist()) for leaf in order)
+    return Disassociation(release=release, users=users, kept=kept)
+
+
+def _without_rare(sets: Sequences, trajectories: Sequences, fewest: int) -> tuple[Sequences, BoolArray]:
+    """Suppress locations that fewer people visited; return what is left, and which visits are, shape ``(p,)``."""
+    often = np.bincount(sets.locations) >= fewest  # a location is in a set once
+    left = often[sets.locations] if len(sets.locations) else np.zeros(0, np.bool_)
+    kept = often[trajectories.locations] if len(trajectories.locations) else np.zeros(0, np.bool_)
+    return sets.where(left), kept
+
+
+def _visitors(sets: Sequences, people: IntArray) -> dict[int, int]:
+    """Return who of some people visited each location, as bits."""
+    visitors: dict[int, int] = {}
+    for bit, person in enumerate(people.tolist()):
+        for location in sets.locations[sets.starts[person] : sets.starts[person + 1]].tolist():
+            visitors[location] = visitors.get(location, 0) | 1 << bit
+    return visitors
+
+
+def _publish(top: list[Node], leaves: list[Leaf], rng: np.random.Generator) -> tuple[Disassociated, list[int]]:
+    """Lay clusters out in a random order in which joint ones stand together; return their numbers in it, too."""
+    order: list[int] = []
+    joint: list[JointCluster] = []
+    todo = _shuffled(top, rng)[::-1]
+    while todo:
+        node = todo.pop()
+        if node.children:
+            chunks = _chunks(node.shared, rng)
+            joint.append(JointCluster(first=len(order), end=len(order) + len(node.leaves), shared_chunks=chunks))
+            todo += _shuffled(node.children, rng)
+        else:
+            order += node.leaves
+    clusters = tuple(_cluster(leaves[number], rng) for number in order)
+    return Disassociated(clusters=clusters, joint_clusters=tuple(joint)), order
+
+
+def _cluster(leaf: Leaf, rng: np.random.Generator) -> Cluster:
+    bags = []
+    for locations in leaf.chunks:
+        parts = alike(locations, leaf.visitors_of)
+        bags.append([subrecord for subrecord in parts for _ in range(parts[subrecord].bit_count())])
+    return Cluster(size=leaf.size, record_chunks=_chunks(bags, rng), term_chunk=tuple(sorted(leaf.terms)))
+
+
+def _chunks(bags: Iterable[Sequence[tuple[int, ...]]], rng: np.random.Generator) -> tuple[RecordChunk, ...]:
+    """Put each bag into a random order, which owes nothing to its people's, and the chunks by their locations."""
+    chunks = sorted((RecordChunk(tuple(sorted(bag))) for bag in bags), key=lambda chunk: chunk.locations)
+    return tuple(RecordChunk(tuple(_shuffled(chunk.subrecords, rng))) for chunk in chunks)
+
+
+def _shuffled(items: Sequence[Item], rng: np.random.Generator) -> list[Item]:
+    return [items[i] for i in rng.permutation(len(items)).tolist()]

@@ -1,0 +1,142 @@
+"""Release the sets of locations of one window's people by disassociation: assemble, divide, verify, publish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from core.models.common.family import Contents, Verdict
+from core.models.disassociation.anonymize.disassociate import Disassociation, disassociate
+from core.models.disassociation.disassociated import Cluster, Disassociated, RecordChunk
+from core.models.disassociation.plan import DisassociationPlan
+from core.models.disassociation.released import ClusterGroup, NamedChunk, NamedCluster, NamedJoint
+from core.models.disassociation.verify import verify_disassociated, verify_origin
+from core.records.record import Rows
+from core.release.counts import Headcount
+from core.release.locations import generalized_locations
+from core.trajectories.assemble import SequenceWindow, assemble_sequences
+from core.trajectories.location_sets import location_sets
+from core.windows.seal import Seal
+
+__all__ = ["SetCandidate", "anonymize", "assemble", "candidate", "publish", "verify"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SetCandidate:
+    """A disassociated window as it would leave."""
+
+    release: Disassociated = field(repr=False)
+    users: list[int] = field(repr=False)
+    """Everybody in its clusters; not published."""
+
+    behind: list[list[tuple[int, frozenset[int]]]] = field(repr=False)
+    """Of each cluster its people, each with the locations that are released of them; not published."""
+
+
+def assemble(seal: Seal, rows: Rows, plan: DisassociationPlan) -> SequenceWindow:
+    """Assemble a window's visits as sequences."""
+    return assemble_sequences(rows, plan.locator, plan.limits)
+
+
+def anonymize(seal: Seal, window: SequenceWindow, plan: DisassociationPlan) -> Disassociation:
+    """Disassociate the window; the only chance is that of orders that mean nothing."""
+    return disassociate(window.sequences, plan.guarantee, plan.generator(seal), plan.options)
+
+
+def candidate(window: SequenceWindow, result: Disassociation, plan: DisassociationPlan) -> SetCandidate | None:
+    """Take the clusters, and who is behind them."""
+    if not result.release.clusters:
+        return None
+    users = [user for cluster in result.users for user in cluster]
+    return SetCandidate(release=result.release, users=users, behind=_behind(window, result))
+
+
+def verify(window: SequenceWindow, candidate: SetCandidate, plan: DisassociationPlan) -> Verdict:
+    """Check the guarantee, and that everything released stands for somebody."""
+    k = plan.guarantee.k
+    report = verify_disassociated(candidate.release, plan.guarantee)
+    origin = verify_origin(candidate.release, candidate.behind)
+    too_rare = not plan.options.rare_locations and (origin.fewest_visitors or k) < k
+    if not report.holds or not origin.holds or too_rare:
+        broken = sorted({*report.violations, *origin.violations, *(["rare locations"] if too_rare else [])})
+        return Verdict(finding=f"the release breaks, with k={k}: {', '.join(broken)}")
+    smallest = min(size for size in (report.smallest_cluster, report.smallest_support) if size is not None)
+    return Verdict(smallest_support=smallest)
+
+
+def publish(
+    seal: Seal,
+    window: SequenceWindow,
+    result: Disassociation,
+    candidate: SetCandidate,
+    count: Headcount,
+    plan: DisassociationPlan,
+) -> Contents:
+    """Say what the release publishes: groups of clusters that share chunks."""
+    release = candidate.release
+    shown = sorted(release.locations)
+    return Contents(
+        messages=tuple(_groups(release, window.vocabulary.names)),
+        locations=generalized_locations(window.vocabulary, ([location] for location in shown)),
+        points_released=_n_released(release),
+        rows_released=int(result.kept.sum()),
+        people_suppressed=window.people_suppressed(result.kept),
+        information_loss={
+            "released_locations": len(shown),
+            "clusters": len(release.clusters),
+            "term_chunk_share": round(_term_chunk_share(release), 6),
+        },
+    )
+
+
+def _behind(window: SequenceWindow, result: Disassociation) -> list[list[tuple[int, frozenset[int]]]]:
+    """Return of each cluster its people, each with the locations that are released of them."""
+    sets = location_sets(window.sequences.where(result.kept))
+    visited = [frozenset(sets.locations[start:end].tolist()) for start, end in pairwise(sets.starts.tolist())]
+    return [[(user, visited[user]) for user in cluster] for cluster in result.users]
+
+
+def _n_released(release: Disassociated) -> int:
+    """Count what the release publishes: each location of a subrecord, and each of a term chunk."""
+    in_chunks = sum(len(subrecord) for chunk in release.chunks for subrecord in chunk.subrecords)
+    return in_chunks + sum(len(cluster.term_chunk) for cluster in release.clusters)
+
+
+def _term_chunk_share(release: Disassociated) -> float:
+    """Share of the places in clusters' chunks that stand in term chunks, where nothing tells with what they go."""
+    alone = sum(len(cluster.term_chunk) for cluster in release.clusters)
+    return alone / (alone + sum(len(chunk.locations) for chunk in release.chunks))
+
+
+def _groups(release: Disassociated, names: tuple[str, ...]) -> Iterator[ClusterGroup]:
+    """Yield what is published together: clusters that share a chunk, directly or not, or one that shares none."""
+    start = 0
+    while start < len(release.clusters):
+        around = [joint for joint in release.joint_clusters if joint.first <= start < joint.end]
+        end = max((joint.end for joint in around), default=start + 1)
+        yield ClusterGroup(
+            clusters=tuple(_named(cluster, names) for cluster in release.clusters[start:end]),
+            joint_clusters=tuple(
+                NamedJoint(
+                    first=joint.first - start,
+                    end=joint.end - start,
+                    shared_chunks=tuple(_chunk(chunk, names) for chunk in joint.shared_chunks),
+                )
+                for joint in release.joint_clusters
+                if start <= joint.first < end
+            ),
+        )
+        start = end
+
+
+def _named(cluster: Cluster, names: tuple[str, ...]) -> NamedCluster:
+    return NamedCluster(
+        size=cluster.size,
+        record_chunks=tuple(_chunk(chunk, names) for chunk in cluster.record_chunks),
+        term_chunk=tuple(names[location] for location in cluster.term_chunk),
+    )
+
+
+def _chunk(chunk: RecordChunk, names: tuple[str, ...]) -> NamedChunk:
+    return tuple(tuple(names[location] for location in subrecord) for subrecord in chunk.subrecords)

@@ -1,0 +1,228 @@
+"""Check of Guarantee 1 (Terrovitis et al. 2012, Section 5) from the release alone, and of where that is from.
+
+Shares no code with the anonymizer. What is checked implies the guarantee, by this argument. Let somebody possibly have
+visited the locations S, at most m, and let their cluster be P. Each part of S that stands in one record chunk of P, or
+one shared chunk over P, is in k of its subrecords: give these to k people of P, the same k for every chunk, and let
+them have visited whatever of S is in the term chunk. P has k people. The other subrecords of record chunks go to others
+of P so that nobody is left without any: Lemma 2. Those of a shared chunk go to whoever of the joint cluster may have
+them: everybody, if none of its locations stands in a chunk further down; if one does, the k are alike, and there is
+room. Nobody of another cluster depends on a shared subrecord to have visited something, by Lemma 2 there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from core.models.disassociation.disassociated import Cluster, Disassociated, JointCluster, RecordChunk
+from core.models.disassociation.guarantee import DisassociatedKm
+
+__all__ = ["DisassociatedReport", "OriginReport", "verify_disassociated", "verify_origin"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisassociatedReport:
+    """What a candidate for release was found to keep."""
+
+    smallest_cluster: int | None
+    """People of the smallest cluster; None for an empty release."""
+
+    smallest_support: int | None
+    """Fewest subrecords of a chunk with any combination of at most m locations that occurs there; None without any."""
+
+    violations: Mapping[str, int] = field(default_factory=dict)
+    """Number of violations by kind, kinds without any left out: ``malformed`` (clusters, chunks and joint clusters that
+    are not as :mod:`core.models.disassociation.disassociated` says), ``too_few_people`` (clusters), ``not_km`` (chunks
+    with a combination below k), ``too_few_subrecords`` (clusters, Lemma 2), ``not_k`` (subrecords below k where
+    Property 1 asks for k-anonymity), ``no_room`` (subrecords of such chunks for which fewer people could take them than
+    the chunk has subrecords)."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the release keeps its promise."""
+        return not self.violations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginReport:
+    """What the people behind a candidate were found to be."""
+
+    fewest_visitors: int | None
+    """Fewest people who visited a location of the release; None for an empty one."""
+
+    violations: Mapping[str, int] = field(default_factory=dict)
+    """By kind, kinds without any left out: ``people`` (clusters whose size is not the number of their distinct people,
+    or who have somebody of another cluster), ``not_told`` (people who visited something that their cluster has no place
+    for, or nothing), ``invented`` (chunks and term chunks that do not hold what these people visited)."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether these people are one of the possible origins of the release."""
+        return not self.violations
+
+
+def verify_disassociated(release: Disassociated, guarantee: DisassociatedKm) -> DisassociatedReport:
+    """Recompute Guarantee 1 from a release.
+
+    Args:
+        release: What would be published.
+        guarantee: k and m.
+
+    >>> pair = Cluster(size=2, record_chunks=(RecordChunk(((1,), (1,))),), term_chunk=())
+    >>> verify_disassociated(Disassociated(clusters=(pair,), joint_clusters=()), DisassociatedKm(k=2, m=2)).holds
+    True
+    """
+    k, m = guarantee.k, guarantee.m
+    found: Counter[str] = Counter()
+    supports: list[int] = []
+    for cluster in release.clusters:
+        found["malformed"] += not _well_formed(cluster)
+        found["too_few_people"] += cluster.size < k
+        for chunk in cluster.record_chunks:
+            supports.append(_smallest_support(chunk, m))
+            found["not_km"] += supports[-1] < k
+        v = len(cluster.record_chunks)
+        subrecords = sum(len(chunk.subrecords) for chunk in cluster.record_chunks)
+        # Without a chunk nothing would be left for anybody: the lemma's h is taken as 1.
+        enough = subrecords >= cluster.size + k * (max(1, min(m, v)) - 1)
+        found["too_few_subrecords"] += not (cluster.term_chunk or enough)
+
+    found["malformed"] += _misplaced(release)
+    # Of each cluster, the locations in its record chunks and in shared chunks of the joint clusters seen so far.
+    placed = [{t for chunk in cluster.record_chunks for t in chunk.locations} for cluster in release.clusters]
+    for joint in _inside_out(release):
+        inside = range(joint.first, joint.end)
+        below = set().union(*(placed[i] for i in inside))
+        for chunk in joint.shared_chunks:
+            supports.append(_smallest_support(chunk, m))
+            found["not_km"] += supports[-1] < k
+            if not below.isdisjoint(chunk.locations):
+                alike = Counter(chunk.subrecords)
+                found["not_k"] += sum(count < k for count in alike.values())
+                for subrecord in alike:
+                    room = sum(release.clusters[i].size for i in inside if placed[i].isdisjoint(subrecord))
+                    found["no_room"] += room < len(chunk.subrecords)
+        shared = {t for chunk in joint.shared_chunks for t in chunk.locations}
+        for i in inside:
+            found["malformed"] += not shared.isdisjoint(release.clusters[i].term_chunk)
+            placed[i] |= shared
+    return DisassociatedReport(
+        smallest_cluster=min((cluster.size for cluster in release.clusters), default=None),
+        smallest_support=min(supports, default=None),
+        violations={kind: number for kind, number in sorted(found.items()) if number},
+    )
+
+
+def verify_origin(release: Disassociated, people: Sequence[Sequence[tuple[Hashable, Collection[int]]]]) -> OriginReport:
+    """Tell whether people with these records are behind a release: distinct, as many as it says, and a possible origin.
+
+    Args:
+        release: What would be published.
+        people: Of each cluster the people, each with the locations visited and not suppressed.
+
+    Raises:
+        ValueError: Not as many clusters as the release has.
+    """
+    if len(people) != len(release.clusters):
+        raise ValueError(f"{len(people)} clusters of people for {len(release.clusters)}: there must be one for each")
+    found: Counter[str] = Counter()
+    seen: Counter[Hashable] = Counter(user for cluster in people for user, _ in cluster)
+    for cluster, behind in zip(release.clusters, people, strict=True):
+        found["people"] += len(behind) != cluster.size or any(seen[user] != 1 for user, _ in behind)
+
+    left = [[set(visited) for _, visited in cluster] for cluster in people]
+    found["not_told"] += sum(not visited for cluster in left for visited in cluster)
+    for cluster, records in zip(release.clusters, left, strict=True):
+        found["invented"] += sum(not _taken(chunk, records) for chunk in cluster.record_chunks)
+        # What stands in a term chunk is not in any shared chunk, so that it may be taken now.
+        terms = set(cluster.term_chunk)
+        found["invented"] += terms != {t for visited in records for t in visited & terms}
+        for visited in records:
+            visited.difference_update(terms)
+    for joint in _inside_out(release):
+        records = [visited for cluster in left[joint.first : joint.end] for visited in cluster]
+        found["invented"] += sum(not _taken(chunk, records) for chunk in joint.shared_chunks)
+    found["not_told"] += sum(bool(visited) for cluster in left for visited in cluster)
+    visitors = Counter(t for cluster in people for _, visited in cluster for t in set(visited))
+    return OriginReport(
+        fewest_visitors=min((visitors[t] for t in release.locations), default=None),
+        violations={kind: number for kind, number in sorted(found.items()) if number},
+    )
+
+
+def _taken(chunk: RecordChunk, left: list[set[int]]) -> bool:
+    """Take from each person what the chunk's locations hold of it; tell whether that is the chunk's bag."""
+    domain = set(chunk.locations)
+    bag = Counter(tuple(sorted(visited & domain)) for visited in left)
+    del bag[()]
+    for visited in left:
+        visited.difference_update(domain)
+    return bag == Counter(chunk.subrecords)
+
+
+def _smallest_support(chunk: RecordChunk, m: int) -> int:
+    """Count the fewest subrecords with any combination of 1 to m locations that occurs.
+
+    Subrecords are bits. Combinations in the same subrecords are looked at once, and those of fewer locations again with
+    those of more, as a location joined with itself.
+    """
+    holders: dict[int, int] = {}
+    for number, subrecord in enumerate(chunk.subrecords):
+        for location in subrecord:
+            holders[location] = holders.get(location, 0) | 1 << number
+    found, before = set(holders.values()), 0
+    for _ in range(m - 1):
+        if len(found) == before:
+            break
+        before = len(found)
+        found |= {both for one in found for other in set(holders.values()) if (both := one & other)}
+    return min((subrecords.bit_count() for subrecords in found), default=0)
+
+
+def _well_formed(cluster: Cluster) -> bool:
+    """Tell whether chunks are in order, over disjoint locations, and have no more subrecords than there are people."""
+    domains = [*(chunk.locations for chunk in cluster.record_chunks), cluster.term_chunk]
+    return (
+        all(_is_bag(chunk) and len(chunk.subrecords) <= cluster.size for chunk in cluster.record_chunks)
+        and _ascending(cluster.term_chunk)
+        and len({t for domain in domains for t in domain}) == sum(map(len, domains))
+    )
+
+
+def _misplaced(release: Disassociated) -> int:
+    """Count the joint clusters that hold fewer than two clusters, cross another, or whose chunks are out of order."""
+    wrong = 0
+    around: list[JointCluster] = []
+    for joint in release.joint_clusters:
+        within = 0 <= joint.first <= joint.end - 2 <= len(release.clusters) - 2
+        domains = [chunk.locations for chunk in joint.shared_chunks]
+        disjoint = bool(domains) and len({t for domain in domains for t in domain}) == sum(map(len, domains))
+        size = sum(cluster.size for cluster in release.clusters[max(joint.first, 0) : joint.end])
+        bags = all(_is_bag(chunk) and len(chunk.subrecords) <= size for chunk in joint.shared_chunks)
+        while around and around[-1].end <= joint.first:
+            around.pop()
+        inside = not around or (
+            around[-1].first <= joint.first
+            and joint.end <= around[-1].end
+            and (around[-1].first, around[-1].end) != (joint.first, joint.end)
+        )
+        wrong += not (within and disjoint and bags and inside)
+        around.append(joint)
+    firsts = [(joint.first, -joint.end) for joint in release.joint_clusters]
+    return wrong + sum(one >= other for one, other in pairwise(firsts))
+
+
+def _inside_out(release: Disassociated) -> list[JointCluster]:
+    """Return the joint clusters, each after those inside it, without what lies beyond the clusters."""
+    within = [joint for joint in release.joint_clusters if 0 <= joint.first <= joint.end <= len(release.clusters)]
+    return sorted(within, key=lambda joint: joint.end - joint.first)
+
+
+def _is_bag(chunk: RecordChunk) -> bool:
+    return len(chunk.subrecords) > 0 and all(map(_ascending, chunk.subrecords)) and all(chunk.subrecords)
+
+
+def _ascending(locations: Sequence[int]) -> bool:
+    return all(one < other for one, other in pairwise(locations))

@@ -1,0 +1,182 @@
+"""The algorithms of (k,delta)-anonymity: GPS trajectories of one window become sets, by the model of the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from core.models.common.algorithm import Algorithm
+from core.models.common.guarantee import Parameters
+from core.models.kdelta.anonymize.bounding import BoundedOptions, bounded
+from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions, never_walk_alone
+from core.models.kdelta.anonymize.segmentation import SegmentationOptions, representativeness, segment
+from core.models.kdelta.anonymize.sets import AnonymitySets, SetOptions
+from core.models.kdelta.anonymize.wait4me import Wait4Me, Wait4MeOptions, wait4me
+from core.models.kdelta.assemble import PointWindow
+from core.models.kdelta.guarantee import KDelta
+from core.records.arrays import BoolArray
+from core.trajectories.trajectory import Demands, PointTrajectories
+
+__all__ = [
+    "AnonymizedTrajectories",
+    "BoundedWaitForMe",
+    "NeverWalkAlone",
+    "SegmentedWaitForMe",
+    "TrajectoryAlgorithm",
+    "WaitForMe",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnonymizedTrajectories:
+    """What became of a window."""
+
+    trajectories: PointTrajectories
+    """What was clustered: the window's trajectories, or pieces of them; the same points in the same order."""
+
+    demands: Demands
+    """What each of these is given."""
+
+    sets: AnonymitySets
+    """What was made of them."""
+
+    relaxed: BoolArray | None = None
+    """Users who are given less than they demand, though no less than everybody is given, shape
+    ``(trajectories.n_users,)``; None where the model relaxes nobody's demands."""
+
+
+class TrajectoryAlgorithm(Algorithm, Protocol):
+    """Makes (k,delta)-anonymity sets of a window's trajectories."""
+
+    @property
+    def personal(self) -> bool:
+        """Whether people can demand more than everybody is given."""
+        ...
+
+    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+        """Make sets of the trajectories of a window, each with what its members demand.
+
+        Args:
+            window: The window.
+            guarantee: What everybody is given in any case.
+            rng: Source of all chance.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeverWalkAlone:
+    """NWA."""
+
+    options: NeverWalkAloneOptions = field(default_factory=NeverWalkAloneOptions)
+    model: str = field(default="nwa", init=False)
+    personal: bool = field(default=False, init=False)
+
+    @property
+    def parameters(self) -> Parameters:
+        """See :attr:`Algorithm.parameters`."""
+        return {"distance": "euclidean", **_published(self.options)}
+
+    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+        """See :meth:`TrajectoryAlgorithm.anonymize`."""
+        return _whole(window, never_walk_alone(window.trajectories, window.demands, self.options, rng))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitForMe:
+    """W4M, or PW4M where people may demand more."""
+
+    options: Wait4MeOptions = field(default_factory=Wait4MeOptions)
+    personal: bool = False
+
+    @property
+    def model(self) -> str:
+        """See :attr:`Algorithm.model`."""
+        return "pw4m" if self.personal else "w4m"
+
+    @property
+    def parameters(self) -> Parameters:
+        """See :attr:`Algorithm.parameters`."""
+        return {"distance": self.options.distance, **_published(self.options)}
+
+    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+        """See :meth:`TrajectoryAlgorithm.anonymize`."""
+        return _whole(window, wait4me(window.trajectories, window.demands, self.options, rng))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentedWaitForMe:
+    """PW4M+TR: PW4M on pieces of trajectories that have about the same company all along."""
+
+    options: Wait4MeOptions = field(default_factory=Wait4MeOptions)
+    segmentation: SegmentationOptions = field(default_factory=SegmentationOptions)
+    model: str = field(default="pw4m-tr", init=False)
+    personal: bool = field(default=True, init=False)
+
+    @property
+    def parameters(self) -> Parameters:
+        """See :attr:`Algorithm.parameters`."""
+        return {"distance": self.options.distance, **_published(self.options)}
+
+    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+        """See :meth:`TrajectoryAlgorithm.anonymize`."""
+        segmentation = segment(window.trajectories, self.segmentation)
+        pieces, sources = segmentation.pieces, segmentation.sources
+        demands = window.demands.of(sources)
+        return AnonymizedTrajectories(
+            trajectories=pieces,
+            demands=demands,
+            sets=wait4me(pieces, demands, self.options, rng),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedWaitForMe:
+    """Bounded PW4M: the most demanding are given less, but never less than everybody, for a lower distortion."""
+
+    options: Wait4MeOptions = field(default_factory=Wait4MeOptions)
+    sigma_m: float = 200.0
+    """How near is together, which decides who counts as a neighbour: as in segmentation, metres."""
+
+    bound: BoundedOptions = field(default_factory=BoundedOptions)
+    model: str = field(default="bounded-pw4m", init=False)
+    personal: bool = field(default=True, init=False)
+
+    @property
+    def parameters(self) -> Parameters:
+        """See :attr:`Algorithm.parameters`."""
+        return {
+            "distance": self.options.distance,
+            "improvement": self.bound.improvement,
+            **_published(self.options),
+        }
+
+    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+        """See :meth:`TrajectoryAlgorithm.anonymize`."""
+        trajectories, n = window.trajectories, len(window.trajectories.users)
+        key = rng.integers(0, 2**64, 2, np.uint64)  # every try draws the same
+        waiting = Wait4Me(trajectories, self.options, largest_delta_m=float(window.demands.delta_m.max(initial=0.0)))
+        result = bounded(
+            lambda demands: waiting.anonymize(demands, np.random.Generator(np.random.Philox(key=key))),
+            window.demands,
+            representativeness(trajectories, sigma_m=self.sigma_m),
+            np.diff(trajectories.starts),
+            least=Demands.alike(n, k=guarantee.k, delta_m=guarantee.delta_m),
+            options=self.bound,
+        )
+        relaxed = np.zeros(trajectories.n_users, dtype=np.bool_)
+        relaxed[trajectories.users[result.edited]] = True
+        return AnonymizedTrajectories(
+            trajectories=trajectories, demands=result.demands, sets=result.sets, relaxed=relaxed
+        )
+
+
+def _published(options: SetOptions) -> Parameters:
+    return {"translation": options.translation, "clustering": "refined" if options.refined else "greedy"}
+
+
+def _whole(window: PointWindow, sets: AnonymitySets) -> AnonymizedTrajectories:
+    """Tell of a window whose trajectories stayed whole and got what they demand."""
+    return AnonymizedTrajectories(trajectories=window.trajectories, demands=window.demands, sets=sets)

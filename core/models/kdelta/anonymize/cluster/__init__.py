@@ -1,0 +1,1 @@
+"""Clusters of trajectories: greedy, refined by local search, in blocks."""

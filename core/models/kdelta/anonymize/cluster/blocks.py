@@ -1,0 +1,81 @@
+"""Chunks: parts of a data set that are clustered each on its own, in chunked Wait for Me and Never Walk Alone.
+
+Abul, Bonchi, Nanni 2010, as described by Theodosopoulos 2013, section 4.1: the data set is divided into chunks of
+similar trajectories, and each is treated as a data set of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.models.kdelta.anonymize.distance.distances import Distances, Measured
+from core.records.arrays import FloatArray, IntArray
+from core.trajectories.trajectory import PointTrajectories
+
+__all__ = ["Block", "Measure", "chunk_of", "similar_chunks"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """``n`` trajectories of a data set, numbered anew from 0."""
+
+    members: IntArray
+    """Their numbers in the data set, ascending, shape ``(n,)``."""
+
+    trajectories: PointTrajectories
+    """The same, users numbered densely."""
+
+    distances: Measured
+    """How far they are from one another."""
+
+
+Measure = Callable[[PointTrajectories], Distances]
+"""Makes the distances of a data set."""
+
+
+def chunk_of(trajectories: PointTrajectories, members: IntArray, measure: Measure) -> Block:
+    """Take some trajectories, by their numbers in ascending order, out of a data set."""
+    points = trajectories.points_of(members)
+    chunk = PointTrajectories(
+        users=np.unique(trajectories.users[members], return_inverse=True)[1].astype(np.int64),
+        starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(trajectories.starts)[members])]),
+        t_ms=trajectories.t_ms[points],
+        xy_m=trajectories.xy_m[points],
+    )
+    return Block(members=members, trajectories=chunk, distances=Measured(measure(chunk), len(members)))
+
+
+def similar_chunks(trajectories: PointTrajectories, measure: Measure, *, largest: int) -> list[Block]:
+    """Divide a data set into chunks of similar trajectories.
+
+    The papers leave open how. Here trajectories are compared by where they begin, are on average and end; a set that is
+    too large is halved along the coordinate in which these spread most, at its median, until none is too large.
+
+    Args:
+        trajectories: The data set, ``n`` trajectories, none of them empty.
+        measure: Makes the distances of each chunk.
+        largest: Most trajectories of a chunk, at least 1. Halves have at least half of that.
+    """
+    n, xy_m, starts = len(trajectories.users), trajectories.xy_m, trajectories.starts
+    if n <= largest:
+        return [chunk_of(trajectories, np.arange(n), measure)]
+    places_m = np.concatenate(
+        [xy_m[starts[:-1]], trajectories.mean_positions_m(), xy_m[starts[1:] - 1]], axis=1
+    )  # (n, 6)
+    return [chunk_of(trajectories, np.sort(part), measure) for part in _halves(np.rint(places_m * 1000), largest)]
+
+
+def _halves(places_mm: FloatArray, largest: int) -> Iterator[IntArray]:
+    parts = [np.arange(len(places_mm))]
+    while parts:
+        part = parts.pop()
+        if len(part) <= largest:
+            yield part
+            continue
+        of_part_mm = places_mm[part]
+        widest = int((of_part_mm.max(axis=0) - of_part_mm.min(axis=0)).argmax())
+        order = part[np.argsort(of_part_mm[:, widest], kind="stable")]
+        parts += [order[len(order) // 2 :], order[: len(order) // 2]]

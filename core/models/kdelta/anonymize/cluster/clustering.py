@@ -1,0 +1,241 @@
+"""Greedy clustering of trajectories into sets of as many people as their members demand (Wait for Me and its kin)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.models.kdelta.anonymize.cluster.blocks import Block
+from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
+from core.models.kdelta.anonymize.cluster.refinement import refine
+from core.models.kdelta.anonymize.cluster.regrouping import LARGEST, Tracks, regroup
+from core.records.arrays import IntArray
+from core.trajectories.trajectory import Demands
+
+__all__ = ["Clustering", "greedy_clustering"]
+
+_FARTHEST = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Clustering:
+    """Which trajectories form a set: ``c`` clusters over ``n`` trajectories."""
+
+    cluster: IntArray
+    """Cluster of each trajectory, in ``0..c - 1``, or -1 for the trash, shape ``(n,)``."""
+
+    pivots: IntArray
+    """Pivot of each cluster, in the order of their choice, shape ``(c,)``."""
+
+    radius: int
+    """The radius that gave this result: no member is farther than this from its pivot. Whole units of the distance."""
+
+
+def greedy_clustering(
+    chunks: Sequence[Block],
+    demands: Demands,
+    *,
+    max_radius: int,
+    largest_radius: int | None = None,
+    trash_share: float,
+    refined: bool,
+    regrouped: bool = False,
+) -> Clustering:
+    """Cluster trajectories around pivots, each cluster with the distinct users that all its members demand.
+
+    Theodosopoulos 2013, Algorithm 3, with the order of pivots of Abul, Bonchi, Nanni 2008 (Greedy Clustering), which
+    is what comes out when everybody demands the same. The first pivot is the active trajectory whose mean position
+    is farthest from the data set's centre (the mean of those means), each next one is farthest from the nearest
+    previous pivot. The nearest unvisited trajectories of other users, one each, are added to it until there are as
+    many users as the largest ``k`` among them. If none of them is farther than the radius, they are a cluster; else
+    the pivot is no pivot any more, but stays available as a member.
+
+    What is left joins the nearest pivot whose cluster satisfies it, within the radius: with at least its ``k`` users,
+    itself among them, and a delta (the smallest of the members') that is no larger than its own. The least demanding
+    join first, so that clusters have grown when others ask for their size. Who finds none goes into the trash. With
+    more than ``trash_share * n`` trajectories in the trash the radius grows by half (the papers leave it open) and
+    everything starts again, until there is little enough trash or the radius excluded nothing.
+
+    Who demands more users than there are, counted without all who do so, is trash from the start, does not count
+    against the share, and is nobody's member: otherwise one absurd demand would undo every cluster near it.
+
+    Chunks are clustered each on its own, with one radius and one share of trash for all. Distances are whole numbers;
+    of equal ones the trajectory, or pivot, with the smaller number wins.
+
+    Args:
+        chunks: The data set, ``n`` trajectories, each in one chunk.
+        demands: What each of them is to be given.
+        max_radius: Radius of the first round, whole units of the distance, at least 1.
+        largest_radius: What the radius does not grow beyond, whatever is in the trash; None for nothing.
+        trash_share: Largest share of the trajectories in the trash that does not let the radius grow, in ``0..1``.
+        refined: Whether the clusters are then improved by the distances from their pivots
+            (:func:`~core.models.kdelta.anonymize.cluster.refinement.refine`), and what is still left is placed once
+            more.
+        regrouped: Whether refined clusters are improved once more, by the distances between their members
+            (:func:`~core.models.kdelta.anonymize.cluster.regrouping.regroup`): for sets that are published around the
+            mean of their members.
+    """
+    searches = [_Search(chunk, demands.of(chunk.members)) for chunk in chunks]
+    n = len(demands.k)
+    radius = max_radius if largest_radius is None else min(max_radius, largest_radius)
+    while True:
+        for search in searches:
+            search.round(radius)
+        trash = sum(search.n_trash for search in searches)
+        limited = radius != largest_radius and any(search.limited for search in searches)
+        if not (trash > trash_share * n and limited):
+            break
+        radius += max(radius // 2, 1)
+        radius = radius if largest_radius is None else min(radius, largest_radius)
+    cluster = np.full(n, -1, dtype=np.int64)
+    pivots: list[int] = []
+    for chunk, search in zip(chunks, searches, strict=True):
+        if refined:
+            search.refine(radius)
+        if refined and regrouped:
+            search.regroup(radius)
+        cluster[chunk.members] = np.where(search.cluster < 0, -1, search.cluster + len(pivots))
+        pivots += chunk.members[search.pivots].tolist()
+    return Clustering(cluster=cluster, pivots=np.array(pivots, dtype=np.int64), radius=radius)
+
+
+class _Search:
+    """The rounds' common state for one chunk; distances are measured once and only where they decide something."""
+
+    def __init__(self, chunk: Block, demands: Demands) -> None:
+        self._trajectories = trajectories = chunk.trajectories
+        self._users = trajectories.users
+        self._n = len(self._users)
+        self._distances = chunk.distances
+        self._k, self._delta_m = demands.k, demands.delta_m
+        self._demands = demands
+        self.satisfiable = np.ones(self._n, dtype=bool)
+        """Trajectories that demand no more users than there are satisfiable ones of, shape ``(n,)``."""
+        while np.any(self._k[self.satisfiable] > (n_users := self._n_users(np.flatnonzero(self.satisfiable)))):
+            self.satisfiable &= self._k <= n_users
+        self.limited = False
+        """Whether a larger radius could have changed the last round."""
+        self.cluster: IntArray = np.full(self._n, -1, dtype=np.int64)
+        """Cluster of each trajectory in the last round, or -1, shape ``(n,)``."""
+        self.pivots: list[int] = []
+        """Their pivots."""
+        means = trajectories.mean_positions_m()
+        from_centre_m = np.hypot(*(means - means.sum(axis=0) / max(self._n, 1)).T)
+        self._from_centre_mm = np.rint(from_centre_m * 1000).astype(np.int64)
+
+    @property
+    def n_trash(self) -> int:
+        """Trajectories that could be satisfied and were not."""
+        return int(np.count_nonzero((self.cluster < 0) & self.satisfiable))
+
+    def round(self, radius: int) -> None:
+        """Form clusters until no trajectory can be a pivot, then place the rest."""
+        self.limited = False
+        self.cluster, self.pivots = np.full(self._n, -1, dtype=np.int64), []
+        active = self.satisfiable.copy()
+        gap = np.full(self._n, _FARTHEST)  # from the nearest pivot so far
+        while active.any():
+            farthest = np.where(active, gap if self.pivots else self._from_centre_mm, -1)
+            pivot = int(farthest.argmax())
+            active[pivot] = False
+            members = self._nearest(pivot, np.flatnonzero((self.cluster < 0) & self.satisfiable), radius)
+            if members is None:
+                continue
+            active[members] = False
+            self.cluster[members] = self.cluster[pivot] = len(self.pivots)
+            self.pivots.append(pivot)
+            nearer = np.flatnonzero(active & (self._distances.row(pivot).at_least < gap))
+            gap[nearer] = np.minimum(gap[nearer], self._distances.measure(pivot, nearer))
+        self._place_the_rest(radius)
+
+    def refine(self, radius: int) -> None:
+        """Improve the clusters of the last round, which was of this radius."""
+        refined = refine(self._clusters(radius))
+        self.cluster, self.pivots = refined.cluster, refined.pivots
+        self._place_the_rest(radius)
+
+    def regroup(self, radius: int) -> None:
+        """Improve the clusters of the last round once more, unless there are too many trajectories."""
+        if self._n <= LARGEST:
+            regrouped = regroup(Tracks(self._trajectories), self._clusters(radius))
+            self.cluster, self.pivots = regrouped.cluster, regrouped.pivots
+
+    def _clusters(self, radius: int) -> PivotClusters:
+        return PivotClusters(
+            users=self._users,
+            demands=self._demands,
+            distances=self._distances,
+            cluster=self.cluster,
+            pivots=self.pivots,
+            radius=radius,
+        )
+
+    def _nearest(self, pivot: int, unvisited: IntArray, radius: int) -> IntArray | None:
+        """Return the nearest unvisited trajectories of other users that satisfy all, if they are within the radius."""
+        row = self._distances.row(pivot)
+        others = unvisited[self._users[unvisited] != self._users[pivot]]
+        while True:
+            # Unmeasured trajectories stand at their bound: whoever comes before them is nearer for certain.
+            within = others[row.at_least[others] <= radius]
+            order = within[np.argsort(row.at_least[within], kind="stable")]
+            _, firsts = np.unique(self._users[order], return_index=True)  # nearest trajectory of each user
+            firsts.sort()
+            demanded = np.maximum(np.maximum.accumulate(self._k[order[firsts]]), self._k[pivot])
+            satisfied = np.arange(2, len(firsts) + 2) >= demanded  # with the pivot and one user more each
+            if not satisfied.any():
+                if len(firsts) + 1 >= self._k[pivot] and not row.known[order].all():
+                    self._distances.measure(pivot, order)  # in their true order the less demanding may come first
+                    continue
+                beyond = len(within) < len(others) and self._n_users(others) + 1 >= self._k[pivot]
+                self.limited = self.limited or beyond
+                return None
+            chosen = firsts[: satisfied.argmax() + 1]
+            looked_at = chosen[-1] + 1
+            if row.known[order[:looked_at]].all():
+                members: IntArray = order[chosen]
+                return members
+            self._distances.measure(pivot, order[: 4 * looked_at])  # some more, for fewer turns
+
+    def _place_the_rest(self, radius: int) -> None:
+        """Add what no cluster took to that of the nearest pivot that satisfies it, within the radius."""
+        cluster, pivots = self.cluster, self.pivots
+        rest = np.flatnonzero((cluster < 0) & self.satisfiable)
+        members = [np.flatnonzero(cluster == number) for number in range(len(pivots))]
+        users = [set(self._users[of_cluster].tolist()) for of_cluster in members]
+        nearest: dict[int, tuple[int, int]] = {}  # (distance, pivot) that satisfies for certain
+        contenders: dict[int, list[tuple[int, int]]] = {}  # nearer ones that may grow large enough
+        nearest_at = np.full(self._n, radius + 1)
+        for pivot in sorted(pivots):
+            number = int(cluster[pivot])
+            fine = rest[self._delta_m[members[number]].min() <= self._delta_m[rest]]
+            nearer = fine[self._distances.row(pivot).at_least[fine] < nearest_at[fine]]
+            distances = self._distances.measure(pivot, nearer)
+            still_nearer = distances < nearest_at[nearer]
+            nearer, distances = nearer[still_nearer], distances[still_nearer]
+            large_enough = self._k[nearer] <= len(users[number])
+            nearest_at[nearer[large_enough]] = distances[large_enough]
+            for i, distance, satisfied in zip(nearer.tolist(), distances.tolist(), large_enough.tolist(), strict=True):
+                if satisfied:
+                    nearest[i] = distance, pivot
+                else:
+                    contenders.setdefault(i, []).append((distance, pivot))
+        for i in rest[np.argsort(self._k[rest], kind="stable")].tolist():
+            user, k = int(self._users[i]), int(self._k[i])
+            candidates = sorted([*contenders.get(i, []), *([nearest[i]] if i in nearest else [])])
+            for number in (int(cluster[pivot]) for _, pivot in candidates):
+                if len(users[number]) + (user not in users[number]) >= k:
+                    cluster[i] = number
+                    users[number].add(user)
+                    break
+            else:
+                self.limited = self.limited or any(
+                    len(of_users) + (user not in of_users) >= k and self._delta_m[own].min() <= self._delta_m[i]
+                    for own, of_users in zip(members, users, strict=True)
+                )
+
+    def _n_users(self, trajectories: IntArray) -> int:
+        # users ascend with the numbers of trajectories: no sorting is needed to count them.
+        users = self._users[np.sort(trajectories)]
+        return int(np.count_nonzero(users[1:] != users[:-1])) + (len(users) > 0)

@@ -1,0 +1,1 @@
+"""Distances of trajectories: LSTD, EDR and Euclidean."""

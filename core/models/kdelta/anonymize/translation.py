@@ -1,0 +1,206 @@
+"""Spatio-temporal translation: one cluster becomes one (k,delta)-anonymous set.
+
+Two ways: exchangeable, where nothing raw leaves and the members cannot be told apart, and minimal, the published
+rule of Wait for Me, which leaves the pivot as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.models.kdelta.anonymize.distance.edr import edr
+from core.models.kdelta.anonymize.distance.matching import Matching
+from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.trajectories.trajectory import PointTrajectories, positions_at
+
+__all__ = ["Translated", "in_disc", "nearest_in_disc", "stretch", "translate_exchangeable", "translate_minimal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Translated:
+    """One set of ``s`` trajectories that share ``m`` time stamps.
+
+    A published point is translated from a point of its trajectory, or created: no point of its trajectory
+    corresponds to it.
+    """
+
+    members: IntArray
+    """Numbers of the trajectories, ascending, shape ``(s,)``."""
+
+    t_ms: IntArray
+    """Common time stamps, Unix milliseconds, strictly ascending, shape ``(m,)``."""
+
+    xy_m: FloatArray
+    """Published positions, metres, shape ``(s, m, 2)``."""
+
+    created: BoolArray
+    """Published points without a counterpart, shape ``(s, m)``."""
+
+    moved_m: FloatArray
+    """Distance of each published point from its counterpart, metres, 0 where created, shape ``(s, m)``."""
+
+    shifted_s: FloatArray
+    """Time between each published point and its counterpart, seconds, 0 where created, shape ``(s, m)``."""
+
+    taking_part: IntArray
+    """Numbers of the input points the set was made of, each once."""
+
+
+def translate_exchangeable(
+    trajectories: PointTrajectories,
+    members: IntArray,
+    pivot: int,
+    *,
+    matching: Matching,
+    diameter_m: float,
+    time_step_ms: int,
+    rng: np.random.Generator,
+) -> Translated:
+    """Publish members as points drawn from common discs at common times (point 8 of the guarantees).
+
+    The time stamps are the multiples of ``time_step_ms`` from the median start to the median end of the members,
+    both rounded down, so that they stay inside a window whose bounds are multiples of the step. At each of them every
+    member is represented by a position of its own, as LSTD matches them, also where EDR chose them: EDR leaves points
+    without a counterpart, and the mean of those who have one would tell where few people were. First these are the
+    positions nearest to the pivot's, then, as it is not to the pivot that anybody is moved, those nearest to the mean
+    of the first. The disc is centred on the mean of the second, and every member's published point is drawn uniformly
+    from it. A raw point therefore moves nothing but the centre, by one part in ``s``, and which positions are matched.
+
+    The centre is the mean, though the point from which the members are least far in sum is their median: that often is
+    one member's own point, which the release would then tell. Nor does the disc shrink to what the members' spread
+    asks for: its size would tell how near to one another they really were.
+
+    A point at a time outside its trajectory's span counts as created. An input point takes part when it bounds, or
+    lies inside, the stretch of its trajectory that was represented.
+
+    Args:
+        trajectories: The data set.
+        members: Numbers of the members, ascending, shape ``(s,)``.
+        pivot: Number of the pivot, one of them.
+        matching: Matching over the same data set.
+        diameter_m: Diameter of the discs, metres, above 0; two published points are nearer than this.
+        time_step_ms: Step of the grid of time stamps, at least 1.
+        rng: Source of the points; ``2 * s * m`` numbers are drawn.
+    """
+    starts, ends = trajectories.starts[members], trajectories.starts[members + 1]
+    first, last = trajectories.t_ms[starts], trajectories.t_ms[ends - 1]
+    t_ms = np.arange(_median(first) // time_step_ms, _median(last) // time_step_ms + 1) * time_step_ms
+
+    of_pivot = slice(*trajectories.starts[pivot : pivot + 2])
+    reference = positions_at(t_ms, trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot])
+    matched = matching.match(t_ms, reference, members)
+    matched = matching.match(t_ms, matched.xy_m.mean(axis=0), members)
+
+    xy_m = matched.xy_m.mean(axis=0) + in_disc((len(members), len(t_ms)), diameter_m / 2, rng)
+    created = (t_ms < first[:, None]) | (t_ms > last[:, None])
+    moved_m = np.hypot(*np.moveaxis(xy_m - matched.xy_m, -1, 0))
+    return Translated(
+        members=members,
+        t_ms=t_ms,
+        xy_m=xy_m,
+        created=created,
+        moved_m=np.where(created, 0.0, moved_m),
+        shifted_s=np.where(created, 0.0, np.abs(t_ms - matched.t_ms) / 1000),
+        taking_part=np.concatenate(
+            [
+                stretch(trajectories, i, matched_ms.min(), matched_ms.max())
+                for i, matched_ms in zip(members.tolist(), matched.t_ms, strict=True)
+            ]
+        ),
+    )
+
+
+def translate_minimal(
+    trajectories: PointTrajectories,
+    members: IntArray,
+    pivot: int,
+    *,
+    diameter_m: float,
+    space_tolerance_m: float,
+    time_tolerance_s: float,
+    rng: np.random.Generator,
+) -> Translated:
+    """Edit members into a pivot that stays as it is (Theodosopoulos 2013, Algorithm 4, STedit).
+
+    Along the optimal EDR script: a pair takes the pivot's time and the shortest way into the disc around the
+    pivot's point; a point that only the pivot has is created at random in the disc; one that only the member has
+    is deleted. A pair that replaces, which Algorithm 4 does not name, is moved like one that matches.
+
+    Args:
+        trajectories: The data set.
+        members: Numbers of the members, ascending, shape ``(s,)``.
+        pivot: Number of the pivot, one of them; it gives the ``m`` time stamps.
+        diameter_m: Diameter of the discs, metres, above 0; no two published points are farther apart.
+        space_tolerance_m: Tolerance of EDR in each coordinate, metres.
+        time_tolerance_s: Tolerance of EDR in time, seconds.
+        rng: Source of the created points; ``2 * s * m`` numbers are drawn, whatever is created.
+    """
+    of_pivot = slice(*trajectories.starts[pivot : pivot + 2])
+    t_ms, pivot_xy_m = trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot]
+    shape = len(members), len(t_ms)
+    xy_m = pivot_xy_m + in_disc(shape, diameter_m / 2, rng)
+    created = np.ones(shape, dtype=bool)
+    moved_m, shifted_s = np.zeros(shape), np.zeros(shape)
+    taking_part = []
+    for row, member in enumerate(members.tolist()):
+        start, end = trajectories.starts[member : member + 2]
+        own_t_ms, own_xy_m = trajectories.t_ms[start:end], trajectories.xy_m[start:end]
+        if member == pivot:
+            own = at = np.arange(len(t_ms))
+        else:
+            script = edr(
+                own_t_ms,
+                own_xy_m,
+                t_ms,
+                pivot_xy_m,
+                space_tolerance_m=space_tolerance_m,
+                time_tolerance_s=time_tolerance_s,
+            )
+            pairs = (script.own >= 0) & (script.pivot >= 0)
+            own, at = script.own[pairs], script.pivot[pairs]
+        xy_m[row, at] = nearest_in_disc(own_xy_m[own], pivot_xy_m[at], diameter_m / 2)
+        created[row, at] = False
+        moved_m[row, at] = np.hypot(*(xy_m[row, at] - own_xy_m[own]).T)
+        shifted_s[row, at] = np.abs(own_t_ms[own] - t_ms[at]) / 1000
+        taking_part.append(start + own)
+    return Translated(
+        members=members,
+        t_ms=t_ms,
+        xy_m=xy_m,
+        created=created,
+        moved_m=moved_m,
+        shifted_s=shifted_s,
+        taking_part=np.concatenate(taking_part),
+    )
+
+
+def _median(t_ms: IntArray) -> int:
+    """Median, of an even number the mean of the middle two, rounded down: whole numbers, no float noise."""
+    ordered = np.sort(t_ms)
+    return (int(ordered[(len(ordered) - 1) // 2]) + int(ordered[len(ordered) // 2])) // 2
+
+
+def in_disc(shape: tuple[int, int], radius_m: float, rng: np.random.Generator) -> FloatArray:
+    """Draw offsets uniformly from the inside of a disc, ``(*shape, 2)``."""
+    share, turn = rng.random((2, *shape))
+    radius, angle = radius_m * np.sqrt(share), 2 * np.pi * turn
+    return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=-1)
+
+
+def nearest_in_disc(xy_m: FloatArray, centre_m: FloatArray, radius_m: float) -> FloatArray:
+    """Return the points of discs that are nearest to some points, shape ``(..., 2)``, broadcast over the centres."""
+    offset = xy_m - centre_m
+    length_m = np.hypot(offset[..., 0], offset[..., 1])
+    scale = np.minimum(1.0, np.divide(radius_m, length_m, out=np.ones(length_m.shape), where=length_m > 0))
+    return np.where(scale[..., None] < 1, centre_m + offset * scale[..., None], xy_m)
+
+
+def stretch(trajectories: PointTrajectories, number: int, from_ms: float, to_ms: float) -> IntArray:
+    """Return the points of a trajectory that bound, or lie inside, a stretch of time within its span."""
+    start, end = trajectories.starts[number : number + 2]
+    own_t_ms = trajectories.t_ms[start:end]
+    low = np.searchsorted(own_t_ms, from_ms, side="right") - 1
+    high = np.searchsorted(own_t_ms, to_ms, side="left")
+    return np.arange(start + low, start + high + 1)

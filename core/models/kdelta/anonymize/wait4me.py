@@ -1,0 +1,177 @@
+"""Wait for Me: (k,delta)-anonymity of GPS trajectories by clustering and translation.
+
+Abul, Bonchi, Nanni 2010, as described by Theodosopoulos 2013, section 4.1: greedy clustering by EDR or LSTD, of the
+whole data set or of chunks of it, then each cluster becomes a set whose members are together at all times. Where
+trajectories demand different k and delta, it is Personalized Wait for Me (Algorithms 2 and 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
+from core.models.kdelta.anonymize.cluster.clustering import greedy_clustering
+from core.models.kdelta.anonymize.distance.distances import Distances
+from core.models.kdelta.anonymize.distance.edr import Edr
+from core.models.kdelta.anonymize.distance.lstd import Lstd
+from core.models.kdelta.anonymize.distance.matching import Matching
+from core.models.kdelta.anonymize.sets import AnonymitySets, SetOptions, anonymity_sets
+from core.models.kdelta.anonymize.translation import Translated, translate_exchangeable, translate_minimal
+from core.records.arrays import IntArray
+from core.trajectories.trajectory import Demands, PointTrajectories
+
+__all__ = ["Wait4Me", "Wait4MeOptions", "wait4me"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait4MeOptions(SetOptions):
+    """How Wait for Me goes about it; none of this changes what is promised.
+
+    With ``minimal`` translation the pivot's raw trajectory is in the release.
+
+    Raises:
+        ValueError: An option is out of its range.
+    """
+
+    distance: Literal["lstd", "edr"] = "lstd"
+    """What is near: on average in space and time, or by how many points have a counterpart."""
+
+    time_tolerance_s: float = 300.0
+    """Tolerance in time, seconds, of LSTD and EDR. At least 0. A quarter to a third of a window lets people who
+    take the same way a little later be clustered."""
+
+    space_tolerance_m: float | None = None
+    """Tolerance of EDR in each coordinate, metres. At least 0. Left out, it is the delta of the set where a set is
+    edited (what matches is then about what the disc can hold), and the largest demanded where people are compared."""
+
+    max_radius_edits: float = 0.5
+    """Largest distance of a member from its pivot by EDR before the radius grows, edits a point, above 0 and below 1;
+    it takes the place of ``max_radius_m``. It never grows to 1: trajectories without one counterpart have nothing in
+    common, and all are then equally far."""
+
+    chunk_size: int | None = None
+    """Most trajectories that are clustered together, at least 2; larger data sets are divided. None divides none."""
+
+    def __post_init__(self) -> None:
+        SetOptions.__post_init__(self)
+        if self.distance not in ("lstd", "edr"):
+            raise ValueError(f"distance is {self.distance!r}: it must be 'lstd' or 'edr'")
+        for name in ("time_tolerance_s", "space_tolerance_m"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float("inf"):
+                raise ValueError(f"{name} is {value}: it must be a finite number, at least 0")
+        if not 0 < self.max_radius_edits < 1:
+            raise ValueError(f"max_radius_edits is {self.max_radius_edits}: it must be above 0 and below 1")
+        if self.chunk_size is not None and self.chunk_size < 2:
+            raise ValueError(f"chunk_size is {self.chunk_size}: it must be at least 2")
+
+
+def wait4me(
+    trajectories: PointTrajectories, demands: Demands, options: Wait4MeOptions, rng: np.random.Generator
+) -> AnonymitySets:
+    """Make trajectories (k,delta)-anonymous, each with the k and delta it demands.
+
+    A set has as many distinct users as the most demanding of its members asks for, within the smallest delta that
+    any of them asks for. Who fits into no such set is suppressed.
+
+    Args:
+        trajectories: The window's trajectories, none of them empty.
+        demands: What to give each of them; with all alike this is Wait for Me.
+        options: How to go about it.
+        rng: Source of all chance; drawn from set by set, as often as the input alone determines.
+
+    Raises:
+        ValueError: A trajectory has no point.
+
+    >>> there = np.array([[0.0, 0.0], [10.0, 0.0]])
+    >>> two = PointTrajectories(
+    ...     users=np.array([0, 1]), starts=np.array([0, 1, 2]), t_ms=np.array([500, 700]), xy_m=there
+    ... )
+    >>> result = wait4me(two, Demands.alike(2, k=2, delta_m=100.0), Wait4MeOptions(), np.random.default_rng(7))
+    >>> result.sets.tolist(), result.t_ms.tolist(), result.kept.tolist()
+    ([0, 0], [0, 0], [True, True])
+    """
+    return Wait4Me(trajectories, options, largest_delta_m=float(demands.delta_m.max(initial=0.0))).anonymize(
+        demands, rng
+    )
+
+
+class Wait4Me:
+    """Wait for Me over one data set; what is measured for one answer serves the next, of other demands.
+
+    Args:
+        trajectories: The window's trajectories, none of them empty.
+        options: How to go about it.
+        largest_delta_m: Tolerance in space by which EDR compares people where the options give none, metres.
+
+    Raises:
+        ValueError: A trajectory has no point.
+    """
+
+    def __init__(self, trajectories: PointTrajectories, options: Wait4MeOptions, *, largest_delta_m: float) -> None:
+        self._trajectories, self._options = trajectories, options
+        self._matching = Matching(trajectories, tolerance_s=options.time_tolerance_s)
+
+        def measure(some: PointTrajectories) -> Distances:
+            if options.distance == "lstd":
+                return Lstd(some, tolerance_s=options.time_tolerance_s)
+            tolerance_m = largest_delta_m if options.space_tolerance_m is None else options.space_tolerance_m
+            return Edr(some, space_tolerance_m=tolerance_m, time_tolerance_s=options.time_tolerance_s)
+
+        self._chunks = similar_chunks(
+            trajectories, measure, largest=options.chunk_size or max(len(trajectories.users), 1)
+        )
+
+    def anonymize(self, demands: Demands, rng: np.random.Generator) -> AnonymitySets:
+        """Make the trajectories (k,delta)-anonymous: see :func:`wait4me`."""
+        options = self._options
+        # No disc is that small: as little to be had as more people than there are.
+        impossible = demands.delta_m <= options.margin_m
+        attainable = replace(demands, k=np.where(impossible, self._trajectories.n_users + 2, demands.k))
+        by_edr = options.distance == "edr"
+        unit, radius = (Edr.unit, options.max_radius_edits) if by_edr else (Lstd.unit, options.max_radius_m)
+        clustering = greedy_clustering(
+            self._chunks,
+            attainable,
+            max_radius=max(round(radius * unit), 1),
+            largest_radius=unit - 1 if by_edr else None,
+            trash_share=options.trash_share,
+            refined=options.refined,
+            regrouped=options.translation == "exchangeable",  # the published rule edits everybody into the pivot
+        )
+        translated = []
+        for number, pivot in enumerate(clustering.pivots.tolist()):
+            members = np.flatnonzero(clustering.cluster == number)
+            translated.append(self._translate(members, pivot, float(demands.delta_m[members].min()), rng))
+        return anonymity_sets(
+            self._trajectories,
+            clustering,
+            translated,
+            unit=unit,
+            mean_speed_m_s=self._matching.mean_speed_m_s,
+        )
+
+    def _translate(self, members: IntArray, pivot: int, delta_m: float, rng: np.random.Generator) -> Translated:
+        options = self._options
+        if options.translation == "minimal":
+            return translate_minimal(
+                self._trajectories,
+                members,
+                pivot,
+                diameter_m=delta_m - options.margin_m,
+                space_tolerance_m=delta_m if options.space_tolerance_m is None else options.space_tolerance_m,
+                time_tolerance_s=options.time_tolerance_s,
+                rng=rng,
+            )
+        return translate_exchangeable(
+            self._trajectories,
+            members,
+            pivot,
+            matching=self._matching,
+            diameter_m=delta_m - options.margin_m,
+            time_step_ms=options.time_step_ms,
+            rng=rng,
+        )

@@ -1,0 +1,126 @@
+"""Assemble: the fragments of one window become GPS trajectories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.models.kdelta.guarantee import KDelta
+from core.places.geo import LocalProjection
+from core.records.arrays import BoolArray, IntArray
+from core.records.by_user import is_last_of_user, position_in_user, same_as_before, starts_of_users
+from core.records.record import Rows
+from core.trajectories.assemble import Limits
+from core.trajectories.joining import Joining, after_gap, reachable, resample
+from core.trajectories.trajectory import Demands, PointTrajectories
+
+__all__ = ["PointWindow", "assemble_points"]
+
+_JOIN_ALL = Joining()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PointWindow:
+    """The fragments of one window as GPS trajectories, one or several per user."""
+
+    trajectories: PointTrajectories
+    stands_for: IntArray
+    """How many rows each point of the trajectories stands for, shape ``(p,)``: one, unless they were resampled. A row
+    is released when the point that stands for it is."""
+
+    demands: Demands
+    """What each of them is to be given: what the guarantee gives everybody, or more where it is personal."""
+
+    projection: LocalProjection
+    duplicates: int
+    """Points left out because their user has another one at the same instant."""
+
+    suppressed: int
+    """Points left out because their user has too many, cannot have been there, or demands more than the guarantee
+    gives."""
+
+    curbed: BoolArray
+    """Users of whom points were left out because they have too many or cannot have been there, shape
+    ``(trajectories.n_users,)``."""
+
+    n_users: int
+    """Distinct people in the rows; some may have no trajectory here: they demand more than the guarantee gives."""
+
+    n_demanding: int
+    """Distinct people in the rows who demand more than the guarantee gives everybody."""
+
+
+def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits, joining: Joining = _JOIN_ALL) -> PointWindow:
+    """Turn the fragments of a window into trajectories: pieces of one user are joined by time.
+
+    Of each user the first points stay, of those the ones that one journey can visit, and the journey is cut at its
+    gaps. Every user of whom a point stays has a trajectory, and is one person however many there are.
+
+    A user who demands more than the guarantee gives everybody (a larger k, a smaller delta) is left out of the
+    release, unless the guarantee is personal. Of what the records of a user demand, the strictest counts.
+
+    Args:
+        rows: Rows of :data:`core.records.record.POINT`, shape ``(n,)``, in any order.
+        guarantee: What the release will promise to everybody.
+        limits: When users are curbed.
+        joining: Which points can follow one another, where trajectories are cut, and whether they are resampled.
+    """
+    order = np.lexsort((rows["lon"], rows["lat"], rows["ts_ms"], rows["user"]))
+    rows = rows[order]
+    again = same_as_before(rows["user"], rows["ts_ms"])
+    n_users = len(np.unique(rows["user"]))
+
+    # Compared as the column stores it: 300 m asked for and 300 m given are equal.
+    unmet = (rows["k"] > guarantee.k) | (rows["delta_m"] < np.float32(guarantee.delta_m))
+    demanding = np.isin(rows["user"], rows["user"][unmet])
+    left = rows[~again if guarantee.personal else ~again & ~demanding]
+    at = position_in_user(left["user"])
+    curbed = at[is_last_of_user(left["user"])] >= limits.points_per_user
+    left = left[at < limits.points_per_user]
+    if joining.max_speed_m_s is not None:
+        starts = starts_of_users(left["user"])
+        stays = reachable(starts, left["ts_ms"], left["lat"], left["lon"], joining.max_speed_m_s)
+        curbed[np.repeat(np.arange(len(curbed)), np.diff(starts))[~stays]] = True
+        left = left[stays]
+
+    lat, lon = np.ascontiguousarray(left["lat"]), np.ascontiguousarray(left["lon"])
+    projection = LocalProjection.around(lat, lon) if len(left) else LocalProjection(0.0, 0.0)
+    begins = position_in_user(left["user"]) == 0
+    number = np.cumsum(begins) - 1  # dense, of each point's user
+    if joining.max_gap_ms is not None:
+        begins |= after_gap(left["ts_ms"], joining.max_gap_ms)
+    first = np.flatnonzero(begins)
+    trajectories = PointTrajectories(
+        users=number[first].astype(np.int64),
+        starts=np.append(first, len(left)).astype(np.int64),
+        t_ms=np.ascontiguousarray(left["ts_ms"]),
+        xy_m=projection.to_metres(lat, lon),
+    )
+    stands_for = np.ones(len(left), dtype=np.int64)
+    if joining.step_ms is not None:
+        trajectories, stands_for = resample(trajectories, joining.step_ms)
+    return PointWindow(
+        trajectories=trajectories,
+        stands_for=stands_for,
+        demands=_demands(rows, left["user"][first], guarantee),
+        projection=projection,
+        duplicates=int(again.sum()),
+        suppressed=len(rows) - int(again.sum()) - len(left),
+        curbed=curbed,
+        n_users=n_users,
+        n_demanding=len(np.unique(rows["user"][unmet])),
+    )
+
+
+def _demands(rows: Rows, users: npt.NDArray[np.uint64], guarantee: KDelta) -> Demands:
+    """Tell what the trajectories of these users, shape ``(n,)``, are to be given; rows are sorted by user."""
+    if not guarantee.personal or not len(rows):
+        return Demands.alike(len(users), k=guarantee.k, delta_m=guarantee.delta_m)
+    firsts = np.flatnonzero(position_in_user(rows["user"]) == 0)
+    k = np.maximum(np.maximum.reduceat(rows["k"], firsts).astype(np.int64), guarantee.k)
+    own_m = np.minimum.reduceat(rows["delta_m"], firsts)
+    delta_m = np.where(own_m < np.float32(guarantee.delta_m), own_m.astype(np.float64), guarantee.delta_m)
+    of_user = np.searchsorted(rows["user"][firsts], users)
+    return Demands(k=k[of_user], delta_m=delta_m[of_user])

@@ -1,0 +1,169 @@
+"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from core.models.common.guarantee import Parameters
+from core.models.common.plan import Plan
+from core.models.common.settings import Context, ModelSettingsError, PlanInputs
+from core.models.common.values import show_duration
+from core.models.kdelta.algorithms import (
+    AnonymizedTrajectories,
+    BoundedWaitForMe,
+    NeverWalkAlone,
+    SegmentedWaitForMe,
+    TrajectoryAlgorithm,
+    WaitForMe,
+)
+from core.models.kdelta.anonymize.bounding import BoundedOptions
+from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions
+from core.models.kdelta.anonymize.segmentation import SegmentationOptions
+from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
+from core.models.kdelta.guarantee import KDelta
+from core.models.kdelta.settings import KDeltaSettings
+from core.trajectories.joining import Joining
+
+__all__ = ["KDeltaPlan", "LastResult", "check", "make_plan"]
+
+
+@dataclass(slots=True, eq=False)
+class LastResult:
+    """What was made of the window released last, until it is measured."""
+
+    _of: str | None = None
+    _result: AnonymizedTrajectories | None = None
+
+    def made(self, release_id: str, make: Callable[[], AnonymizedTrajectories]) -> AnonymizedTrajectories:
+        """Return what was made for a release, once, or make it and keep it."""
+        kept = self._result if self._of == release_id else None
+        self._of = self._result = None  # if this fails, what was made of another window must not be taken for its
+        if kept is not None:
+            return kept
+        self._of, self._result = release_id, make()
+        return self._result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KDeltaPlan(Plan):
+    """Fragments, released as GPS trajectories."""
+
+    guarantee: KDelta
+    algorithm: TrajectoryAlgorithm
+    joining: Joining = field(default_factory=Joining)
+    """Which points can follow one another, and where trajectories are cut."""
+
+    last: LastResult | None = field(default=None, repr=False)
+    """See :meth:`Plan.remembering`."""
+
+    def __post_init__(self) -> None:
+        Plan.__post_init__(self)
+        if self.guarantee.personal != self.algorithm.personal:
+            raise ValueError(
+                f"guarantee.personal is {self.guarantee.personal}: with {self.algorithm.model} it must be "
+                f"{self.algorithm.personal}"
+            )
+
+    def remembering(self) -> KDeltaPlan:
+        """See :meth:`Plan.remembering`."""
+        return replace(self, last=LastResult())
+
+    @property
+    def model(self) -> str:
+        """See :attr:`Plan.model`."""
+        return self.algorithm.model
+
+    @property
+    def parameters(self) -> Parameters:
+        """See :attr:`Plan.parameters`."""
+        return {"k": self.guarantee.k, "delta_m": self.guarantee.delta_m, **self.algorithm.parameters}
+
+    @property
+    def promise(self) -> str:
+        """See :attr:`Plan.promise`."""
+        return "(k,delta)"  # who demands more is given it or left out: nobody is given less
+
+
+def check(settings: KDeltaSettings, context: Context) -> None:
+    """Check the settings against the window.
+
+    Raises:
+        ModelSettingsError: Time stamps would not stay inside their window, or chunks are too small for k.
+    """
+    if context.window_ms % settings.time_step:
+        raise ModelSettingsError(
+            f"privacy.time_step is {show_duration(settings.time_step)}: it must divide window.size, "
+            f"{show_duration(context.window_ms)}, so that released time stamps stay inside their window"
+        )
+    if context.model == "nwa":
+        _check_granularity(settings, context.window_ms)
+    elif settings.chunk_size is not None and settings.chunk_size < 2 * context.k:
+        raise ModelSettingsError(
+            f"privacy.chunk_size is {settings.chunk_size}: it must be at least twice privacy.k, {context.k}, or none"
+        )
+
+
+def _check_granularity(settings: KDeltaSettings, window_ms: int) -> None:
+    granularity = show_duration(settings.granularity)
+    if settings.granularity % settings.time_step:
+        raise ModelSettingsError(
+            f"privacy.granularity is {granularity}: it must be a multiple of privacy.time_step, "
+            f"{show_duration(settings.time_step)}"
+        )
+    if window_ms % settings.granularity:
+        raise ModelSettingsError(
+            f"privacy.granularity is {granularity}: it must divide window.size, {show_duration(window_ms)}"
+        )
+
+
+def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
+    """Make the plan that the settings ask for."""
+    algorithm = _algorithm(settings, inputs.model)
+    return KDeltaPlan(
+        guarantee=KDelta(k=inputs.k, delta_m=inputs.delta_m, personal=algorithm.personal),
+        limits=inputs.limits,
+        secret=inputs.secret,
+        settings=inputs.digest,
+        algorithm=algorithm,
+        joining=inputs.joining,
+    )
+
+
+def _algorithm(settings: KDeltaSettings, model: str) -> TrajectoryAlgorithm:
+    if model == "nwa":
+        return NeverWalkAlone(
+            options=NeverWalkAloneOptions(
+                translation=settings.translation,
+                time_step_ms=settings.time_step,
+                max_radius_m=settings.max_radius_m,
+                trash_share=settings.trash_share,
+                refined=settings.refinement,
+                granularity_ms=settings.granularity,
+            )
+        )
+    options = Wait4MeOptions(
+        translation=settings.translation,
+        time_step_ms=settings.time_step,
+        max_radius_m=settings.max_radius_m,
+        trash_share=settings.trash_share,
+        refined=settings.refinement,
+        distance=settings.distance,
+        time_tolerance_s=settings.time_tolerance / 1000,
+        space_tolerance_m=settings.space_tolerance_m,
+        max_radius_edits=settings.max_radius_edits,
+        chunk_size=settings.chunk_size,
+    )
+    if model == "pw4m-tr":
+        segmentation = SegmentationOptions(
+            sigma_m=settings.sigma_m, window=settings.segment_window, threshold=settings.segment_threshold
+        )
+        return SegmentedWaitForMe(options=options, segmentation=segmentation)
+    if model == "bounded-pw4m":
+        bound = BoundedOptions(
+            improvement=settings.improvement,
+            edit_factor=settings.edit_factor,
+            step_percent=settings.edit_step_percent,
+        )
+        return BoundedWaitForMe(options=options, sigma_m=settings.sigma_m, bound=bound)
+    return WaitForMe(options=options, personal=model == "pw4m")

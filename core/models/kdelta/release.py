@@ -1,0 +1,193 @@
+"""Release the fragments of one window: assemble, anonymize, verify (k,delta)-anonymity, publish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.models.common.family import Contents, Verdict
+from core.models.kdelta.algorithms import AnonymizedTrajectories
+from core.models.kdelta.assemble import PointWindow, assemble_points
+from core.models.kdelta.plan import KDeltaPlan
+from core.models.kdelta.released import PointTrajectory
+from core.models.kdelta.verify import verify_kdelta
+from core.records.arrays import FloatArray, IntArray
+from core.records.keys import pseudonyms
+from core.records.record import Rows
+from core.release.counts import Headcount, publishable
+from core.release.risk import PublishedPoints, attack_points
+from core.windows.seal import Seal
+
+__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "verify"]
+
+_DEGREE_DIGITS = 6
+"""Published coordinates are rounded to 1e-6 degrees, about 0.1 m; the anonymizer's margin allows for that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PointCandidate:
+    """GPS trajectories as they would leave, ``r`` of them."""
+
+    users: list[int] = field(repr=False)
+    """Whose each is; not published."""
+
+    sets: list[int] = field(repr=False)
+    """The set that each belongs to; not published."""
+
+    k: list[int] = field(repr=False)
+    """The k that each is given."""
+
+    delta_m: list[float] = field(repr=False)
+    """The delta that each is given, metres."""
+
+    t_ms: Sequence[IntArray] = field(repr=False)
+    lat_deg: Sequence[FloatArray] = field(repr=False)
+    lon_deg: Sequence[FloatArray] = field(repr=False)
+
+
+def assemble(seal: Seal, rows: Rows, plan: KDeltaPlan) -> PointWindow:
+    """Assemble a window's points as trajectories."""
+    return assemble_points(rows, plan.guarantee, plan.limits, plan.joining)
+
+
+def anonymize(seal: Seal, window: PointWindow, plan: KDeltaPlan) -> AnonymizedTrajectories:
+    """Make sets of trajectories by the plan's model."""
+
+    def make() -> AnonymizedTrajectories:
+        return plan.algorithm.anonymize(window, plan.guarantee, plan.generator(seal))
+
+    return make() if plan.last is None else plan.last.made(seal.release_id, make)
+
+
+def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan) -> PointCandidate | None:
+    """Write out the trajectories in degrees, rounded as they would be published."""
+    sets = result.sets
+    if not len(sets.sources):
+        return None
+    lat, lon = window.projection.to_degrees(sets.xy_m)
+    lat, lon = np.round(lat, _DEGREE_DIGITS), np.round(lon, _DEGREE_DIGITS)
+    bounds = sets.starts[1:-1]
+    return PointCandidate(
+        users=result.trajectories.users[sets.sources].tolist(),
+        sets=sets.sets.tolist(),
+        k=result.demands.k[sets.sources].tolist(),
+        delta_m=result.demands.delta_m[sets.sources].tolist(),
+        t_ms=np.split(sets.t_ms, bounds),
+        lat_deg=np.split(lat, bounds),
+        lon_deg=np.split(lon, bounds),
+    )
+
+
+def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> Verdict:
+    """Check (k,delta)-anonymity."""
+    report = verify_kdelta(
+        candidate.sets,
+        candidate.users,
+        candidate.t_ms,
+        candidate.lat_deg,
+        candidate.lon_deg,
+        plan.guarantee,
+        k=candidate.k,
+        delta_m=candidate.delta_m,
+    )
+    if not report.holds or report.smallest_set is None:
+        finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
+        return Verdict(finding=f"(k,delta) is broken: {finding}")
+    return Verdict(smallest_support=report.smallest_set)
+
+
+def publish(
+    seal: Seal,
+    window: PointWindow,
+    result: AnonymizedTrajectories,
+    candidate: PointCandidate,
+    count: Headcount,
+    plan: KDeltaPlan,
+) -> Contents:
+    """Say what the release publishes: GPS trajectories."""
+    sets, k = result.sets, plan.guarantee.k
+    lat, lon = np.concatenate(candidate.lat_deg), np.concatenate(candidate.lon_deg)
+    is_exchangeable = plan.parameters.get("translation") == "exchangeable"
+    return Contents(
+        messages=tuple(
+            PointTrajectory(
+                pseudonym=pseudonym,
+                t_ms=candidate.t_ms[i],
+                lat_deg=candidate.lat_deg[i],
+                lon_deg=candidate.lon_deg[i],
+            )
+            for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate.users))
+        ),
+        locations=None,
+        # What is in the release, and not how many points of the window that stands for: the difference, under minimal
+        # translation what was created, may be of one person.
+        points_released=len(sets.t_ms),
+        rows_released=int(window.stands_for[sets.kept].sum()),
+        people_suppressed=_n_incomplete(window, result),
+        information_loss={
+            **_translation(result, k),
+            "sets": len(set(candidate.sets)),
+            **(
+                _demanding(window, result, k, is_population_published=count.population is not None)
+                if plan.guarantee.personal
+                else {}
+            ),
+        },
+        risks=attack_points(
+            window.trajectories,
+            PublishedPoints(
+                starts=sets.starts,
+                t_ms=sets.t_ms,
+                xy_m=window.projection.to_metres(lat, lon),
+                owners=result.trajectories.users[sets.sources],
+                sets=sets.sets if is_exchangeable else None,
+            ),
+            delta_m=plan.guarantee.delta_m,
+            generator=plan.generator(seal, "attack"),
+        ),
+    )
+
+
+def _translation(result: AnonymizedTrajectories, k: int) -> dict[str, float | None]:
+    """Tell how far points were moved on average, if at least k people have points that were."""
+    sets = result.sets
+    counterparts = np.diff(sets.starts) > sets.created  # (r,) trajectories with points that were not created
+    n_people = len(set(result.trajectories.users[sets.sources[counterparts]].tolist()))
+    means = {
+        "mean_space_translation_m": sets.mean_space_translation_m,
+        "mean_time_translation_s": sets.mean_time_translation_s,
+    }
+    return {name: _coarse(mean) if n_people >= k else None for name, mean in means.items()}
+
+
+def _demanding(
+    window: PointWindow, result: AnonymizedTrajectories, k: int, *, is_population_published: bool
+) -> dict[str, int | None]:
+    """Count who demanded more than everybody is given, and of these who was not given it.
+
+    Neither these, nor those who were given it, nor the others may be fewer than k people. And where the population is
+    not told, nothing of this is: it could be the sum of what is.
+    """
+    relaxed = 0 if result.relaxed is None else int(result.relaxed.sum())
+    parts = relaxed, window.n_demanding - relaxed, window.n_users - window.n_demanding
+    is_published = is_population_published and all(publishable(part, k) is not None for part in parts)
+    counts: dict[str, int | None] = {"people_demanding_more": window.n_demanding if is_published else None}
+    if result.relaxed is not None:
+        counts["people_relaxed"] = relaxed if is_published else None
+    return counts
+
+
+def _n_incomplete(window: PointWindow, result: AnonymizedTrajectories) -> int:
+    """Count the people of whom something is not released, whatever it was lost to."""
+    trajectories, sets = result.trajectories, result.sets
+    owner = np.repeat(trajectories.users, np.diff(trajectories.starts))
+    incomplete = window.curbed.copy()
+    incomplete[owner[~sets.kept & (window.stands_for > 0)]] = True
+    return int(incomplete.sum()) + window.n_users - trajectories.n_users  # who demanded more than they could be given
+
+
+def _coarse(mean: float) -> float:
+    """Round to tenths and two significant digits: a mean over true positions, known exactly, would confirm a guess."""
+    return float(f"{round(mean, 1):.2g}")

@@ -1,0 +1,1 @@
+"""The anonymizers: Rum-bound and Tum-bound."""

@@ -1,0 +1,176 @@
+"""Generalized attributes of clusters, as columns, and what they cost: NCP (Poulis et al. 2013, section 5).
+
+``NCP_R(v')`` is 0 for a single value, else the length of the interval over the attribute's range, or the leaves below
+the node over all leaves. ``NCP(r)`` is the weighted sum over the attributes; weights are shares of 1 here, so that NCP
+and its bound lie in ``0..1``. Losses are compared and summed as whole billionths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.models.kkm.attributes import Attributes, CategoricalAttribute, Hierarchy, Interval, NumericAttribute, Value
+from core.records.arrays import BoolArray, FloatArray, IntArray
+
+__all__ = ["BILLION", "Spans"]
+
+BILLION = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Intervals:
+    """The intervals of ``c`` sets of people."""
+
+    low: FloatArray
+    high: FloatArray
+    scale: float
+    """Billionths per unit of length."""
+
+    def part(self, numbers: IntArray) -> _Intervals:
+        return _Intervals(self.low[numbers], self.high[numbers], self.scale)
+
+    def joined(self, others: Column, at: int) -> _Intervals:
+        assert isinstance(others, _Intervals)  # noqa: S101 - columns are joined with those of the same attribute
+        return _Intervals(np.minimum(self.low, others.low[at]), np.maximum(self.high, others.high[at]), self.scale)
+
+    def whole(self) -> _Intervals:
+        return _Intervals(self.low.min(keepdims=True), self.high.max(keepdims=True), self.scale)
+
+    def losses(self) -> IntArray:
+        found: IntArray = np.rint((self.high - self.low) * self.scale).astype(np.int64)
+        return found
+
+    def replace(self, number: int, others: Column, at: int) -> None:
+        assert isinstance(others, _Intervals)  # noqa: S101
+        self.low[number], self.high[number] = others.low[at], others.high[at]
+
+    def is_as(self, number: int) -> BoolArray:
+        same: BoolArray = (self.low == self.low[number]) & (self.high == self.high[number])
+        return same
+
+    def value(self, number: int) -> Value:
+        return Interval(float(self.low[number]), float(self.high[number]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The closest common ancestors of ``c`` sets of people."""
+
+    nodes: IntArray
+    hierarchy: Hierarchy
+    costs: IntArray
+    """Billionths of each node, shape ``(V,)``."""
+
+    def part(self, numbers: IntArray) -> _Nodes:
+        return _Nodes(self.nodes[numbers], self.hierarchy, self.costs)
+
+    def joined(self, others: Column, at: int) -> _Nodes:
+        assert isinstance(others, _Nodes)  # noqa: S101
+        return _Nodes(self.hierarchy.common_with(int(others.nodes[at]), self.nodes), self.hierarchy, self.costs)
+
+    def whole(self) -> _Nodes:
+        # Nodes are numbered in the order of their paths: what the first and the last share, all share.
+        common = self.hierarchy.common_with(int(self.nodes.min()), self.nodes.max(keepdims=True))
+        return _Nodes(common, self.hierarchy, self.costs)
+
+    def losses(self) -> IntArray:
+        return self.costs[self.nodes]
+
+    def replace(self, number: int, others: Column, at: int) -> None:
+        assert isinstance(others, _Nodes)  # noqa: S101
+        self.nodes[number] = others.nodes[at]
+
+    def is_as(self, number: int) -> BoolArray:
+        same: BoolArray = self.nodes == self.nodes[number]
+        return same
+
+    def value(self, number: int) -> Value:
+        return self.hierarchy.labels[int(self.nodes[number])]
+
+
+Column = _Intervals | _Nodes
+
+
+class Spans:
+    """The generalized attributes of ``c`` sets of people, which may be joined.
+
+    Args:
+        columns: One for each attribute.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self.losses: IntArray = np.sum([column.losses() for column in columns], axis=0)
+        """NCP of each, whole billionths, shape ``(c,)``."""
+
+    @classmethod
+    def of_people(cls, attributes: Attributes) -> Spans:
+        """Let everybody be a set alone."""
+        total = sum(attribute.weight for attribute in attributes.schema)
+        rows = zip(attributes.schema, attributes.columns, strict=True)
+        return cls([_column(attribute, attribute.weight / total, values) for attribute, values in rows])
+
+    @classmethod
+    def united(cls, parts: Sequence[Spans]) -> Spans:
+        """Put the sets of several together, one after the other."""
+        joined: list[Column] = []
+        for columns in zip(*(part._columns for part in parts), strict=True):
+            first = columns[0]
+            if isinstance(first, _Intervals):
+                intervals = [column for column in columns if isinstance(column, _Intervals)]
+                low, high = (np.concatenate(ends) for ends in zip(*((c.low, c.high) for c in intervals), strict=True))
+                joined.append(_Intervals(low, high, first.scale))
+            else:
+                nodes = np.concatenate([column.nodes for column in columns if isinstance(column, _Nodes)])
+                joined.append(_Nodes(nodes, first.hierarchy, first.costs))
+        return cls(joined)
+
+    def part(self, numbers: IntArray) -> Spans:
+        """Return some of the sets."""
+        return Spans([column.part(numbers) for column in self._columns])
+
+    def joined(self, others: Spans, at: int) -> Spans:
+        """Return each set joined with one of others, or of the same."""
+        pairs = zip(self._columns, others._columns, strict=True)
+        return Spans([column.joined(other, at) for column, other in pairs])
+
+    def whole(self) -> Spans:
+        """Return all sets, one at least, joined to a single one."""
+        return Spans([column.whole() for column in self._columns])
+
+    def replace(self, number: int, others: Spans, at: int) -> None:
+        """Let a set be as one of others."""
+        for column, other in zip(self._columns, others._columns, strict=True):
+            column.replace(number, other, at)
+        self.losses[number] = others.losses[at]
+
+    def is_as(self, number: int) -> BoolArray:
+        """Tell which sets are released with the same values as one, itself included, shape ``(c,)``."""
+        same: BoolArray = np.logical_and.reduce([column.is_as(number) for column in self._columns])
+        return same
+
+    def changes(self) -> BoolArray:
+        """Tell which sets have other values than the one before, the first included, shape ``(c,)``."""
+        first, again = np.arange(len(self.losses))[:-1], np.arange(len(self.losses))[1:]
+        ends = [
+            (column.low, column.high) if isinstance(column, _Intervals) else (column.nodes,) for column in self._columns
+        ]
+        other = np.zeros(len(again), dtype=np.bool_)
+        for values in (array for arrays in ends for array in arrays):
+            other |= values[first] != values[again]
+        return np.append(True, other)[: len(self.losses)]
+
+    def values(self, number: int) -> tuple[Value, ...]:
+        """Return the generalized values of a set as they are released."""
+        return tuple(column.value(number) for column in self._columns)
+
+
+def _column(attribute: NumericAttribute | CategoricalAttribute, share: float, values: FloatArray) -> Column:
+    if isinstance(attribute, NumericAttribute):
+        return _Intervals(values.copy(), values.copy(), share * BILLION / (attribute.high - attribute.low))
+    leaves = attribute.hierarchy.leaves
+    costs = np.where(leaves > 1, np.rint(leaves / leaves[0] * share * BILLION), 0).astype(np.int64)
+    return _Nodes(values.astype(np.int64), attribute.hierarchy, costs)

@@ -1,0 +1,136 @@
+"""Release the check-ins of one window with the attributes of people: assemble, merge, verify, publish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.models.common.family import Contents, Verdict
+from core.models.kkm.anonymize.bounding import anonymize_rt
+from core.models.kkm.anonymize.result import BoundNotMet, RTRecords, RTResult, published
+from core.models.kkm.attributes import Attributes, Interval, Value
+from core.models.kkm.plan import KKmPlan
+from core.models.kkm.released import AttributeRecord
+from core.models.kkm.verify import verify_kkm
+from core.records.keys import pseudonyms
+from core.records.profile import Categorical, common_profiles
+from core.records.record import Rows
+from core.release.counts import Headcount
+from core.release.locations import generalized_locations
+from core.trajectories.assemble import SequenceWindow, assemble_sequences
+from core.windows.seal import Seal
+
+__all__ = ["AttributeWindow", "anonymize", "assemble", "attributes_of", "candidate", "publish", "verify"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttributeWindow:
+    """The check-ins of one window, and the attributes of their people."""
+
+    visits: SequenceWindow = field(repr=False)
+    attributes: Attributes = field(repr=False)
+
+    @property
+    def n_users(self) -> int:
+        """Distinct people in the rows."""
+        return self.visits.n_users
+
+    @property
+    def duplicates(self) -> int:
+        """Rows left out because the same user was at the same location at the same instant."""
+        return self.visits.duplicates
+
+
+def assemble(seal: Seal, rows: Rows, plan: KKmPlan) -> AttributeWindow:
+    """Assemble a window's visits as sequences, and the attributes of each person."""
+    visits = assemble_sequences(rows, plan.locator, plan.limits)
+    return AttributeWindow(visits=visits, attributes=attributes_of(rows, plan))
+
+
+def anonymize(seal: Seal, window: AttributeWindow, plan: KKmPlan) -> RTResult | None:
+    """Generalize attributes and locations; None where the bound of losses cannot be kept."""
+    vocabulary = window.visits.vocabulary
+    result = anonymize_rt(
+        window.visits.sequences,
+        window.attributes,
+        vocabulary.xy_m,
+        plan.guarantee,
+        plan.options,
+        sensitive=None if plan.guarantee.l is None else vocabulary.among(plan.sensitive),
+    )
+    return None if isinstance(result, BoundNotMet) else result
+
+
+def candidate(window: AttributeWindow, result: RTResult, plan: KKmPlan) -> RTRecords | None:
+    """Write out the records."""
+    records = published(result, window.visits.vocabulary.names)
+    return records if records.users else None
+
+
+def verify(window: AttributeWindow, candidate: RTRecords, plan: KKmPlan) -> Verdict:
+    """Check (k,k^m)-anonymity, or (k,l^m)-diversity."""
+    guarantee = plan.guarantee
+    report = verify_kkm(
+        candidate.users,
+        candidate.attributes,
+        candidate.locations,
+        guarantee,
+        sensitive=None if guarantee.l is None else candidate.sensitive,
+    )
+    if not report.holds or report.smallest_group is None:
+        return Verdict(
+            finding=f"{report.violations} groups, sets of locations, shares or names break the guarantee with "
+            f"k={guarantee.k}"
+        )
+    supports = [report.smallest_group, *([report.smallest_support] if report.smallest_support is not None else [])]
+    return Verdict(smallest_support=min(supports))
+
+
+def publish(
+    seal: Seal, window: AttributeWindow, result: RTResult, candidate: RTRecords, count: Headcount, plan: KKmPlan
+) -> Contents:
+    """Say what the release publishes: attributes and sets of generalized locations."""
+    labels = sorted({ids for group in result.groups for ids in group.generalized} | _sensitive_ids(result))
+    return Contents(
+        messages=tuple(
+            _record(pseudonym, candidate, i, plan)
+            for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate.users))
+        ),
+        locations=generalized_locations(window.visits.vocabulary, labels, plan.sensitive),
+        points_released=sum(map(len, candidate.locations)) + sum(map(len, candidate.sensitive)),
+        rows_released=int(result.kept.sum()),
+        people_suppressed=window.visits.people_suppressed(result.kept),
+        information_loss={"ncp": round(result.ncp, 6), "ul": round(result.ul, 6), "groups": len(result.groups)},
+    )
+
+
+def attributes_of(rows: Rows, plan: KKmPlan) -> Attributes:
+    """Return the attributes of each user of a window, whose rows may disagree: those that most of them tell."""
+    # What is told besides, and not released, does not decide which of them is taken.
+    profile, codes = plan.profile.part(rows["profile"], [attribute.name for attribute in plan.schema])
+    _, codes = common_profiles(rows["user"], codes)
+    stated = dict(zip(profile.names, profile.decode(codes), strict=True))
+    named = {attribute.name: attribute for attribute in profile.attributes}
+    columns: list[list[float | str]] = []
+    for attribute in plan.schema:
+        own, values = named[attribute.name], stated[attribute.name].tolist()
+        columns.append([own.values[i] for i in values] if isinstance(own, Categorical) else values)
+    return Attributes.of(plan.schema, list(zip(*columns, strict=True)))
+
+
+def _record(pseudonym: str, records: RTRecords, i: int, plan: KKmPlan) -> AttributeRecord:
+    names = [attribute.name for attribute in plan.schema]
+    return AttributeRecord(
+        pseudonym=pseudonym,
+        attributes=dict(zip(names, map(_plain, records.attributes[i]), strict=True)),
+        # A set: its order must not tell in which places were visited.
+        locations=tuple(sorted(records.locations[i])),
+        sensitive=tuple(sorted(records.sensitive[i])),
+    )
+
+
+def _plain(value: Value) -> str | tuple[float, float]:
+    return (value.low, value.high) if isinstance(value, Interval) else value
+
+
+def _sensitive_ids(result: RTResult) -> set[tuple[int, ...]]:
+    return {(location,) for group in result.groups for locations in group.sensitive for location in locations}

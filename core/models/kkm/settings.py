@@ -1,0 +1,22 @@
+"""The settings of ``rum-bound`` and ``tum-bound``, as they stand in the section ``privacy``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from core.models.common.settings import ModelSettings
+
+__all__ = ["KKmSettings"]
+
+
+class KKmSettings(ModelSettings):
+    """The settings of these models alone; all models share others."""
+
+    max_loss: Annotated[float, Field(ge=0, le=1)] = 0.65
+    """Largest loss of attributes (NCP) under ``rum-bound``, of locations (UL) under ``tum-bound``; a window that cannot
+    keep it is withheld."""
+
+    merge: Literal["r", "t", "rt"] = "rt"
+    """Which groups ``rum-bound`` and ``tum-bound`` unite: those alike in attributes, in locations, or in both."""

@@ -1,0 +1,1 @@
+"""The anonymizers: LM-Anon, ZGA and SGA."""

@@ -1,0 +1,117 @@
+"""Keys of people, and the order that brings similar ones together.
+
+Select-Organize-Anonymize gives each trajectory a key, one bit for each of some subtrajectories (Definition 1), and
+sorts by Gray order. Here each person has one key, of what any of their trajectories contains: a person whose
+trajectories stood in different clusters could be counted twice by whoever knows locations before generalization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from core.records.arrays import FloatArray, IntArray
+from core.support.index import Subtrajectory
+from core.support.table import supporters
+from core.trajectories.trajectory import Sequences
+
+__all__ = ["gray_order", "location_keys", "subtrajectory_keys", "z_order"]
+
+SortKey = list[int]
+"""Positions of a key's ones, ascending; 0 is the most significant bit."""
+
+
+def z_order(xy_m: FloatArray) -> IntArray:
+    """Sort locations by their z-values: the bits of whole metres from the south-western corner, interleaved.
+
+    Of x and y, y has the more significant bit.
+
+    Args:
+        xy_m: Positions, metres, shape ``(L, 2)``, less than 2^31 m apart in each axis.
+
+    Returns:
+        Location ids, ties by id, shape ``(L,)``.
+
+    >>> z_order(np.array([(1.0, 1.0), (0.0, 2.0), (0.0, 1.0), (1.0, 0.0)])).tolist()
+    [3, 2, 0, 1]
+    """
+    if not len(xy_m):
+        return np.empty(0, np.int64)
+    whole_m = np.rint(xy_m * 1000).astype(np.int64) // 1000
+    x, y = (_spread(axis - axis.min()) for axis in whole_m.T)
+    return np.argsort(x | (y << np.uint64(1)), kind="stable").astype(np.int64)
+
+
+def _spread(numbers: IntArray) -> npt.NDArray[np.uint64]:
+    """Put a zero between any two bits of numbers below 2^32 (Raman and Wise 2008: dilated integers)."""
+    spread = numbers.astype(np.uint64)
+    for shift, mask in (
+        (16, 0x0000FFFF0000FFFF),
+        (8, 0x00FF00FF00FF00FF),
+        (4, 0x0F0F0F0F0F0F0F0F),
+        (2, 0x3333333333333333),
+        (1, 0x5555555555555555),
+    ):
+        spread = (spread | (spread << np.uint64(shift))) & np.uint64(mask)
+    return spread
+
+
+def location_keys(sequences: Sequences, order: IntArray) -> list[SortKey]:
+    """Give each person the key of the locations visited, for ZGA.
+
+    Args:
+        sequences: Nonsensitive visits.
+        order: Location ids in the order of :func:`z_order`. The first is the least significant bit, as in Fig. 2.
+
+    Returns:
+        Keys of ``len(order)`` bits, one for each of ``n_users`` people.
+    """
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))[::-1]
+    user_of = sequences.owners
+    n_bits = max(len(order), 1)
+    codes = np.unique(user_of * n_bits + position[sequences.locations])
+    bounds = np.searchsorted(codes, np.arange(sequences.n_users + 1) * n_bits).tolist()
+    bits = (codes % n_bits).tolist()
+    return [bits[start:end] for start, end in pairwise(bounds)]
+
+
+def subtrajectory_keys(sequences: Sequences, subtrajectories: Sequence[Subtrajectory]) -> list[SortKey]:
+    """Give each person the key of the subtrajectories contained in any of their trajectories, for SGA.
+
+    Args:
+        sequences: Nonsensitive visits.
+        subtrajectories: In descending order of support. The first is the least significant bit, as in Fig. 3.
+
+    Returns:
+        Keys of ``len(subtrajectories)`` bits, one for each of ``n_users`` people.
+    """
+    keys: list[SortKey] = [[] for _ in range(sequences.n_users)]
+    for bit, subtrajectory in enumerate(reversed(subtrajectories)):
+        for user in supporters(subtrajectory, sequences).tolist():
+            keys[user].append(bit)
+    return keys
+
+
+def gray_order(keys: Sequence[SortKey], n_bits: int) -> IntArray:
+    """Sort keys by the numbers that they stand for as Gray codes, ties as they are given.
+
+    A bit of that number is the parity of the key's bits up to it: runs of ones begin at the key's first, third, ...
+    one, and end before its second, fourth, ... So the number is the larger the earlier the first run begins, then the
+    later it ends, and so on, which needs no number of ``n_bits`` bits.
+
+    Args:
+        keys: Of ``u`` people.
+        n_bits: Length of each key.
+
+    Returns:
+        Indices into the keys, shape ``(u,)``.
+
+    >>> gray_order([[0, 1], [1], [0], []], 2).tolist()
+    [3, 1, 0, 2]
+    """
+    turns = [[-at if i % 2 == 0 else at for i, at in enumerate((*key, n_bits))] for key in keys]
+    return np.array(sorted(range(len(keys)), key=turns.__getitem__), np.int64)

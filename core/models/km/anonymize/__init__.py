@@ -1,0 +1,1 @@
+"""The anonymizers: the SeqAnon family and least loss."""

@@ -1,0 +1,1 @@
+"""Least loss: merge, suppress or split, whichever costs least."""

@@ -1,0 +1,273 @@
+"""k^m-anonymity that takes only what it needs: locations are merged, visits suppressed, trajectories split.
+
+SeqAnon (Poulis et al. 2014) repairs every infrequent subtrajectory by merging locations for the whole window. Most of
+them are a few people's, and a visit less, or an order less, of these people repairs them as well. Here three ways are
+weighed by one loss, in metres a visit (:mod:`.prices`):
+
+    the mean distance that released visits are moved (``D_loc`` of Definition 6)
+    + the price of a suppressed visit times their share + the price of a split times its share
+
+Merges are ordered first (:mod:`.hierarchy`), each the one that adds least to the loss. The further they go, the fewer
+infrequent subtrajectories are left for suppression and splits to repair (:mod:`.repair`), each step the one with the
+least loss for each infrequent subtrajectory that it repairs. How far they go is where the whole loses least: further,
+a merge would cost more for what it repairs than repairing it locally, and less far the other way round.
+
+The loop ends: a level whose repair would take too much is never tried again, nor is a finer one; at the coarsest
+level nothing limits the local repairs; and these end by themselves (:func:`.repair.repair`).
+
+Work is bounded by counts, never by a clock: levels with more subtrajectories than are counted at most are merged
+further unseen, and all repairs together look at no more of them than :data:`_MOST_LOOKS`, but for those of the coarsest
+level, where a person has no more than m.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from core.models.common.merging import affordable_visits, longest_of
+from core.models.km.anonymize.least_loss.counted import Counted
+from core.models.km.anonymize.least_loss.hierarchy import hierarchy
+from core.models.km.anonymize.least_loss.prices import Prices, whole_window_m, window_loss_m
+from core.models.km.anonymize.least_loss.repair import Allowed, Effort, repair
+from core.models.km.anonymize.least_loss.search import Search
+from core.models.km.anonymize.seqanon import Generalization, budget_of, seqanon
+from core.models.km.guarantee import KmAnonymity
+from core.records.arrays import FloatArray, IntArray
+from core.trajectories.trajectory import Sequences
+
+__all__ = ["LeastLossOptions", "least_loss"]
+
+_LOOKS = 6
+"""Levels whose infrequent subtrajectories are counted before the most promising is repaired."""
+
+_LITTLE_WORK, _MODERATE_WORK = 6_000, 5_000_000
+"""Visits times levels up to which every level is tried, and up to which SeqAnon is, beside them."""
+
+_MOST_DISTINCT, _MOST_PAIRS = 4_000_000, 50_000_000
+"""Most subtrajectories that are counted, and most pairs of one and a person: memory goes with them."""
+
+_MOST_LOOKS = 16_000_000
+"""Subtrajectories of people that all repairs of a window together look at; usual windows need a hundredth."""
+
+_CASCADE, _CASCADE_SHARE = 4, 0.05
+"""Visits suppressed for each pair that there is to repair, and share of all visits, beyond which a repair has exposed
+more people than it found exposed: it would take most of the window with it."""
+
+_WORTH_TRYING, _WORTH_LOOKING = 0.9, 0.95
+"""Shares that have to be promised: of the best loss so far for another repair, of the best that is known for a look."""
+
+_NEXT_TO_NOTHING = 1e-9
+
+_START = 0.05
+"""What visits are moved at the level that is looked at first, as a share of what a suppressed one costs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeastLossOptions:
+    """Prices and budgets.
+
+    Raises:
+        ValueError: A share is not in ``0..100``.
+    """
+
+    prices: Prices = field(default_factory=Prices)
+
+    max_suppressed_percent: float = 5.0
+    """Most visits that may be suppressed, percent; or as many as have to be even with one location for the whole
+    window, which every release that keeps the guarantee lacks."""
+
+    max_split_percent: float = 5.0
+    """Most splits, in percent of the trajectories."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_suppressed_percent", "max_split_percent"):
+            if not 0 <= getattr(self, name) <= 100:
+                raise ValueError(f"{name} is {getattr(self, name)}: it must be in 0..100")
+
+
+def least_loss(
+    trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, options: LeastLossOptions
+) -> Generalization:
+    """Make a window k^m-anonymous with the least loss that is found.
+
+    Args:
+        trajectories: The window. Support counts its distinct people; the pieces of a split trajectory stay one
+            person's.
+        xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
+        guarantee: k and m. With fewer than k people everything is suppressed.
+        options: Prices and budgets.
+
+    Raises:
+        ValueError: A position is missing or not finite.
+    """
+    trajectories.check_positions(xy_m)
+    if not len(trajectories.locations):
+        return Generalization(group_of=np.arange(len(xy_m)), kept=np.zeros(0, np.bool_), merges=0)
+    return _Run(trajectories, xy_m, guarantee, options).best()
+
+
+class _Weighed(NamedTuple):
+    lost_m: float
+    """Metres a visit."""
+
+    result: Generalization
+
+
+class _Run:
+    def __init__(
+        self, trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, options: LeastLossOptions
+    ) -> None:
+        self._trajectories, self._xy_m, self._options = trajectories, xy_m, options
+        # No longer subtrajectory occurs.
+        self._guarantee = replace(guarantee, m=min(guarantee.m, longest_of(trajectories)))
+        # Rows of the hierarchy are the locations that are visited: a vocabulary may hold more.
+        self._visited, self._rows = np.unique(trajectories.locations, return_inverse=True)
+        self._hierarchy = hierarchy(xy_m[self._visited], np.bincount(self._rows))
+        n_visits = len(trajectories.locations)
+        inevitable = int((~affordable_visits(trajectories, k=guarantee.k, m=guarantee.m)).sum())
+        self._whole_m = whole_m = whole_window_m(trajectories, xy_m)
+        self._allowed = Allowed(
+            # What costs nothing is still worth counting.
+            suppression_m=max(options.prices.suppression, _NEXT_TO_NOTHING) * whole_m,
+            split_m=max(options.prices.split, _NEXT_TO_NOTHING) * whole_m,
+            suppressions=max(inevitable, budget_of(n_visits, options.max_suppressed_percent)),
+            splits=budget_of(len(trajectories.users), options.max_split_percent),
+        )
+        self._search = Search(self._hierarchy, self._allowed)
+        self._looks = _MOST_LOOKS
+        self._finest = _finest_countable(np.diff(trajectories.starts), len(self._visited), self._guarantee.m)
+        self._search.too_fine = self._finest - 1
+        self._counted = Counted.of(self._at(self._finest), self._guarantee.m)
+
+    def best(self) -> Generalization:
+        """Try levels, and return what lost least, the first of several."""
+        work = len(self._rows) * len(self._visited)
+        found = self._all_levels() if work <= _LITTLE_WORK else self._promising_levels()
+        if work <= _MODERATE_WORK:
+            # Where people are few, what SeqAnon leaves alone may weigh more than what it merges in vain.
+            found.append(self._weighed(seqanon(self._trajectories, self._xy_m, self._guarantee)))
+        return min(found, key=lambda weighed: weighed.lost_m).result
+
+    def _all_levels(self) -> list[_Weighed]:
+        """Repair every level from the coarsest on, until two in a row would suppress too much."""
+        found, failures = [self._coarsest()], 0
+        for level in range(self._search.coarsest - 1, self._finest - 1, -1):
+            repaired = self._repaired_within(level)
+            failures = failures + 1 if repaired is None else 0
+            if failures == 2:
+                break
+            found += [repaired] if repaired else []
+        return found
+
+    def _promising_levels(self) -> list[_Weighed]:
+        """Repair the level that promises least, and another if it promises still less then."""
+        self._look(max(self._search.moving(_START), self._finest))
+        first = None
+        while first is None:
+            level = self._most_promising()
+            first = self._coarsest() if level == self._search.coarsest else self._repaired_within(level)
+        level = self._most_promising()
+        if self._search.foretold_m(level) / len(self._rows) > _WORTH_TRYING * first.lost_m:
+            return [first]
+        another = self._repaired_within(level)
+        return [first, another] if another else [first]
+
+    def _most_promising(self) -> int:
+        """Look at levels until the one that promises least is known, and return it."""
+        search = self._search
+        for _ in range(_LOOKS):
+            level, known = search.best(), search.best_known()
+            if known is not None and search.foretold_m(level) > _WORTH_LOOKING * search.foretold_m(known):
+                # One location for the whole window tells nothing: what lies between may not be as foretold.
+                halfway = search.halfway() if known == search.coarsest else None
+                if halfway is None:
+                    return known
+                level = halfway
+            self._look(level)
+        return search.best()
+
+    def _look(self, level: int) -> None:
+        pairs = self._counted.infrequent_where(self._hierarchy.group_of(level), self._guarantee.k)
+        self._search.learn(level, pairs)
+
+    def _coarsest(self) -> _Weighed:
+        """Repair the coarsest level, whatever it takes: what it suppresses every release suppresses."""
+        level = self._search.coarsest
+        repaired = self._repair(level, self._counts(level), replace(self._allowed, suppressions=len(self._rows)), None)
+        if repaired is None:
+            raise RuntimeError("a repair that nothing limits came to no end")
+        return repaired
+
+    def _repaired_within(self, level: int) -> _Weighed | None:
+        """Repair a level locally; None where that takes more suppression, or more work, than is allowed."""
+        counted = self._counts(level)
+        cascade = max(_CASCADE * counted.infrequent(self._guarantee.k), int(_CASCADE_SHARE * len(self._rows)))
+        allowed = replace(self._allowed, suppressions=min(self._allowed.suppressions, cascade))
+        effort = Effort(left=self._looks // 2)  # the other half is for coarser levels
+        self._looks -= effort.left
+        found = self._repair(level, counted, allowed, effort)
+        self._looks += max(effort.left, 0)
+        if found is not None:
+            return found
+        if allowed.suppressions == self._allowed.suppressions and effort.left >= 0:
+            self._search.over_budget(level)
+        else:
+            self._search.failed(level)
+        return None
+
+    def _counts(self, level: int) -> Counted:
+        counted = self._counted.merged(self._hierarchy.group_of(level))
+        self._search.learn(level, counted.infrequent(self._guarantee.k))
+        return counted
+
+    def _at(self, level: int) -> Sequences:
+        """Return the window as it is generalized at a level."""
+        return replace(self._trajectories, locations=self._hierarchy.group_of(level)[self._rows])
+
+    def _repair(self, level: int, counted: Counted, allowed: Allowed, effort: Effort | None) -> _Weighed | None:
+        search, group_of_row = self._search, self._hierarchy.group_of(level)
+        repaired = repair(self._at(level), counted, self._guarantee, allowed, effort)
+        if repaired is None:
+            return None
+        search.repaired(level, suppressed=int((~repaired.kept).sum()), splits=len(repaired.splits))
+        # A location of which nothing is left has no part in what is released.
+        left = np.unique(self._trajectories.locations[repaired.kept])
+        rows = np.searchsorted(self._visited, left)
+        names, first, number = np.unique(group_of_row[rows], return_index=True, return_inverse=True)
+        group_of = np.arange(len(self._xy_m))
+        group_of[left] = left[first][number]
+        merges = len(left) - len(names)
+        return self._weighed(
+            Generalization(group_of=group_of, kept=repaired.kept, merges=merges, splits=repaired.splits)
+        )
+
+    def _weighed(self, result: Generalization) -> _Weighed:
+        prices = self._options.prices
+        return _Weighed(window_loss_m(self._trajectories, self._xy_m, result, prices, whole_m=self._whole_m), result)
+
+
+def _finest_countable(lengths: IntArray, n_locations: int, m: int) -> int:
+    """Return the first level of which no more subtrajectories can occur than are counted at most.
+
+    Args:
+        lengths: Visits of each trajectory, shape ``(n,)``.
+        n_locations: Locations that are visited, at least 1.
+        m: Most locations of a subtrajectory.
+    """
+    distinct, counts = np.unique(lengths, return_counts=True)
+    of_length = list(zip(distinct.tolist(), counts.tolist(), strict=True))
+
+    def is_countable(n_groups: int) -> bool:
+        pairs = [
+            sum(n * min(comb(length, size), n_groups**size) for length, n in of_length) for size in range(1, m + 1)
+        ]
+        kinds = sum(min(n, n_groups**size) for size, n in enumerate(pairs, start=1))
+        return bool(kinds <= _MOST_DISTINCT and sum(pairs) <= _MOST_PAIRS)
+
+    # With one generalized location there are m of them: that many can always be counted.
+    return bisect_left(range(n_locations - 1), True, key=lambda level: is_countable(n_locations - level))

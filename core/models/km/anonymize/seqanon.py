@@ -1,0 +1,240 @@
+"""SeqAnon, SD-SeqAnon and U-SeqAnon: k^m-anonymity for sequences of locations (Poulis et al. 2014, Section 4).
+
+The published loop is followed as printed: sizes 1 to m, infrequent subtrajectories by support, and for each the
+merging of its least supported location with the nearest one until its support is k. What "nearest" means is the
+algorithm's choice: see :mod:`core.models.common.similarity`. U-SeqAnon, whose constraints may leave nothing to merge
+with, suppresses the location instead; its loop ends when the support is k or nobody is left, as its text says and its
+condition means.
+
+One addition is ours, and acts only where the loop of SeqAnon would never end. However far locations are merged, a
+subtrajectory of ``i`` locations has no more supporters than there are people with a trajectory of ``i`` visits. Let
+``limit`` be the k-th largest value, over all people, of the visits in one's longest trajectory. Nothing raises a
+subtrajectory of more than ``limit`` locations to k; so when ``limit < m``, no release that keeps the guarantee,
+however it generalizes, holds a trajectory of more than ``limit`` visits. Such ones are therefore cut to ``limit``
+visits before anything is merged. These are the fewest occurrences that can be suppressed, and without constraints no
+more are needed: in what remains, one location for the whole window would satisfy every subtrajectory, so the loop ends
+with the guarantee, at the latest there. Every support it looks at is one after suppression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.models.common.merging import GeneralizedLocations, affordable_visits, longest_of
+from core.models.common.similarity import Constrained, Semantic, Similarity, Spatial
+from core.models.km.guarantee import KmAnonymity
+from core.places.taxonomy import LocationTree
+from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.support.index import SupportIndex
+from core.support.start import Recounted, Supports
+from core.trajectories.generalized import generalized
+from core.trajectories.trajectory import Sequences
+
+__all__ = ["Generalization", "budget_of", "sd_seqanon", "seqanon", "u_seqanon"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Generalization:
+    """What to release: visit ``j`` as ``group_of[locations[j]]``, and not at all unless ``kept[j]``."""
+
+    group_of: IntArray
+    """Generalized location of each location, named by its smallest member's id, shape ``(L,)``.
+
+    A location that no kept visit uses stands alone, or with others that were suppressed together with it.
+    """
+
+    kept: BoolArray
+    """False where an occurrence is suppressed, shape ``(p,)``."""
+
+    merges: int
+    """How many times two generalized locations were made one."""
+
+    comparison: Mapping[str, float] = field(default_factory=dict)
+    """Losses of the models that were compared, metres a visit, by name, the one that was chosen first."""
+
+    splits: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Visits before which a trajectory is split in two, ascending."""
+
+    def released(self, trajectories: Sequences) -> Sequences:
+        """Return what leaves of the window: trajectories over generalized locations; some may be empty."""
+        return generalized(trajectories.split(self.splits), self.group_of, self.kept)
+
+
+def seqanon(
+    trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, *, supports: Supports | None = None
+) -> Generalization:
+    """Make a window k^m-anonymous, generalizing together what is near (Algorithm SeqAnon).
+
+    Ties: infrequent subtrajectories are taken by (support, ids), the location to generalize by (support, id), the one
+    to merge it with by (cost, id), where distances are whole millimetres between centroids; the id of a generalized
+    location is its smallest member's.
+
+    Args:
+        trajectories: The window. Support counts its distinct people.
+        xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
+        guarantee: k and m. With fewer than k people everything is suppressed.
+        supports: What is known of the window's supports, for this guarantee; None to count from scratch. The result
+            is the same.
+
+    Raises:
+        ValueError: A position is missing or not finite, or the supports are of another window.
+    """
+    return _Run(trajectories, xy_m, guarantee, Spatial(), supports=supports).finish()
+
+
+def sd_seqanon(
+    trajectories: Sequences,
+    xy_m: FloatArray,
+    guarantee: KmAnonymity,
+    tree: LocationTree,
+    *,
+    supports: Supports | None = None,
+) -> Generalization:
+    """Make a window k^m-anonymous, generalizing together what is near and alike (Algorithm SD-SeqAnon).
+
+    Args:
+        trajectories: As for :func:`seqanon`.
+        xy_m: As for :func:`seqanon`.
+        guarantee: As for :func:`seqanon`.
+        tree: The taxonomy over the same ``L`` locations.
+        supports: As for :func:`seqanon`.
+
+    Raises:
+        ValueError: As for :func:`seqanon`, or the tree is over other locations.
+    """
+    if tree.n_leaves != len(xy_m):
+        raise ValueError(f"the taxonomy has {tree.n_leaves} locations: xy_m has {len(xy_m)} rows")
+    return _Run(trajectories, xy_m, guarantee, Semantic(tree), supports=supports).finish()
+
+
+def u_seqanon(
+    trajectories: Sequences,
+    xy_m: FloatArray,
+    guarantee: KmAnonymity,
+    constraint_of: IntArray,
+    *,
+    max_suppressed_percent: float,
+    supports: Supports | None = None,
+) -> Generalization | None:
+    """Make a window k^m-anonymous inside utility constraints, by generalization and suppression (Algorithm U-SeqAnon).
+
+    A location is suppressed when none of its visits is kept; the budget is a share of the locations that are visited
+    (Definition 10).
+
+    Args:
+        trajectories: As for :func:`seqanon`.
+        xy_m: As for :func:`seqanon`.
+        guarantee: As for :func:`seqanon`.
+        constraint_of: Number of the constraint that holds each location, a partition, shape ``(L,)``.
+        max_suppressed_percent: Most locations that may be suppressed, delta %, in ``0..100``.
+        supports: As for :func:`seqanon`.
+
+    Returns:
+        The generalization, or None where the constraints cannot be satisfied within the budget.
+
+    Raises:
+        ValueError: As for :func:`seqanon`, or the constraints are over other locations.
+    """
+    if len(constraint_of) != len(xy_m):
+        raise ValueError(f"{len(constraint_of)} locations have a constraint: xy_m has {len(xy_m)} rows")
+    n_visited = len(np.unique(trajectories.locations))
+    budget = budget_of(n_visited, max_suppressed_percent)
+    run = _Run(trajectories, xy_m, guarantee, Constrained(constraint_of), budget=budget, supports=supports)
+    return None if run.exhausted else run.finish()
+
+
+class _Run:
+    """One window on its way: what is suppressed and what is generalized together.
+
+    Args:
+        trajectories: The window.
+        xy_m: Positions, metres, shape ``(L, 2)``.
+        guarantee: k and m.
+        similarity: What "nearest" means.
+        budget: Most locations that may be suppressed; None where suppressing a location is no way out.
+        apriori: Whether sizes below m come first; without them it is the paper's SeqAnon_F, which is for comparison.
+        supports: Supports of the window, if they are known already.
+    """
+
+    def __init__(
+        self,
+        trajectories: Sequences,
+        xy_m: FloatArray,
+        guarantee: KmAnonymity,
+        similarity: Similarity,
+        *,
+        budget: int | None = None,
+        apriori: bool = True,
+        supports: Supports | None = None,
+    ) -> None:
+        trajectories.check_positions(xy_m)
+        self._trajectories, self._budget = trajectories, budget
+        self._kept = affordable_visits(trajectories, k=guarantee.k, m=guarantee.m)
+        remaining = trajectories.where(self._kept)
+        if supports is not None and supports.n_visits != len(trajectories.locations):
+            raise ValueError("the supports are of another window: they count more visits, or fewer")
+        # A cut changes supports everywhere: what was counted before it is of no use.
+        self._supports = supports if supports is not None and self._kept.all() else Recounted(remaining)
+        self._places = GeneralizedLocations(self._supports.visitors(), xy_m, similarity)
+        self._merges = 0
+        self.exhausted = self._over_budget()
+        longest = longest_of(remaining)
+        sizes = range(1 if apriori else guarantee.m, min(guarantee.m, longest) + 1)
+        for size in sizes:
+            if self.exhausted:
+                return
+            self._work_on(size, guarantee.k)
+
+    def finish(self) -> Generalization:
+        """Return the result."""
+        return Generalization(group_of=np.array(self._places.group_of, np.int64), kept=self._kept, merges=self._merges)
+
+    def _work_on(self, size: int, k: int) -> None:
+        index = self._supports.index(size, k=k, group_of=self._shown_as())
+        for _, subtrajectory in index.infrequent():
+            current = tuple(self._places.group_of[location] for location in subtrajectory)
+            while index.is_infrequent(current):
+                least = min(current, key=lambda location: (self._places.support(location), location))
+                nearest = self._places.nearest(least)
+                if nearest is None:
+                    self._suppress(least, index)
+                    if self.exhausted:
+                        return
+                    break  # nobody is left who supports it
+                into, absorbed = min(least, nearest), max(least, nearest)
+                self._places.merge(into, absorbed)
+                index.merge(into, absorbed)
+                current = tuple(into if location == absorbed else location for location in current)
+                self._merges += 1
+
+    def _shown_as(self) -> IntArray:
+        """Return the generalized location of each location that is left, -1 for the others, shape ``(L,)``."""
+        shown_as = np.full(len(self._places.group_of), -1)
+        left = self._trajectories.locations[self._kept]
+        shown_as[left] = np.array(self._places.group_of, np.int64)[left]
+        return shown_as
+
+    def _suppress(self, location: int, index: SupportIndex) -> None:
+        if self._budget is None:
+            raise RuntimeError("one generalized location is left and a subtrajectory is still infrequent")
+        self._kept &= np.array(self._places.group_of)[self._trajectories.locations] != location
+        self._places.suppress(location)
+        index.suppress(location)
+        self.exhausted = self._over_budget()
+
+    def _over_budget(self) -> bool:
+        if self._budget is None:
+            return False
+        visited, left = np.unique(self._trajectories.locations), self._trajectories.locations[self._kept]
+        return len(visited) - len(np.unique(left)) > self._budget
+
+
+def budget_of(n: int, percent: float) -> int:
+    """Return the most of ``n`` things that a share of them is.
+
+    A share that a float holds inexactly counts in full, by less than the verifier allows.
+    """
+    return int(n * (percent + 1e-10) / 100)

@@ -1,0 +1,109 @@
+"""Release the check-ins of one window: assemble, anonymize by the SeqAnon family, verify k^m-anonymity, publish."""
+
+from __future__ import annotations
+
+from core.models.common.family import Contents, Verdict
+from core.models.common.sequences import PublishedSequence, SequenceCandidate
+from core.models.km.algorithms import SDSeqAnon, USeqAnon
+from core.models.km.anonymize.seqanon import Generalization
+from core.models.km.plan import KmPlan
+from core.models.km.verify import verify_km
+from core.models.km.verify_constraints import verify_constraints
+from core.records.record import Rows
+from core.release.counts import Headcount
+from core.release.locations import generalized_locations
+from core.release.risk import attack_sequences
+from core.trajectories.assemble import SequenceWindow, assemble_sequences
+from core.utility.published import published_loss
+from core.windows.seal import Seal
+
+__all__ = ["anonymize", "assemble", "candidate", "publish", "verify"]
+
+
+def assemble(seal: Seal, rows: Rows, plan: KmPlan) -> SequenceWindow:
+    """Assemble a window's visits as sequences."""
+    return assemble_sequences(rows, plan.locator, plan.limits)
+
+
+def anonymize(seal: Seal, window: SequenceWindow, plan: KmPlan) -> Generalization | None:
+    """Generalize by the plan's algorithm; None where its constraints cannot be kept."""
+    return plan.algorithm.anonymize(window, plan.guarantee)
+
+
+def candidate(window: SequenceWindow, result: Generalization, plan: KmPlan) -> SequenceCandidate | None:
+    """Write out the sequences over generalized locations."""
+    names = {group: tuple(window.vocabulary.names[i] for i in ids) for group, ids in _members(result).items()}
+    return SequenceCandidate.of(result.released(window.sequences), names)
+
+
+def verify(window: SequenceWindow, candidate: SequenceCandidate, plan: KmPlan) -> Verdict:
+    """Check k^m-anonymity, and the constraints where the model has some."""
+    guarantee = plan.guarantee
+    report = verify_km(candidate.users, candidate.sequences, guarantee)
+    if not report.holds or report.smallest_support is None:
+        return Verdict(
+            finding=f"{report.violations} subtrajectories of length <= {guarantee.m} have support below k={guarantee.k}"
+        )
+    finding = None
+    if isinstance(plan.algorithm, USeqAnon):
+        finding = _unsatisfied(window, candidate.sequences, plan.algorithm)
+    return Verdict(finding=finding, smallest_support=report.smallest_support)
+
+
+def publish(
+    seal: Seal,
+    window: SequenceWindow,
+    result: Generalization,
+    candidate: SequenceCandidate,
+    count: Headcount,
+    plan: KmPlan,
+) -> Contents:
+    """Say what the release publishes: sequences of generalized locations, and their members."""
+    sequences, vocabulary = window.sequences, window.vocabulary
+    n_released = int(result.kept.sum())
+    members = _members(result)
+    shown = sorted(set(result.group_of[sequences.locations][result.kept].tolist()))
+    taxonomy = plan.algorithm.taxonomy if isinstance(plan.algorithm, SDSeqAnon) else None
+    return Contents(
+        messages=candidate.messages(seal, plan),
+        locations=generalized_locations(vocabulary, (members[group] for group in shown)),
+        points_released=n_released,
+        rows_released=n_released,
+        people_suppressed=window.people_suppressed(result.kept),
+        # By the trajectories that leave: whose pieces belong together is not published.
+        information_loss=published_loss(
+            sequences.split(result.splits), vocabulary, result.group_of, result.kept, taxonomy
+        ),
+        compared=result.comparison,
+        risks=attack_sequences(
+            sequences,
+            vocabulary.names,
+            candidate.sequences,
+            candidate.users,
+            m=plan.guarantee.m,
+            generator=plan.generator(seal, "attack"),
+        ),
+    )
+
+
+def _members(result: Generalization) -> dict[int, list[int]]:
+    """Return the location ids of each generalized location, ascending."""
+    members: dict[int, list[int]] = {}
+    for location, group in enumerate(result.group_of.tolist()):
+        members.setdefault(group, []).append(location)
+    return members
+
+
+def _unsatisfied(window: SequenceWindow, sequences: list[PublishedSequence], algorithm: USeqAnon) -> str | None:
+    """Say which utility constraints a candidate breaks, or None."""
+    names = window.vocabulary.names
+    visited = [names[i] for i in sorted(set(window.sequences.locations.tolist()))]
+    constraint_of = dict(zip(names, algorithm.constraints.labels(window.vocabulary), strict=True))
+    budget = algorithm.max_suppressed_percent
+    report = verify_constraints(sequences, visited, constraint_of, budget_percent=budget)
+    if report.holds:
+        return None
+    return (
+        f"{report.straddling} generalized locations straddle utility constraints, "
+        f"{report.suppressed_percent:.1f} % of the locations are suppressed where {budget} % may be"
+    )

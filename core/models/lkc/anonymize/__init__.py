@@ -1,0 +1,1 @@
+"""The anonymizer: global suppression of location-time pairs."""

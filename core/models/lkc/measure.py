@@ -1,0 +1,52 @@
+"""Measure what a release of pairs lost against the raw window, for whoever may see both. Never published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.models.lkc.anonymize.suppress import Suppression
+from core.models.lkc.assemble import PairWindow
+from core.models.lkc.plan import LKCPlan
+from core.models.lkc.shares import pair_shares
+from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
+from core.windows.seal import Seal
+
+__all__ = ["LONGEST_SEQUENCE", "PairMeasures", "loss", "measure"]
+
+LONGEST_SEQUENCE = 3
+"""Most pairs of the frequent sequences that are compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairMeasures(WindowMeasures):
+    """The measures of one window; NaN where there is nothing to measure. See :mod:`core.models.lkc.shares`."""
+
+    visits_kept_share: float
+    pairs_kept_share: float
+    people_kept_share: float
+    """Share of the people of whom a visit is released."""
+
+    sequences_kept_share: float
+    """Share of the window's frequent sequences that the release still has."""
+
+
+def loss(window: PairWindow, result: Suppression, plan: LKCPlan) -> WindowLoss:
+    """Measure what all models are compared by: what is released, is released as it is."""
+    return exact_loss(window.sequences.owners[result.kept])
+
+
+def measure(seal: Seal, window: PairWindow, result: Suppression, plan: LKCPlan, inputs: MeasureInputs) -> PairMeasures:
+    """Measure how much is kept."""
+    shares = pair_shares(
+        window.sequences,
+        window.stands_for,
+        result.kept,
+        min_support=plan.options.min_support(window.n_users, plan.guarantee.k),
+        longest=LONGEST_SEQUENCE,
+    )
+    return PairMeasures(
+        visits_kept_share=shares.visits,
+        pairs_kept_share=shares.pairs,
+        people_kept_share=shares.people,
+        sequences_kept_share=shares.sequences,
+    )

@@ -1,0 +1,86 @@
+"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.models.common.guarantee import Parameters
+from core.models.common.plan import Plan
+from core.models.common.settings import ModelSettingsError, PlanInputs
+from core.models.common.values import show_duration
+from core.models.lkc.anonymize.suppress import LKCOptions, Utility
+from core.models.lkc.guarantee import LKCPrivacy
+from core.models.lkc.pairs import Cycle, Slots
+from core.models.lkc.settings import LKCSettings
+from core.places.locate import Locator
+from core.records.profile import Categorical, Profile
+
+__all__ = ["LKCPlan", "make_plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LKCPlan(Plan):
+    """Check-ins, released as visits with their slots of time, suppressed wherever too few people made them."""
+
+    guarantee: LKCPrivacy
+    locator: Locator = field(repr=False)
+    slots: Slots
+    options: LKCOptions
+    profile: Profile | None = None
+    """What rows tell of their person."""
+
+    sensitive_field: str | None = None
+    """The attribute of it that is sensitive; None where nothing is."""
+
+    @property
+    def sensitive_values(self) -> tuple[str, ...]:
+        """The values that are sensitive, in the order of their codes."""
+        attributes = () if self.profile is None else self.profile.attributes
+        named = [
+            attribute
+            for attribute in attributes
+            if attribute.name == self.sensitive_field and isinstance(attribute, Categorical)
+        ]
+        return named[0].values if named else ()
+
+    @property
+    def model(self) -> str:
+        """See :attr:`Plan.model`."""
+        return "lkc"
+
+    @property
+    def parameters(self) -> Parameters:
+        """See :attr:`Plan.parameters`."""
+        promised = {"l": self.guarantee.l, "k": self.guarantee.k, "c": self.guarantee.c}
+        return promised | {"slot_ms": self.slots.granularity_ms, "slots_of": self.slots.cycle.value}
+
+    @property
+    def promise(self) -> str:
+        """See :attr:`Plan.promise`."""
+        return "LKC"
+
+
+def make_plan(settings: LKCSettings, inputs: PlanInputs) -> LKCPlan:
+    """Make the plan that the settings ask for.
+
+    Raises:
+        ModelSettingsError: Slots are too short, or do not fit a day.
+    """
+    try:
+        slots = Slots(granularity_ms=settings.time_slot, cycle=Cycle(settings.slots_of))
+    except ValueError:
+        raise ModelSettingsError(
+            f"privacy.time_slot is {show_duration(settings.time_slot)}: it must be at least 1s, and divide a day where "
+            "privacy.slots_of is day"
+        ) from None
+    return LKCPlan(
+        guarantee=LKCPrivacy(l=inputs.m, k=inputs.k, c=settings.max_confidence),
+        limits=inputs.limits,
+        secret=inputs.secret,
+        settings=inputs.digest,
+        locator=inputs.locator,
+        slots=slots,
+        options=LKCOptions(utility=Utility(settings.spare)),
+        profile=inputs.profile,
+        sensitive_field=inputs.sensitive_field,
+    )

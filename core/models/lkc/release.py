@@ -1,0 +1,109 @@
+"""Release the check-ins of one window with their slots of time: assemble, suppress, verify LKC-privacy, publish."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from core.models.common.family import Contents, Verdict
+from core.models.lkc.anonymize.suppress import Suppression, suppress_pairs
+from core.models.lkc.assemble import VALUE, PairCandidate, PairWindow, assemble_visits
+from core.models.lkc.pairs import Cycle
+from core.models.lkc.plan import LKCPlan
+from core.models.lkc.released import PairTrajectory
+from core.models.lkc.verify import verify_lkc
+from core.records.keys import pseudonyms
+from core.records.profile import distinct_profiles
+from core.records.record import Rows
+from core.release.counts import Headcount
+from core.release.locations import generalized_locations
+from core.release.risk import attack_sequences
+from core.windows.seal import Seal
+
+__all__ = ["anonymize", "assemble", "candidate", "publish", "verify"]
+
+
+def assemble(seal: Seal, rows: Rows, plan: LKCPlan) -> PairWindow:
+    """Assemble a window's visits with their slots and what is sensitive of its people."""
+    carried = _carried(rows, plan)
+    return assemble_visits(rows, carried, plan.locator, plan.limits, plan.slots, start_ms=seal.key.start_ms)
+
+
+def anonymize(seal: Seal, window: PairWindow, plan: LKCPlan) -> Suppression:
+    """Suppress pairs until what is left keeps the promise."""
+    sensitive = range(len(plan.sensitive_values))
+    return suppress_pairs(window.sequences, window.values, plan.guarantee, sensitive=sensitive, options=plan.options)
+
+
+def candidate(window: PairWindow, result: Suppression, plan: LKCPlan) -> PairCandidate | None:
+    """Write out the visits that are kept."""
+    return window.candidate(result.kept) if result.kept.any() else None
+
+
+def verify(window: PairWindow, candidate: PairCandidate, plan: LKCPlan) -> Verdict:
+    """Check LKC-privacy."""
+    guarantee = plan.guarantee
+    sensitive = range(len(plan.sensitive_values))
+    report = verify_lkc(candidate.users, candidate.trajectories, candidate.values, guarantee, sensitive=sensitive)
+    if not report.holds or report.smallest_support is None:
+        return Verdict(
+            finding=f"{report.too_few} sequences of at most {guarantee.l} pairs have support below k={guarantee.k}, of "
+            f"{report.too_sure} a sensitive value is surer than {guarantee.c:g}, {report.disordered} trajectories "
+            "are not in order"
+        )
+    confidence = {"highest_confidence": round(report.highest_confidence, 6)}
+    return Verdict(smallest_support=report.smallest_support, information_loss=confidence)
+
+
+def publish(
+    seal: Seal, window: PairWindow, result: Suppression, candidate: PairCandidate, count: Headcount, plan: LKCPlan
+) -> Contents:
+    """Say what the release publishes: visits with the beginnings of their slots, in order."""
+    kept, values = result.kept, plan.sensitive_values
+    shown = np.unique(window.pairs.locations[window.sequences.locations[kept]]).tolist()
+    begins_ms = plan.slots.begins_ms(window.pairs.slots, start_ms=seal.key.start_ms).tolist()
+    begin_of = dict(zip(window.pairs.slots.tolist(), begins_ms, strict=True))
+    return Contents(
+        messages=tuple(
+            PairTrajectory(
+                pseudonym=pseudonym,
+                visits=tuple((begin_of[slot], name) for slot, name in candidate.trajectories[i]),
+                sensitive=tuple(values[code] for code in candidate.values[i]),
+                of_day=plan.slots.cycle is Cycle.DAY,
+            )
+            for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate.users))
+        ),
+        locations=generalized_locations(window.vocabulary, ([location] for location in shown)),
+        points_released=int(kept.sum()),
+        rows_released=int(window.stands_for[kept].sum()),
+        people_suppressed=window.people_suppressed(kept),
+        information_loss={
+            "released_locations": len(shown),
+            "released_pairs": len(np.unique(window.sequences.locations[kept])),
+        },
+        risks=attack_sequences(
+            window.sequences,
+            _names(window),
+            [tuple((f"{slot} {name}",) for slot, name in trajectory) for trajectory in candidate.trajectories],
+            candidate.users,
+            m=plan.guarantee.l,
+            generator=plan.generator(seal, "attack"),
+        ),
+    )
+
+
+def _carried(rows: Rows, plan: LKCPlan) -> npt.NDArray[np.void]:
+    """Return the sensitive values of each user, rows of :data:`core.models.lkc.assemble.VALUE`."""
+    if plan.profile is None or plan.sensitive_field is None:
+        return np.empty(0, dtype=VALUE)
+    _, codes = plan.profile.part(rows["profile"], [plan.sensitive_field])
+    users, starts, carried = distinct_profiles(rows["user"], codes)
+    values = np.empty(len(carried), dtype=VALUE)
+    values["user"], values["value"] = np.repeat(users, np.diff(starts)), carried.astype(np.int64) - 1
+    return values
+
+
+def _names(window: PairWindow) -> list[str]:
+    names = window.vocabulary.names
+    pairs = zip(window.pairs.slots.tolist(), window.pairs.locations.tolist(), strict=True)
+    return [f"{slot} {names[location]}" for slot, location in pairs]

@@ -1,0 +1,33 @@
+"""What leaves of a person: visits with their slots of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.records.instants import rfc3339
+from core.release.outcome import Released
+
+__all__ = ["PairTrajectory"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTrajectory(Released):
+    """One released sequence of visits with their slots of time, and what is sensitive of its person."""
+
+    pseudonym: str
+    visits: tuple[tuple[int, str], ...]
+    """When the slot begins and the name of the location, in that order: Unix milliseconds, or milliseconds after
+    midnight where slots are times of day."""
+
+    sensitive: tuple[str, ...]
+    of_day: bool = False
+    """Whether slots are times of day."""
+
+    def content(self) -> dict[str, object]:
+        """See :meth:`Released.content`."""
+        visits = [(self._slot(begin_ms), name) for begin_ms, name in self.visits]
+        return {"pseudonym": self.pseudonym, "visits": visits, "sensitive": self.sensitive}
+
+    def _slot(self, begin_ms: int) -> str:
+        """Write when a slot begins: an instant, or a time of day."""
+        return rfc3339(begin_ms)[11:-1] if self.of_day else rfc3339(begin_ms)

@@ -1,0 +1,28 @@
+"""The settings of ``lkc``, as they stand in the section ``privacy``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from core.models.common.settings import ModelSettings
+from core.models.common.values import PositiveDuration
+
+__all__ = ["LKCSettings"]
+
+
+class LKCSettings(ModelSettings):
+    """What ``lkc`` can be told beside what all models share."""
+
+    time_slot: PositiveDuration = 3_600_000
+    """Length of the slots of time that ``lkc`` releases, and that its adversary knows."""
+
+    slots_of: Literal["window", "day"] = "window"
+    """Whether slots count from the window's start, or are times of day, UTC, that all days of a window share."""
+
+    max_confidence: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Largest share of one of ``sensitive_values`` among the people who match, for ``lkc``."""
+
+    spare: Literal["sequences", "instances"] = "sequences"
+    """What ``lkc`` suppresses least of: frequent sequences, for mining, or visits, for counting."""

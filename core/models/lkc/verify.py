@@ -1,0 +1,147 @@
+"""Check of LKC-privacy (Mohammed, Fung, Debbabi 2009, Definition 3.1), from the released trajectories alone.
+
+Shares no code with any anonymizer, by intent: a mistake there must not be repeated here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from core.models.lkc.guarantee import LKCPrivacy
+
+__all__ = ["LKCReport", "Pair", "verify_lkc"]
+
+Pair = tuple[int, str]
+"""Slot and name of the location."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LKCReport:
+    """What the check found."""
+
+    smallest_support: int | None
+    """Fewest distinct people behind any sequence of at most l pairs; None for an empty release."""
+
+    highest_confidence: float
+    """Largest share of a sensitive value among those who match any such sequence; 0 where nobody carries one."""
+
+    too_few: int
+    """Distinct sequences of at most l pairs that occur with support below k."""
+
+    too_sure: int
+    """Distinct sequences of at most l pairs for which a sensitive value's share exceeds c."""
+
+    disordered: int
+    """Trajectories whose pairs do not ascend strictly, by slot, then location: order would tell more than slots do."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guarantee holds. It does for an empty release."""
+        return self.too_few == self.too_sure == self.disordered == 0
+
+
+def verify_lkc(
+    users: Sequence[int],
+    trajectories: Sequence[Sequence[Pair]],
+    values: Sequence[Collection[int]],
+    guarantee: LKCPrivacy,
+    *,
+    sensitive: Collection[int],
+) -> LKCReport:
+    """Count who matches every sequence that occurs, and which sensitive values they carry, by the definition.
+
+    A person carries every value that comes with any of their trajectories. A value's share is that of the people who
+    match, or of the trajectories that match and come with it, whichever is larger.
+
+    Args:
+        users: Whose each trajectory is. Equal values are one person.
+        trajectories: Pairs as they would be published, in order.
+        values: Codes of the values that would be published with each trajectory.
+        guarantee: l, k and c.
+        sensitive: Codes of the sensitive values.
+
+    Raises:
+        ValueError: Not as many users or values as trajectories.
+    """
+    if not len(users) == len(trajectories) == len(values):
+        raise ValueError(
+            f"{len(users)} users and {len(values)} values for {len(trajectories)} trajectories: "
+            "there must be one of each for each"
+        )
+    matching = _Matching(users, trajectories, values, set(sensitive))
+    smallest: int | None = None
+    highest = 0.0
+    too_few = too_sure = 0
+    # In whole numbers: a share that is exactly c does not exceed it.
+    part, whole = Fraction(str(guarantee.c)).as_integer_ratio()
+    for support, shares in matching.counts(guarantee.l):
+        smallest = support if smallest is None else min(smallest, support)
+        too_few += support < guarantee.k
+        too_sure += any(carriers * whole > part * of for carriers, of in shares)
+        highest = max([highest, *(carriers / of for carriers, of in shares)])
+    return LKCReport(
+        smallest_support=smallest,
+        highest_confidence=highest,
+        too_few=too_few,
+        too_sure=too_sure,
+        disordered=sum(any(b <= a for a, b in pairwise(trajectory)) for trajectory in trajectories),
+    )
+
+
+class _Matching:
+    """Who matches what. Places in a release are (trajectory, where in it)."""
+
+    def __init__(
+        self,
+        users: Sequence[int],
+        trajectories: Sequence[Sequence[Pair]],
+        values: Sequence[Collection[int]],
+        sensitive: set[int],
+    ) -> None:
+        number: dict[Pair, int] = {}
+        self._trajectories = [
+            [number.setdefault(pair, len(number)) for pair in trajectory] for trajectory in trajectories
+        ]
+        self._users = users
+        self._alone = len(set(users)) == len(users)
+        self._of_trajectory = [frozenset(carried) & sensitive for carried in values]
+        self._of_user: defaultdict[int, set[int]] = defaultdict(set)
+        for user, carried in zip(users, self._of_trajectory, strict=True):
+            self._of_user[user] |= carried
+
+    def counts(self, size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Return for each sequence of 1 to ``size`` pairs its support, and (carriers, of how many) of each value."""
+        return self._counts([(i, 0) for i in range(len(self._trajectories))], size)
+
+    def _counts(self, rests: list[tuple[int, int]], size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Do it for the sequences that occur in the rests of some trajectories, each from somewhere on.
+
+        Whatever begins with a pair goes on in what is left after it, one pair shorter.
+        """
+        after: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for i, begin in rests:
+            trajectory, seen = self._trajectories[i], set()
+            for at in range(begin, len(trajectory)):
+                pair = trajectory[at]
+                # What follows the first time of a pair contains what follows its later times.
+                if pair not in seen:
+                    seen.add(pair)
+                    after[pair].append((i, at + 1))
+        for places in after.values():
+            yield self._count([i for i, _ in places])
+            if size > 1:
+                yield from self._counts(places, size - 1)
+
+    def _count(self, matching: list[int]) -> tuple[int, list[tuple[int, int]]]:
+        n = len(matching)
+        by_trajectory = Counter(value for i in matching for value in self._of_trajectory[i])
+        shares = [(carriers, n) for carriers in by_trajectory.values()]
+        if self._alone:
+            return n, shares
+        people = {self._users[i] for i in matching}
+        by_person = Counter(value for user in people for value in self._of_user[user])
+        return len(people), shares + [(carriers, len(people)) for carriers in by_person.values()]

@@ -1,0 +1,51 @@
+"""Measure the release of a sealed window against its raw records, for whoever may see both. Never published.
+
+The window is anonymized once more, which gives the same result: no release ever carries raw records along for somebody
+to measure.
+"""
+
+from __future__ import annotations
+
+from core.models.common.plan import Plan
+from core.models.registry import family_of
+from core.records.record import Rows
+from core.utility.window_measures import NOTHING_RELEASED, MeasureInputs, WindowLoss, WindowMeasures
+from core.windows.seal import Seal
+
+__all__ = ["measure_loss", "measure_window"]
+
+
+def measure_window(seal: Seal, rows: Rows, plan: Plan, inputs: MeasureInputs) -> WindowMeasures | None:
+    """Measure what a model is judged by. The same arguments give the same figures.
+
+    Args:
+        seal: The window's first seal.
+        rows: Its rows.
+        plan: How it was released.
+        inputs: What it is measured with.
+
+    Returns:
+        The measures; None where nothing can be released.
+    """
+    family = family_of(plan.model)
+    window = family.assemble(seal, rows, plan)
+    if window.n_users < plan.guarantee.k:
+        return None
+    result = family.anonymize(seal, window, plan)
+    if result is None or family.candidate(window, result, plan) is None:
+        return None
+    return family.measure(seal, window, result, plan, inputs)
+
+
+def measure_loss(seal: Seal, rows: Rows, plan: Plan) -> WindowLoss:
+    """Measure what all models are compared by. The same arguments give the same figures.
+
+    Args:
+        seal: The window's first seal.
+        rows: Its rows.
+        plan: How it was released.
+    """
+    family = family_of(plan.model)
+    window = family.assemble(seal, rows, plan)
+    result = family.anonymize(seal, window, plan)
+    return NOTHING_RELEASED if result is None else family.loss(window, result, plan)

@@ -1,0 +1,1 @@
+"""The anonymizer: BF-P2kA."""

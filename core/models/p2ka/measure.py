@@ -1,0 +1,57 @@
+"""Measure what a release by patterns lost against the raw window, for whoever may see both. Never published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.models.p2ka.anonymize.p2ka import PatternRelease
+from core.models.p2ka.plan import P2kAPlan
+from core.models.p2ka.similarity import pattern_similarity
+from core.trajectories.assemble import SequenceWindow
+from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
+from core.windows.seal import Seal
+
+__all__ = ["LONGEST_PATTERN", "PatternMeasures", "loss", "measure"]
+
+LONGEST_PATTERN = 3
+"""Most locations of the patterns that are compared: the paper has no bound, windows of long trajectories need one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternMeasures(WindowMeasures):
+    """The measures of one window; NaN where there is nothing to measure. See :mod:`core.models.p2ka.similarity`."""
+
+    sim1: float
+    """How near the supports of the release's k-frequent patterns are to those of the window."""
+
+    sim2: float
+    """How many k-frequent patterns the release has, of the window's."""
+
+    visits_kept_share: float
+    """Share of the visits that are released of those who made them."""
+
+    visits_added_share: float
+    """Visits that are released of somebody who did not make them, for each visit of the window."""
+
+
+def loss(window: SequenceWindow, result: PatternRelease, plan: P2kAPlan) -> WindowLoss:
+    """Measure what all models are compared by.
+
+    What is released of somebody who was not there has no distance: SIM1 and SIM2 measure that.
+    """
+    return exact_loss(window.sequences.users[result.kept > 0])
+
+
+def measure(
+    seal: Seal, window: SequenceWindow, result: PatternRelease, plan: P2kAPlan, inputs: MeasureInputs
+) -> PatternMeasures:
+    """Measure which frequent patterns are kept, and how many visits."""
+    sequences = window.sequences
+    similarity = pattern_similarity(sequences, result.sequences, min_support=plan.guarantee.k, longest=LONGEST_PATTERN)
+    n_visits = len(sequences.locations)
+    return PatternMeasures(
+        sim1=similarity.support,
+        sim2=similarity.size,
+        visits_kept_share=float(result.kept.sum()) / n_visits,
+        visits_added_share=float(result.added.sum()) / n_visits,
+    )

@@ -1,0 +1,1 @@
+"""Places: the vocabulary of locations, where they are and what they mean."""

@@ -1,0 +1,80 @@
+"""Metres from degrees: a local projection that also works at the poles and across the antimeridian."""
+
+from __future__ import annotations
+
+import numpy as np
+from pyproj import Proj
+
+from core.records.arrays import FloatArray
+
+__all__ = ["LocalProjection", "geocentric", "mean_position"]
+
+_EQUATOR_M = 6_378_137.0
+_ECCENTRICITY2 = 0.0066943799901413165
+"""Of the WGS 84 ellipsoid."""
+
+
+def geocentric(lat_deg: FloatArray, lon_deg: FloatArray) -> FloatArray:
+    """Return positions on the WGS 84 ellipsoid from the centre of the earth, metres, shape ``(n, 3)``."""
+    lat, lon = np.radians(lat_deg), np.radians(lon_deg)
+    across_m = _EQUATOR_M / np.sqrt(1.0 - _ECCENTRICITY2 * np.sin(lat) ** 2)
+    return np.column_stack(
+        [
+            across_m * np.cos(lat) * np.cos(lon),
+            across_m * np.cos(lat) * np.sin(lon),
+            across_m * (1.0 - _ECCENTRICITY2) * np.sin(lat),
+        ]
+    )
+
+
+def mean_position(lat_deg: FloatArray, lon_deg: FloatArray, *, digits: int = 4) -> tuple[float, float]:
+    """Return the mean of positions on the sphere, degrees, rounded so that float noise cannot move it.
+
+    Positions that cancel out (two antipodes) have no mean, and neither have none at all; the equator's zero is
+    returned. A pole has longitude 0, the antimeridian -180.
+    """
+    if len(lat_deg) == 0:
+        return 0.0, 0.0
+    lat, lon = np.radians(lat_deg), np.radians(lon_deg)
+    x, y, z = (
+        float(np.mean(np.cos(lat) * np.cos(lon))),
+        float(np.mean(np.cos(lat) * np.sin(lon))),
+        float(np.mean(np.sin(lat))),
+    )
+    if max(abs(x), abs(y), abs(z)) < 1e-9:
+        return 0.0, 0.0
+    mean_lat = round(float(np.degrees(np.arctan2(z, np.hypot(x, y)))), digits)
+    mean_lon = round(float(np.degrees(np.arctan2(y, x))), digits)
+    if abs(mean_lat) == 90.0:
+        return mean_lat, 0.0
+    return mean_lat, -180.0 if mean_lon == 180.0 else mean_lon
+
+
+class LocalProjection:
+    """Azimuthal equidistant projection of the WGS 84 ellipsoid around a centre.
+
+    Distances from the centre are exact. Between two points at most ``r`` from it they are off by a share of up to
+    ``(r / 6371 km)^2 / 6``: 0.001 % at 50 km, 0.1 % at 490 km.
+    """
+
+    def __init__(self, lat_deg: float, lon_deg: float) -> None:
+        self._proj = Proj(proj="aeqd", lat_0=lat_deg, lon_0=lon_deg, ellps="WGS84")
+
+    @classmethod
+    def around(cls, lat_deg: FloatArray, lon_deg: FloatArray) -> LocalProjection:
+        """Project around the mean of some positions."""
+        return cls(*mean_position(lat_deg, lon_deg))
+
+    def to_metres(self, lat_deg: FloatArray, lon_deg: FloatArray) -> FloatArray:
+        """Return east and north of the centre, metres, shape ``(n, 2)``."""
+        if len(lat_deg) == 0:
+            return np.empty((0, 2))
+        east, north = self._proj(lon_deg, lat_deg)
+        return np.column_stack([east, north])
+
+    def to_degrees(self, xy_m: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return latitudes and longitudes, degrees, each of shape ``(n,)``; longitudes in ``[-180, 180]``."""
+        if len(xy_m) == 0:
+            return np.empty(0), np.empty(0)
+        lon, lat = self._proj(xy_m[:, 0], xy_m[:, 1], inverse=True)
+        return np.asarray(lat), (np.asarray(lon) + 180.0) % 360.0 - 180.0

@@ -1,0 +1,51 @@
+"""What locations mean: where they stand in a tree of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.places.locate import Locator
+from core.places.taxonomy import Categories, Path
+from core.places.vocabulary import Vocabulary
+
+__all__ = ["OwnTaxonomy", "Taxonomy", "VenueTaxonomy"]
+
+
+class Taxonomy(Protocol):
+    """Where locations stand in a tree of meaning."""
+
+    @property
+    def name(self) -> str:
+        """Named in every release that was made with it."""
+        ...
+
+    def paths(self, vocabulary: Vocabulary) -> list[Path]:
+        """Return the nodes above each location of a window, the coarsest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTaxonomy:
+    """The locations' own hierarchy: H3 parents, grid quadrants."""
+
+    locator: Locator = field(repr=False)
+    name: str = "own"
+
+    def paths(self, vocabulary: Vocabulary) -> list[Path]:
+        """See :meth:`Taxonomy.paths`."""
+        return self.locator.ancestors(vocabulary.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class VenueTaxonomy:
+    """A publisher's categories, and the category of each venue."""
+
+    categories: Categories = field(repr=False)
+    category_of: Mapping[str, str] = field(repr=False)
+    name: str
+
+    def paths(self, vocabulary: Vocabulary) -> list[Path]:
+        """See :meth:`Taxonomy.paths`."""
+        return [self.categories.path(self.category_of[name]) for name in vocabulary.names]

@@ -1,0 +1,1 @@
+"""Records: what arrives, and who and when it is about."""

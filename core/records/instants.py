@@ -1,0 +1,17 @@
+"""Instants as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+__all__ = ["rfc3339"]
+
+
+def rfc3339(ms: int) -> str:
+    """Write an instant, Unix milliseconds, as RFC 3339 in UTC.
+
+    >>> rfc3339(0), rfc3339(1500)
+    ('1970-01-01T00:00:00Z', '1970-01-01T00:00:01.500Z')
+    """
+    moment = datetime.fromtimestamp(ms / 1000, tz=UTC)
+    return moment.isoformat(timespec="milliseconds" if ms % 1000 else "seconds").replace("+00:00", "Z")

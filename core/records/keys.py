@@ -1,0 +1,58 @@
+"""Keys: what keyed hashes are derived with. A hash with an empty key is one that everybody can compute."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+__all__ = ["check_key", "keyed_generator", "keyed_id", "pseudonyms"]
+
+_LEAST_BYTES, _MOST_BYTES = 16, 64
+"""BLAKE2b takes keys of 0 to 64 bytes, and is no keyed hash with one of 0."""
+
+
+def check_key(key: bytes, name: str) -> None:
+    """Check the length of a key.
+
+    Args:
+        key: The key.
+        name: What the error calls it.
+
+    Raises:
+        ValueError: It has fewer than 16 or more than 64 bytes; the message does not repeat it.
+    """
+    if not _LEAST_BYTES <= len(key) <= _MOST_BYTES:
+        raise ValueError(f"{name} has {len(key)} bytes: it must have {_LEAST_BYTES} to {_MOST_BYTES}")
+
+
+def keyed_id(secret: bytes, purpose: str, *parts: str | int) -> str:
+    """Derive 16 hexadecimal digits that nobody can predict or link without the secret.
+
+    Raises:
+        ValueError: The secret has fewer than 16 or more than 64 bytes.
+    """
+    check_key(secret, "the secret")
+    text = "\x1f".join([purpose, *map(str, parts)])
+    return hashlib.blake2b(text.encode(), key=secret, digest_size=8).hexdigest()
+
+
+def keyed_generator(secret: bytes, release_id: str, purpose: str = "choices") -> np.random.Generator:
+    """Return the generator of all random choices of one release: the same on every run, unknown to outsiders.
+
+    Args:
+        secret: The deployment's key.
+        release_id: The release.
+        purpose: What the choices are for; by default the release itself. Another purpose draws independently.
+
+    Raises:
+        ValueError: The secret has fewer than 16 or more than 64 bytes.
+    """
+    check_key(secret, "the secret")
+    seed = hashlib.blake2b(f"{purpose}\x1f{release_id}".encode(), key=secret, digest_size=16).digest()
+    return np.random.Generator(np.random.Philox(key=np.frombuffer(seed, dtype=np.uint64)))
+
+
+def pseudonyms(secret: bytes, release_id: str, n: int) -> list[tuple[str, int]]:
+    """Give each of ``n`` trajectories a pseudonym of this release; returned in the order of the pseudonyms."""
+    return sorted((keyed_id(secret, "pseudonym", release_id, i), i) for i in range(n))

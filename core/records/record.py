@@ -1,0 +1,199 @@
+"""What flows in: raw check-ins and fragments, and the columns they become once validated and located.
+
+A message value is decoded into :class:`CheckIn` or :class:`Fragment`, one object each. From validation on, records
+are rows of a numpy structured array (:data:`VISIT` or :data:`POINT`), so that a buffered record costs tens of bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, NamedTuple, cast
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from core.records.identity import Identifier
+from core.records.profile import AttributeValue
+
+__all__ = [
+    "POINT",
+    "ROW_TYPES",
+    "VISIT",
+    "CheckIn",
+    "Chunk",
+    "Fragment",
+    "Kind",
+    "Moment",
+    "Point",
+    "Reason",
+    "Rejected",
+    "Rows",
+    "Source",
+    "Timestamp",
+    "attribute_field",
+    "checkin_type",
+]
+
+
+class Kind(StrEnum):
+    """What a feed carries."""
+
+    CHECKINS = "checkins"
+    FRAGMENTS = "fragments"
+
+
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+"""RFC 3339 with an offset."""
+
+Timestamp = Moment | int | float
+"""RFC 3339 with an offset, or a Unix time whose unit the settings state."""
+
+
+class CheckIn(msgspec.Struct, frozen=True, gc=False):
+    """One visit: user ``user`` was at a position, or at a venue. Unknown fields are ignored."""
+
+    user: Identifier
+    ts: Timestamp
+    lat: float | None = None
+    lon: float | None = None
+    venue: Identifier | None = None
+    category: Identifier | None = None
+
+    def __repr__(self) -> str:
+        """Say what it is, never who was where."""
+        return "CheckIn(...)"
+
+
+class Point(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """One point of a fragment, ``[ts, lat, lon]``; what follows, such as altitude or accuracy, is ignored."""
+
+    ts: Timestamp
+    lat: float | None = None
+    lon: float | None = None
+
+    def __repr__(self) -> str:
+        """Say what it is, never where or when."""
+        return "Point(...)"
+
+
+class Fragment(msgspec.Struct, frozen=True, gc=False):
+    """A piece of GPS trajectory: points of one user, and that user's own demands."""
+
+    user: Identifier
+    points: list[Point]
+    k: int | None = None
+    delta_m: float | None = None
+
+    def __repr__(self) -> str:
+        """Say what it is, never who was where."""
+        return f"Fragment(<{len(self.points)} points>)"
+
+
+def attribute_field(index: int) -> str:
+    """Return the name under which a check-in holds one of the attributes of its person."""
+    return f"attribute_{index}"
+
+
+@cache
+def checkin_type(n_attributes: int) -> type[CheckIn]:
+    """Return the type of check-ins that tell so many attributes of their person, each optional.
+
+    >>> checkin_type(1)(user="u1", ts=0, attribute_0=41)
+    CheckIn(...)
+    """
+    if not n_attributes:
+        return CheckIn
+    fields = [(attribute_field(i), AttributeValue, None) for i in range(n_attributes)]
+    made = msgspec.defstruct("CheckIn", fields, bases=(CheckIn,), frozen=True, gc=False)
+    return cast("type[CheckIn]", made)
+
+
+VISIT = np.dtype([("offset", "<i8"), ("user", "<u8"), ("ts_ms", "<i8"), ("location", "<i8"), ("profile", "<u4")])
+"""One located check-in: offset in its source, keyed hash of the user, event time, location of the vocabulary, and what
+it tells of the person, a code of :class:`core.records.profile.Profile`, 0 where that is nothing."""
+
+POINT = np.dtype(
+    [
+        ("offset", "<i8"),
+        ("user", "<u8"),
+        ("ts_ms", "<i8"),
+        ("lat", "<f8"),
+        ("lon", "<f8"),
+        ("k", "<i4"),
+        ("delta_m", "<f4"),
+    ]
+)
+"""One point of a fragment; ``k`` is 0 and ``delta_m`` infinite where the user demands nothing of their own."""
+
+ROW_TYPES = {Kind.CHECKINS: VISIT, Kind.FRAGMENTS: POINT}
+
+Rows = npt.NDArray[np.void]
+"""A structured array of :data:`VISIT` or :data:`POINT`, shape ``(n,)``."""
+
+
+class Source(NamedTuple):
+    """One partition of an input topic (or one file of a replay)."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chunk:
+    """Located records of one source and one shard, forwarded together."""
+
+    kind: Kind
+    shard: str
+    source: Source
+    n_partitions: int
+    """Partitions of the source's topic: the sources a watermark has to wait for."""
+
+    vocabulary: str
+    """Digest of the settings that located the records; a reader with others must not mix them."""
+
+    rows: Rows = field(repr=False)
+    """The records, in the order of their source offsets; the points of one record share its offset."""
+
+    log_id: str = ""
+    """Which log the source's offsets are of: a topic that is created again counts from 0 again."""
+
+    complete_ms: int | None = None
+    """Event time, milliseconds, that the source has reached when this chunk is there, for every shard; None: the
+    newest of the rows. The chunks that a batch makes for other shards may still be on their way."""
+
+
+class Reason(StrEnum):
+    """Why a record was rejected: a closed set, safe as a metric label."""
+
+    NOT_UTF8 = "not_utf8"
+    NOT_JSON = "not_json"
+    NOT_CSV = "not_csv"
+    MISSING_FIELD = "missing_field"
+    WRONG_TYPE = "wrong_type"
+    USER_ID_TOO_LONG = "user_id_too_long"
+    POSITION_OUT_OF_RANGE = "position_out_of_range"
+    POSITION_ZERO = "position_zero"
+    OUTSIDE_AREA = "outside_area"
+    UNKNOWN_VENUE = "unknown_venue"
+    TIME_OUT_OF_RANGE = "time_out_of_range"
+    EMPTY_FRAGMENT = "empty_fragment"
+    TOO_MANY_POINTS = "too_many_points"
+    DEMAND_OUT_OF_RANGE = "demand_out_of_range"
+    ATTRIBUTE_MISSING = "attribute_missing"
+    ATTRIBUTE_OUT_OF_RANGE = "attribute_out_of_range"
+    MESSAGE_TOO_LARGE = "message_too_large"
+    SETTINGS_CHANGED = "settings_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """A record turned away: what was wrong and where it stands, never whose it was or where that person was."""
+
+    reason: Reason
+    detail: str
+    source: Source
+    offset: int

@@ -1,0 +1,1 @@
+"""Trajectories: the rows of a window in the order of time, cut and joined."""

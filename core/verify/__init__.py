@@ -1,1 +1,0 @@
-"""One independent check per guarantee; nothing here shares code with an anonymizer."""

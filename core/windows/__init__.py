@@ -1,0 +1,1 @@
+"""Windows: event time, watermarks, buffers and seals, as state machines."""

@@ -1,0 +1,62 @@
+"""The rows of one open window, as columns that grow; an object for each record would be ten times as large."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+
+import numpy as np
+
+from core.records.record import ROW_TYPES, Kind, Rows
+
+__all__ = ["WindowBuffer"]
+
+_GROWTH = 1.5
+"""By how much a full buffer grows: copies stay few and at most a third of it is empty."""
+
+
+class WindowBuffer:
+    """Rows in the order of the offsets that brought them.
+
+    Args:
+        kind: What the rows are.
+    """
+
+    __slots__ = ("_ends", "_offsets", "_rows")
+
+    def __init__(self, kind: Kind) -> None:
+        self._rows: Rows = np.empty(0, dtype=ROW_TYPES[kind])
+        self._offsets = array("q")
+        """Offset of each chunk that brought rows, ascending."""
+        self._ends = array("q")
+        """Number of rows up to and with each of these chunks."""
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def first_offset(self) -> int | None:
+        """Offset of the first chunk that brought rows, or None."""
+        return self._offsets[0] if self._offsets else None
+
+    @property
+    def rows(self) -> Rows:
+        """All rows, shape ``(n,)``; valid until rows are added."""
+        return self._rows[: len(self)]
+
+    def add(self, offset: int, rows: Rows) -> None:
+        """Append the rows that a chunk brought; offsets ascend."""
+        begin, end = len(self), len(self) + len(rows)
+        if end > len(self._rows):
+            larger = np.empty(max(end, round(_GROWTH * len(self._rows))), dtype=self._rows.dtype)
+            larger[:begin] = self._rows[:begin]
+            self._rows = larger
+        self._rows[begin:end] = rows
+        self._offsets.append(offset)
+        self._ends.append(end)
+
+    def trim(self, last_offset: int) -> int:
+        """Drop the rows that came after an offset, and return how many they are."""
+        before, keep = len(self), bisect_right(self._offsets, last_offset)
+        del self._offsets[keep:], self._ends[keep:]
+        return before - len(self)

@@ -1,0 +1,126 @@
+"""The open windows of one kind of feed on one partition: what is buffered, sealed, and due next."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from sortedcontainers import SortedDict
+
+from core.records.record import Source
+from core.windows.buffer import WindowBuffer
+from core.windows.seal import Seal, SealRecord
+from core.windows.watermark import Watermark
+from core.windows.window import WindowKey, WindowPolicy
+
+__all__ = ["OpenWindows", "ShardProgress"]
+
+
+@dataclass(slots=True)
+class ShardProgress:
+    """What one shard has come to."""
+
+    open_windows: set[WindowKey] = field(default_factory=set)
+
+    sealed_ms: float = -math.inf
+    """Windows that end by then are sealed, completed, or empty for good."""
+
+    completed_offset: int = -1
+    """Last offset that is included in a completed window."""
+
+    known: set[SealRecord] = field(default_factory=set)
+    heard: dict[tuple[Source, str], int] = field(default_factory=dict)
+    """Highest offset of each log of each source."""
+
+
+class OpenWindows:
+    """Open windows in the order of release, so that nobody looks at those that are not due.
+
+    Args:
+        policy: How they behave.
+    """
+
+    def __init__(self, policy: WindowPolicy) -> None:
+        self.policy = policy
+        self.watermark = Watermark(
+            allowed_lateness_ms=policy.allowed_lateness_ms,
+            idle_timeout_ms=policy.idle_timeout_ms,
+            max_lead_ms=policy.max_lead_ms,
+        )
+        self.windows: SortedDict[WindowKey, WindowBuffer] = SortedDict()
+        self.seals: SortedDict[WindowKey, Seal] = SortedDict()
+        """First seals of open windows."""
+
+        self.shards: dict[str, ShardProgress] = {}
+        self.crowded: set[str] = set()
+        """Shards with more open windows than they may have."""
+
+    def shard(self, name: str) -> ShardProgress:
+        """Return a shard, which exists as soon as somebody names it."""
+        return self.shards.setdefault(name, ShardProgress())
+
+    def open_window(self, key: WindowKey) -> WindowBuffer:
+        """Return an open window, opened if need be."""
+        if key not in self.windows:
+            self.windows[key] = WindowBuffer(key.kind)
+            self.shard(key.shard).open_windows.add(key)
+            self._weigh(key.shard)
+        window: WindowBuffer = self.windows[key]
+        return window
+
+    def close_window(self, key: WindowKey) -> int:
+        """Close a window, and return how many rows were in it."""
+        window: WindowBuffer = self.windows.pop(key)
+        self.seals.pop(key, None)
+        self.shards[key.shard].open_windows.discard(key)
+        self._weigh(key.shard)
+        return len(window)
+
+    def _weigh(self, shard: str) -> None:
+        crowded = len(self.shards[shard].open_windows) > self.policy.max_open
+        (self.crowded.add if crowded else self.crowded.discard)(shard)
+
+    def is_late(self, key: WindowKey, offset: int) -> bool:
+        """Tell whether rows of a window that an offset brings come after its content is fixed."""
+        own: Seal | None = self.seals.get(key)
+        return key.end_ms <= self.shards[key.shard].sealed_ms if own is None else offset > own.last_offset
+
+    def ending_by(self, shard: str, end_ms: int) -> list[WindowKey]:
+        """Return the open windows of a shard that end by then, in the order of release."""
+        return sorted(key for key in self.shards[shard].open_windows if key.end_ms <= end_ms)
+
+    def releasable(self, next_offset: int) -> WindowKey | None:
+        """Return the first sealed window that is the oldest of its shard and has all its rows."""
+        waiting: set[str] = set()
+        key: WindowKey
+        seal: Seal
+        for key, seal in self.seals.items():
+            if key.shard not in waiting and next_offset > seal.last_offset:
+                return key
+            waiting.add(key.shard)
+        return None
+
+    def due(self, clock_ms: int, now_ms: float) -> WindowKey | None:
+        """Return the first window that is to be sealed; a shard with a sealed window waits for its release.
+
+        Args:
+            clock_ms: The clock, which stands still while something waits to be read.
+            now_ms: The event time that has come. Later windows stay open however silent their sources are: by a clock
+                that is ahead, all others would be late when they come back.
+        """
+        reached_ms = self.watermark.value_ms(clock_ms=clock_ms)
+        until_ms = now_ms if self.watermark.is_idle(clock_ms=clock_ms) else -math.inf
+        until_ms = until_ms if reached_ms is None else max(until_ms, reached_ms)
+        oldest = self.oldest_unsealed()
+        if oldest is not None and oldest.end_ms <= until_ms:
+            return oldest
+        return min((min(self.shards[name].open_windows) for name in self.crowded - self._waiting()), default=None)
+
+    def oldest_unsealed(self) -> WindowKey | None:
+        """Return the oldest window of a shard that waits for no release, or None."""
+        waiting = self._waiting()
+        return next((key for key in self.windows if key.shard not in waiting), None)
+
+    def _waiting(self) -> set[str]:
+        """Return the shards with a sealed window: the next one is sealed when it has left."""
+        return {key.shard for key in self.seals}

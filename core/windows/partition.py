@@ -1,0 +1,235 @@
+"""The seal protocol for one partition of the shards topic, as a deterministic state machine.
+
+Inputs are method calls: chunks in the order of their offsets, seal records in the order of the seals topic, the clock,
+and what the driver has finished. Outputs are actions, one at a time, that the driver carries out:
+
+    accept(chunk) ...  next_action() -> WriteSeal   -> write it, read the seals topic to its end, apply_seal(each)
+                                     -> ReleaseWindow -> anonymize, verify, emit, all acknowledged, then released(seal)
+                                     -> WriteCompletion -> write it, acknowledged, then completed(...)
+    committable_offset()
+
+A window's content depends on its first seal alone, never on clocks or watermarks: those only decide when to seal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.records.record import Chunk, Kind, Rows, Source
+from core.windows.open_windows import OpenWindows
+from core.windows.seal import Seal, SealedUntil, SealRecord
+from core.windows.window import WindowKey, WindowPolicy, window_starts
+
+__all__ = ["Accepted", "Action", "Partition", "ReleaseWindow", "WriteCompletion", "WriteSeal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """What became of the rows of one chunk."""
+
+    buffered: int
+    late: int
+    duplicates: int
+    reread: int = 0
+    """Rows of windows that have left, which a worker before has read: it knew what became of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSeal:
+    """Write the seal, then apply all that the seals topic holds, to its end."""
+
+    seal: Seal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleaseWindow:
+    """Anonymize, verify and emit the rows under their seal."""
+
+    seal: Seal
+    rows: Rows = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCompletion:
+    """Write ``until``, then drop the seal records that it replaces."""
+
+    until: SealedUntil
+    obsolete: tuple[SealRecord, ...]
+
+
+Action = WriteSeal | ReleaseWindow | WriteCompletion
+
+
+class Partition:
+    """State of one partition: buffered windows, their seals, and one watermark per kind of feed.
+
+    Args:
+        policies: How the windows of each kind behave.
+        make_seal: Makes the seal of a window, given its key, the last offset that it includes, and its number of rows.
+    """
+
+    def __init__(self, policies: Mapping[Kind, WindowPolicy], make_seal: Callable[[WindowKey, int, int], Seal]) -> None:
+        self._make_seal = make_seal
+        self._feeds = {kind: OpenWindows(policy) for kind, policy in policies.items()}
+        self._next_offset: int | None = None
+        self._pending_completion: WriteCompletion | None = None
+        self.buffered_rows = 0
+
+    # ------------------------------------------------------------------ inputs
+
+    def accept(self, chunk: Chunk, offset: int, *, clock_ms: int) -> Accepted:
+        """Buffer a chunk read at ``offset``. Late rows and repeated ones are left out and counted.
+
+        Raises:
+            ValueError: The offset is not above all before it.
+        """
+        self._pass(offset)
+        feed = self._feeds[chunk.kind]
+        feed.watermark.expect(chunk.source.topic, chunk.n_partitions, clock_ms=clock_ms)
+        shard = feed.shard(chunk.shard)
+        rows = chunk.rows
+        heard = shard.heard.get((chunk.source, chunk.log_id), -1)
+        fresh = rows[rows["offset"] > heard]
+        duplicates = len(rows) - len(fresh)
+        if not len(fresh):
+            return Accepted(buffered=0, late=0, duplicates=duplicates)
+        shard.heard[chunk.source, chunk.log_id] = int(fresh["offset"][-1])
+        reached_ms = int(fresh["ts_ms"].max()) if chunk.complete_ms is None else chunk.complete_ms
+        feed.watermark.advance(chunk.source, reached_ms, clock_ms=clock_ms)
+
+        size_ms = feed.policy.size_ms
+        starts = window_starts(fresh["ts_ms"], size_ms=size_ms)
+        late = reread = 0
+        for start_ms in np.unique(starts).tolist():
+            part = fresh[starts == start_ms]
+            key = WindowKey(start_ms + size_ms, chunk.kind, chunk.shard, start_ms)
+            if feed.is_late(key, offset):
+                if offset <= shard.completed_offset:
+                    reread += len(part)
+                else:
+                    late += len(part)
+            else:
+                feed.open_window(key).add(offset, part)
+                self.buffered_rows += len(part)
+        buffered = len(fresh) - late - reread
+        return Accepted(buffered=buffered, late=late, duplicates=duplicates, reread=reread)
+
+    def skip(self, offset: int) -> None:
+        """Take note of a message that holds no chunk for this partition's windows.
+
+        Raises:
+            ValueError: The offset is not above all before it.
+        """
+        self._pass(offset)
+
+    def apply_seal(self, record: SealRecord) -> int:
+        """Learn what the seals topic says next, and return how many buffered rows that turns late.
+
+        Of several seals of one window the first one applied counts, and none after a later window's: that one's
+        writer, who seals in order, had no rows of the earlier window, and may have released and completed its own.
+        """
+        feed = self._feeds.get(record.kind)
+        if feed is None:
+            return 0  # a kind that is switched off: its windows wait until it is read again
+        shard = feed.shard(record.shard)
+        shard.known.add(record)
+        if isinstance(record, SealedUntil):
+            shard.sealed_ms = max(shard.sealed_ms, record.until_ms)
+            shard.completed_offset = max(shard.completed_offset, record.last_offset)
+            return self._close(feed, feed.ending_by(record.shard, record.until_ms))
+        key = record.key
+        if key.end_ms <= shard.sealed_ms:
+            return 0
+        shard.sealed_ms = key.end_ms
+        window = feed.open_window(key)  # even if its rows are gone, the window has to come to an end
+        feed.seals[key] = record
+        trimmed = window.trim(record.last_offset)
+        self.buffered_rows -= trimmed
+        return trimmed + self._close(feed, [k for k in feed.ending_by(key.shard, key.end_ms) if k not in feed.seals])
+
+    def retire(self, kind: Kind, source: Source) -> None:
+        """Stop waiting for a source that has come to its end."""
+        self._feeds[kind].watermark.retire(source)
+
+    def released(self, seal: Seal) -> None:
+        """The window is emitted and acknowledged: its completion comes next."""
+        shard = self._feeds[seal.kind].shard(seal.shard)
+        until = SealedUntil(kind=seal.kind, shard=seal.shard, until_ms=seal.key.end_ms, last_offset=seal.last_offset)
+        obsolete = tuple(r for r in sorted(shard.known, key=repr) if _replaces(until, r))
+        self._pending_completion = WriteCompletion(until, obsolete)
+
+    def completed(self, completion: WriteCompletion) -> None:
+        """The completion is written: the window's rows may go."""
+        self._pending_completion = None
+        self.apply_seal(completion.until)  # drops the rows, which have left
+        shard = self._feeds[completion.until.kind].shard(completion.until.shard)
+        shard.known -= set(completion.obsolete)
+
+    # ----------------------------------------------------------------- outputs
+
+    def next_action(self, *, clock_ms: int, now_ms: float = math.inf, early: bool = False) -> Action | None:
+        """Return what to do next, or None when nothing is due; ask again after every input.
+
+        Args:
+            clock_ms: The clock, which stands still while something waits to be read.
+            now_ms: The event time that has come: silence closes no window that ends later.
+            early: Whether to seal the oldest window where none is due: nothing more can be buffered.
+        """
+        if self._pending_completion is not None:
+            return self._pending_completion
+        next_offset, feeds = self._next_offset, self._feeds
+        if next_offset is None:
+            return None
+        if ready := [key for feed in feeds.values() if (key := feed.releasable(next_offset)) is not None]:
+            key = min(ready)
+            return ReleaseWindow(feeds[key.kind].seals[key], feeds[key.kind].windows[key].rows)
+        due = min((key for feed in feeds.values() if (key := feed.due(clock_ms, now_ms)) is not None), default=None)
+        if due is None and early:
+            due = self.oldest_unsealed
+        if due is None:
+            return None
+        return WriteSeal(self._make_seal(due, next_offset - 1, len(feeds[due.kind].windows[due])))
+
+    def committable_offset(self) -> int | None:
+        """Return the offset from which a successor must read, or None before the first message."""
+        firsts = (window.first_offset for feed in self._feeds.values() for window in feed.windows.values())
+        return min((offset for offset in firsts if offset is not None), default=self._next_offset)
+
+    @property
+    def oldest_unsealed(self) -> WindowKey | None:
+        """The window that an early seal would be for, or None: all that are open wait for rows of theirs."""
+        return min((key for feed in self._feeds.values() if (key := feed.oldest_unsealed()) is not None), default=None)
+
+    @property
+    def open_windows(self) -> int:
+        """Number of windows that hold rows."""
+        return sum(len(feed.windows) for feed in self._feeds.values())
+
+    def watermark_ms(self, kind: Kind, *, clock_ms: int) -> int | None:
+        """Return the watermark of one kind of feed, or None while it cannot be told."""
+        return self._feeds[kind].watermark.value_ms(clock_ms=clock_ms)
+
+    def lead_ms(self, kind: Kind, *, clock_ms: int) -> int:
+        """Return how far one source of a kind of feed is ahead of all others."""
+        return self._feeds[kind].watermark.lead_ms(clock_ms=clock_ms)
+
+    def _pass(self, offset: int) -> None:
+        # What comes out of its order would be taken for repeated, and seals would count windows that lack rows.
+        if self._next_offset is not None and offset < self._next_offset:
+            raise ValueError(f"offset {offset} after offset {self._next_offset - 1}: offsets ascend")
+        self._next_offset = offset + 1
+
+    def _close(self, feed: OpenWindows, keys: list[WindowKey]) -> int:
+        n_rows = sum(feed.close_window(key) for key in keys)
+        self.buffered_rows -= n_rows
+        return n_rows
+
+
+def _replaces(until: SealedUntil, record: SealRecord) -> bool:
+    if isinstance(record, Seal):
+        return record.key.end_ms <= until.until_ms
+    return record.until_ms < until.until_ms

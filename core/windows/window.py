@@ -1,0 +1,63 @@
+"""Event-time windows: half-open, in integer milliseconds, aligned to the epoch, tumbling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from core.records.arrays import IntArray
+from core.records.record import Kind
+
+__all__ = ["Window", "WindowKey", "WindowPolicy", "window_starts"]
+
+
+class Window(NamedTuple):
+    """A span of event time; ``end_ms`` is the first instant outside."""
+
+    start_ms: int
+    end_ms: int
+
+
+class WindowKey(NamedTuple):
+    """One window of one shard: what is released on its own. Keys sort in the order of release."""
+
+    end_ms: int
+    kind: Kind
+    shard: str
+    start_ms: int
+
+    @property
+    def window(self) -> Window:
+        """The span of event time."""
+        return Window(self.start_ms, self.end_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowPolicy:
+    """How the windows of one kind of feed behave."""
+
+    size_ms: int
+    """Length of a window."""
+
+    allowed_lateness_ms: int
+    """How far behind the newest event time a record may come."""
+
+    idle_timeout_ms: int
+    """After how much silence a source stops holding windows open."""
+
+    max_open: int
+    """Most open windows of one shard; the oldest is sealed early beyond it."""
+
+    max_lead_ms: int | None = None
+    """How far the event time of one source may push the others; None for any."""
+
+
+def window_starts(ts_ms: IntArray, *, size_ms: int) -> IntArray:
+    """Return where the window of each instant begins, milliseconds, shape ``(n,)``.
+
+    >>> window_starts(np.array([9, 10, -1]), size_ms=10).tolist()
+    [0, 10, -10]
+    """
+    return np.floor_divide(ts_ms, size_ms) * size_ms

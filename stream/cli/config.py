@@ -1,0 +1,33 @@
+"""``shoal check-config`` and ``shoal secret``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import yaml
+
+from stream.cli.options import load_given, with_settings
+from stream.feeds.feed import build_feeds
+from stream.settings.secret import new_secret
+
+__all__ = ["check_config", "print_secret"]
+
+
+@click.command(name="check-config")
+@with_settings
+def check_config(config: Path | None, given: tuple[str, ...]) -> None:
+    """Check the settings as a worker would, and print them with secrets masked."""
+    settings = load_given(config, given)
+    click.echo(yaml.safe_dump(settings.masked(), sort_keys=False).rstrip())
+    build_feeds(settings.checked())
+    click.echo("# all settings are valid", err=True)
+
+
+@click.command(name="secret")
+def print_secret() -> None:
+    """Print a new random secret for privacy.secret.
+
+    Every worker of a deployment needs the same: make it once, and keep it where you keep secrets.
+    """
+    click.echo(new_secret())

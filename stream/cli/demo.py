@@ -1,0 +1,108 @@
+"""``shoal demo`` and ``shoal generate``: the service at work on a simulated city, and that city's feed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from core.records.record import Kind
+from stream.cli.console import progress_bar
+from stream.cli.options import KIND, load_given, with_settings
+from stream.demo.city.feed import City
+from stream.demo.city.options import CityOptions
+from stream.demo.demo import run_demo
+from stream.demo.generate import send_messages, write_messages
+from stream.kafka.client import new_producer
+from stream.kafka.topics import check_topics
+from stream.settings.model import Settings
+
+__all__ = ["demo", "generate"]
+
+
+@click.command()
+@click.option("--seconds", type=click.FloatRange(min=1), help="End after this long; until Ctrl-C if not given.")
+@click.option("--people", type=click.IntRange(50, 20_000), default=1000, show_default=True, help="People in the city.")
+def demo(seconds: float | None, people: int) -> None:
+    """Start an embedded broker, a worker and a simulated city, and print each window as it leaves."""
+    run_demo(seconds=seconds, people=people, say=click.echo)
+
+
+@click.command()
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="NDJSON file to write.")
+@click.option("--kind", type=KIND, help="What to write to the file.")
+@click.option("--to-topics", is_flag=True, help="Send both kinds to the input topics instead.")
+@click.option("--hours", type=click.FloatRange(min=0.01), default=24.0, show_default=True, help="Event time to cover.")
+@click.option(
+    "--speed", type=click.FloatRange(min=0.001), help="Times faster than the clock; unset: as fast as it goes."
+)
+@click.option("--start", type=click.DateTime(), help="First event time, UTC; a Monday if not given.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed, the same bytes.")
+@click.option("--people", type=int, default=400, show_default=True, help="People who live in the city.")
+@click.option("--dirty", type=float, default=0.01, show_default=True, help="Share of spoiled records.")
+@click.option("--duplicates", type=float, default=0.01, show_default=True, help="Share of repeated records.")
+@click.option("--out-of-order", type=float, default=0.02, show_default=True, help="Share of delayed records.")
+@with_settings
+def generate(
+    output: Path | None,
+    kind: str | None,
+    to_topics: bool,
+    hours: float,
+    speed: float | None,
+    start: datetime | None,
+    seed: int,
+    people: int,
+    dirty: float,
+    duplicates: float,
+    out_of_order: float,
+    config: Path | None,
+    given: tuple[str, ...],
+) -> None:
+    """Make the feed of a simulated city: seeded roads, venues and people with habits."""
+    if to_topics == (output is not None):
+        raise click.UsageError("give either --output FILE with --kind, or --to-topics")
+    if output is not None and kind is None:
+        raise click.UsageError("--output needs --kind checkins or --kind fragments")
+    moment = {} if start is None else {"start_ms": round(start.replace(tzinfo=UTC).timestamp() * 1000)}
+    try:
+        options = CityOptions(
+            seed=seed,
+            people=people,
+            dirty_share=dirty,
+            duplicate_share=duplicates,
+            out_of_order_share=out_of_order,
+            **moment,
+        )
+    except ValueError as fault:
+        raise click.UsageError(str(fault)) from None
+    city = City(options)
+    chosen = None if kind is None else Kind(kind)
+    length_ms = round(hours * 3_600_000)
+    messages = city.messages(until_ms=options.start_ms + length_ms)
+    with progress_bar() as bar:
+        task = bar.add_task("generating", total=length_ms)
+
+        def progress(arrival_ms: int) -> None:
+            bar.update(task, completed=arrival_ms - options.start_ms)
+
+        if output is not None and chosen is not None:
+            n = write_messages(messages, chosen, output, progress)
+        else:
+            settings = load_given(config, given)
+            n = asyncio.run(_send(settings, messages, speed, progress))
+    click.echo(f"{n} records")
+
+
+async def _send(settings: Settings, messages: Any, speed: float | None, progress: Callable[[int], None]) -> int:
+    await check_topics(settings)
+    producer = new_producer(settings)
+    await producer.start()
+    try:
+        names = {kind: getattr(settings.topics, kind.value) for kind in Kind}
+        return await send_messages(messages, producer, names, speed=speed, progress=progress)
+    finally:
+        await producer.stop()

@@ -1,0 +1,78 @@
+"""The command line: ``shoal``."""
+
+from __future__ import annotations
+
+import stream.cli.process_1  # noqa: F401 - before what takes long to import
+
+# isort: split
+import errno
+from typing import Any
+
+import click
+
+from stream.cli.config import check_config, print_secret
+from stream.cli.demo import demo, generate
+from stream.cli.replay import reconstruct_windows, replay
+from stream.cli.topics import topics
+from stream.cli.worker import health, status, worker
+from stream.demo.broker import BrokerError
+from stream.demo.demo import DemoError
+from stream.formats.files import FileFormatError
+from stream.kafka.topics import ClusterError
+from stream.observe.health import ListenError
+from stream.replay.reconstruction import ReconstructionError
+from stream.settings.errors import SettingsError
+from stream.worker.status import StatusError
+
+__all__ = ["main"]
+
+_OUR_ERRORS = (
+    *(ClusterError, FileFormatError, DemoError, BrokerError),
+    *(ListenError, ReconstructionError, StatusError),
+)
+"""Errors beside those of settings whose message says what to do."""
+
+
+class _Group(click.Group):
+    """Turns our own errors into one sentence and an exit code: 2 for settings, 1 for everything else."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SettingsError as fault:
+            click.echo(f"shoal: {fault}", err=True)
+            ctx.exit(2)
+        except _OUR_ERRORS as fault:
+            click.echo(f"shoal: {fault}", err=True)
+            ctx.exit(1)
+        except OSError as fault:
+            if fault.filename is None or fault.errno == errno.EPIPE:
+                raise
+            click.echo(f"shoal: {fault.filename}: {fault.strerror}", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="shoal", prog_name="shoal")
+def main() -> None:
+    """Live location feeds, released so that nobody in them can be singled out.
+
+    \b
+    See it work:         shoal demo
+    Try it on a file:    shoal replay checkins.csv --kind checkins --output out/
+    Run the service:     shoal check-config, then shoal topics create, then shoal worker
+    """
+
+
+for command in (
+    *(worker, status, health),
+    *(replay, reconstruct_windows),
+    topics,
+    *(check_config, print_secret),
+    *(demo, generate),
+):
+    main.add_command(command)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Options that several commands take, and the settings that come of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from core.records.record import Kind
+from stream.settings.errors import SettingsError
+from stream.settings.load import load_settings
+from stream.settings.model import Settings
+
+__all__ = ["KIND", "load_given", "with_settings"]
+
+KIND = click.Choice([kind.value for kind in Kind])
+"""The type of options that name a kind of feed."""
+
+_NO_FILE = "--config or SHOAL_CONFIG is empty: leave it out, or name a YAML file with settings"
+
+
+class _SettingsFile(click.Path):
+    """A path that is not empty: an empty one would be the folder ``.``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not value.strip():
+            raise SettingsError(_NO_FILE)
+        return super().convert(value, param, ctx)
+
+
+def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--config`` and ``--set`` to a command, which takes them as ``config`` and ``given``."""
+    command = click.option(
+        "--set",
+        "given",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set one setting, for instance --set privacy.k=10. May be repeated; wins over everything else.",
+    )(command)
+    return click.option(
+        "--config",
+        envvar="SHOAL_CONFIG",
+        show_envvar=True,
+        type=_SettingsFile(path_type=Path, dir_okay=False),
+        help="YAML file with settings. SHOAL_... variables of settings win over it.",
+    )(command)
+
+
+def load_given(config: Path | None, given: tuple[str, ...], more: dict[str, Any] | None = None) -> Settings:
+    """Load the settings that a command is given.
+
+    Args:
+        config: The settings file that ``--config`` or SHOAL_CONFIG names.
+        given: The values of ``--set``.
+        more: Settings by dotted name; they win over all others.
+
+    Raises:
+        SettingsError: A setting does not fit, or the file cannot be read.
+    """
+    # Click takes an empty variable for one that is not set.
+    if config is None and os.environ.get("SHOAL_CONFIG") is not None:
+        raise SettingsError(_NO_FILE)
+    named: dict[str, Any] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise SettingsError("--set takes KEY=VALUE, for instance --set privacy.k=10")
+        try:
+            # YAML reads nothing as null, which unsets: nothing is nearly always a variable that is missing.
+            named[name.strip()] = yaml.safe_load(value) if value.strip() else value
+        except yaml.YAMLError:
+            named[name.strip()] = value
+    return load_settings(config, named | (more or {}))

@@ -1,0 +1,143 @@
+"""``shoal replay`` and ``shoal reconstruct``: the service's code on files, and what its releases may stand for."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from core.records.record import Kind
+from core.utility.window_measures import MeasureOptions
+from stream.cli.console import print_line, progress_bar, stderr
+from stream.cli.frontier import draw_frontier, frontier_options
+from stream.cli.options import KIND, load_given, with_settings
+from stream.feeds.feed import Feed
+from stream.feeds.record_files import open_files
+from stream.replay.reconstruction import reconstructed
+from stream.replay.replay import Replay
+from stream.replay.summary import Summary
+from stream.settings.secret import new_secret
+
+__all__ = ["reconstruct_windows", "replay"]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--kind", type=KIND, required=True, help="What the files hold.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the two results."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.option(
+    "--measure",
+    type=click.Choice(["all"]),
+    help="Also compare each release with its raw window. Takes longer; the figures are for you, not for publication.",
+)
+@frontier_options
+@with_settings
+def replay(
+    files: tuple[Path, ...],
+    kind: str,
+    output: Path,
+    as_json: bool,
+    measure: str | None,
+    config: Path | None,
+    given: tuple[str, ...],
+    **frontier: Any,
+) -> None:
+    """Run the service's code on FILES, without Kafka.
+
+    Reads CSV with the header user,lat,lon,ts,venue,category and the fields of privacy.attributes, NDJSON of the topics'
+    records, one JSON array of them, and, of fragments, .tsv with user, time, x and y in metres of the map projection
+    files.metres; all in UTF-8, gzipped or not. Writes anonymized.ndjson and windows.ndjson, exactly as they would
+    appear on the topics; with --frontier the losses of all models instead. Says what was wrong with rejected records,
+    and where the first one stands; the exit code is 1 where every record was rejected.
+    """
+    if frontier["frontier"]:
+        if measure is not None:
+            raise click.UsageError(
+                "--measure is of one replay: leave it out with --frontier, which measures of its own"
+            )
+        draw_frontier(partial(load_given, config, given), Kind(kind), files, output, options=frontier, as_json=as_json)
+        return
+    if lost := [name for name, value in frontier.items() if value]:
+        raise click.UsageError(f"--{lost[0].replace('_', '-')} goes with --frontier")
+    settings = load_given(config, given)
+    own = settings.for_kind(Kind(kind)).privacy.secret
+    if own is None:
+        stderr.print("privacy.secret is not set: pseudonyms and random choices differ in every run")
+    feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else new_secret())
+    max_bytes = settings.limits.message_bytes
+    records = open_files(settings, feed, files)
+    options = MeasureOptions() if measure is not None else None
+    run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes, measure=options)
+    with progress_bar() as bar:
+        task = bar.add_task(f"replaying {kind}", total=sum(file.size for file in records))
+        summary = run.run(
+            output,
+            progress=lambda done: bar.update(task, completed=done),
+            alarm=print_line,
+        )
+    for file in records:
+        file.close()
+    if as_json:
+        click.echo(json.dumps(summary.as_dict()))
+    else:
+        Console().print(_table(summary, output))
+    if (complaint := summary.complaint) is not None:
+        click.echo(f"shoal: {complaint}", err=True)
+        sys.exit(1)
+
+
+def _table(summary: Summary, output: Path) -> Table:
+    table = Table(title=f"results in {output}", title_justify="left", show_header=False)
+    table.add_column(justify="left")
+    table.add_column(justify="right")
+    counts = summary.as_dict()
+    reasons, measures = counts.pop("reasons"), counts.pop("measures", None)
+    del counts["rejections"]
+    for name, value in counts.items():
+        table.add_row(name.replace("_", " "), "-" if value is None else f"{value:,}")
+    if isinstance(reasons, dict):
+        for reason, n in reasons.items():
+            table.add_row(f"  {reason.replace('_', ' ')}", f"{n:,}")
+    if rejections := summary.rejections.sorted():
+        table.add_section()
+        table.add_row("what was wrong with rejected records, and where first", "records")
+        for one in rejections:
+            fault = f"  {one.reason.replace('_', ' ')}: {one.detail} ({one.place})"
+            table.add_row(escape(fault), f"{one.records:,}")
+    if isinstance(measures, dict):
+        table.add_section()
+        table.add_row("measures, not for publication", "mean")
+        for name, value in measures.items():
+            table.add_row(f"  {name.replace('_', ' ')}", "-" if value is None else f"{value:,.4g}")
+    return table
+
+
+@click.command(name="reconstruct")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="NDJSON file to write.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed, the same windows."
+)
+def reconstruct_windows(file: Path, output: Path, seed: int) -> None:
+    """Draw windows that the disassociated releases in FILE may be of, for analysis.
+
+    FILE holds messages of the anonymized topic (privacy.model disassociation), such as anonymized.ndjson of a replay.
+    Writes one JSON object a person with the locations visited; work on several seeds, for no one of them is the truth.
+    """
+    people = 0
+    with file.open("rb") as lines, output.open("wb") as out:
+        for line in reconstructed(lines, seed=seed):
+            out.write(line + b"\n")
+            people += 1
+    click.echo(f"{people} people")

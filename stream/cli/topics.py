@@ -1,0 +1,105 @@
+"""``shoal topics``: the topics that a worker needs, and the rights to them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from stream.cli.options import load_given, with_settings
+from stream.kafka.acls import Role, acls, aligned, kafka_acls_line
+from stream.kafka.topics import create_topics, describe_topics, topic_specs
+
+__all__ = ["topics"]
+
+
+@click.group()
+def topics() -> None:
+    """Create or look at the topics that a worker needs, and who must be allowed what."""
+
+
+@topics.command()
+@with_settings
+def create(config: Path | None, given: tuple[str, ...]) -> None:
+    """Create the topics that are missing; what exists is left as it is."""
+    settings = load_given(config, given)
+    created = asyncio.run(create_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
+    for name, new in created.items():
+        click.echo(f"{name}: {'created' if new else 'was there'}")
+
+
+@topics.command()
+@with_settings
+def describe(config: Path | None, given: tuple[str, ...]) -> None:
+    """Show each topic, what it is for, its partitions, and what it is configured to."""
+    settings = load_given(config, given)
+    found = asyncio.run(describe_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
+    for spec in topic_specs(settings):
+        topic = found[spec.name]
+        configured = {name: topic.config[name] for name in (*spec.config, *spec.least) if name in topic.config}
+        shown = [spec.purpose, *(f"{name}={value}" for name, value in configured.items())]
+        partitions = f"{topic.partitions} partitions" if topic.partitions else "missing"
+        click.echo(f"{spec.name}: {partitions} ({', '.join(shown)})")
+    if not all(topic.partitions for topic in found.values()):
+        click.echo("create the missing ones with `shoal topics create`", err=True)
+        sys.exit(1)
+
+
+@topics.command(name="acls")
+@click.option(
+    "--principal", default="User:shoal", show_default=True, help="Whom the worker is to Kafka, such as User:NAME."
+)
+@click.option("--topics-principal", help="Who runs `shoal topics create`; the worker's with -topics where not given.")
+@click.option("--consumer-principal", help="Who reads the releases; the worker's with -consumer where not given.")
+@click.option("--consumer-group", help="The group of who reads them; kafka.group with -consumer where not given.")
+@click.option("--for", "role", type=click.Choice(["worker", "topics", "consumer"]), help="Print those of one alone.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "kafka-acls", "json"]),
+    default="table",
+    show_default=True,
+    help="A table, commands to run, or JSON.",
+)
+@click.option("--command-config", metavar="FILE", help="Kafka's file with your credentials, for --format kafka-acls.")
+@with_settings
+def show_acls(
+    principal: str,
+    topics_principal: str | None,
+    consumer_principal: str | None,
+    consumer_group: str | None,
+    role: Role | None,
+    form: str,
+    command_config: str | None,
+    config: Path | None,
+    given: tuple[str, ...],
+) -> None:
+    """Print the fewest Kafka ACLs that do: of a worker, of `shoal topics create`, and of who reads the releases.
+
+    Asks no cluster. The worker needs nothing else, and with any of them missing something does not work.
+    """
+    settings = load_given(config, given)
+    principals: dict[Role, str] = {
+        "worker": principal,
+        "topics": topics_principal or f"{principal}-topics",
+        "consumer": consumer_principal or f"{principal}-consumer",
+    }
+    if wrong := [name for name in principals.values() if not re.fullmatch(r"[^:\s]+:\S.*", name)]:
+        raise click.UsageError(f"{wrong[0]!r} is no principal: Kafka writes them as User:NAME")
+    chosen = principals if role is None else {role: principals[role]}
+    found = acls(settings, chosen, consumer_group=consumer_group or f"{settings.kafka.group}-consumer")
+    if form == "json":
+        click.echo(json.dumps([asdict(acl) for acl in found], indent=2))
+    elif form == "kafka-acls":
+        for acl in found:
+            click.echo(kafka_acls_line(acl, settings.kafka.bootstrap_servers, command_config=command_config))
+    else:
+        heads = ("FOR", "PRINCIPAL", "OPERATION", "RESOURCE", "NAME", "WHY")
+        rows = [(acl.role, acl.principal, acl.operation, acl.resource, acl.name, acl.why) for acl in found]
+        for line in aligned([heads, *rows]):
+            click.echo(line)

@@ -1,0 +1,1 @@
+"""The demo: an embedded broker, a worker and a simulated city."""

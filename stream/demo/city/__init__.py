@@ -1,0 +1,1 @@
+"""A simulated city: seeded roads, venues and people with habits."""

@@ -1,0 +1,120 @@
+"""Reads the CSV files that settings name, strictly: a worker must not start with half of one."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from core.records.identity import Names, canonical
+from stream.formats.foreign_json import BOM, is_utf16
+from stream.formats.lines import CsvError, blocks, cells, numbered
+from stream.settings.errors import SettingsError
+
+__all__ = ["TableRow", "find_name", "listed_name", "read_table", "wrong_line"]
+
+_LONGEST_LINE = 2**20
+
+
+class TableRow(NamedTuple):
+    """One line of a table."""
+
+    line: int
+    """Its number in the file; the first is 1."""
+
+    values: tuple[str, ...]
+    """One value for each column that was asked for: composed characters (NFC), single spaces inside and none around."""
+
+    def __repr__(self) -> str:
+        """Say which line it is, never what stands there: it could be an id."""
+        return f"TableRow(line={self.line})"
+
+
+def read_table(file: Path, setting: str, columns: Sequence[str]) -> Iterator[TableRow]:
+    """Yield the lines below the header that are not blank.
+
+    Args:
+        file: A CSV in UTF-8; other columns may stand in it, too.
+        setting: The setting that names it.
+        columns: The columns to return.
+
+    Raises:
+        SettingsError: It cannot be read, is no CSV in UTF-8, or lacks a column. The sentence names setting, file and
+            line, and repeats no value.
+    """
+    try:
+        with file.open("rb") as stream:
+            filled = ((number, line) for number, line in numbered(blocks(stream), _LONGEST_LINE) if line.strip())
+            number, header = next(filled, (1, b""))
+            names = _cells(header.removeprefix(BOM), setting, file, number)
+            for name in columns:
+                if names.count(name) != 1:
+                    rule = f"the header must have each of the columns {', '.join(columns)} once; {name} stands there "
+                    raise wrong_line(setting, file, number, f"{rule}{names.count(name)} times")
+            indices = [names.index(name) for name in columns]
+            for number, line in filled:
+                values = _cells(line, setting, file, number)
+                # A comma too many, as in 1,5 for 1.5, would move what follows it to the next column.
+                if len(values) != len(names):
+                    rule = f"must have {len(names)} values as the header has, and has {len(values)}"
+                    raise wrong_line(setting, file, number, rule)
+                yield TableRow(number, tuple(_written(values[i]) for i in indices))
+    except OSError as fault:
+        raise SettingsError(f"{setting} {file}: cannot be read ({fault.strerror})") from None
+
+
+def find_name(name: str, names: Names, known: Sequence[str]) -> str | None:
+    """Return the name of a list that a name in any spelling means; None where it means none of them, or several.
+
+    Args:
+        name: The name, in any spelling.
+        names: Finds it.
+        known: The list.
+    """
+    found = names.find(_written(name))
+    return known[found] if found >= 0 else None
+
+
+def listed_name(name: str, names: Names, known: Sequence[str], setting: str, allowed: str) -> str:
+    """Return the name of a list that a setting means.
+
+    Args:
+        name: The name, in any spelling.
+        names: Finds it.
+        known: The list.
+        setting: How the error begins: the setting, and what it does with the name.
+        allowed: What the name must be.
+
+    Raises:
+        SettingsError: The name means none of the list, or several.
+    """
+    if (found := find_name(name, names, known)) is None:
+        is_several = any(canonical(one) == canonical(name) for one in known)
+        how = ", spelled as it is there, for several differ in their spelling alone" if is_several else ""
+        raise SettingsError(f"{setting} {name.strip()!r}: it must be {allowed}{how}")
+    return found
+
+
+def wrong_line(setting: str, file: Path, line: int, rule: str) -> SettingsError:
+    """Return the error of a line, which says what the line must be."""
+    return SettingsError(f"{setting} {file}, line {line}: {rule}")
+
+
+def _cells(line: bytes, setting: str, file: Path, number: int) -> list[str]:
+    if len(line) > _LONGEST_LINE:
+        raise wrong_line(setting, file, number, f"is longer than {_LONGEST_LINE} bytes")
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        text = None
+    if text is None or is_utf16(line):
+        raise SettingsError(f"{setting} {file} is not UTF-8 (line {number}): save it as UTF-8")
+    try:
+        return cells(text)
+    except CsvError as fault:
+        raise wrong_line(setting, file, number, f"is no CSV: {fault}") from None
+
+
+def _written(value: str) -> str:
+    return " ".join((value if value.isascii() else unicodedata.normalize("NFC", value)).split())

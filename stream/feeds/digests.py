@@ -1,0 +1,34 @@
+"""Digests of settings and of the files that they name: two workers with the same digests do the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from stream.settings.errors import SettingsError
+
+__all__ = ["digest", "file_digest", "file_label"]
+
+
+def digest(*parts: object) -> str:
+    """Return a short digest of plain data, the same on every machine."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def file_digest(file: Path | None) -> str:
+    """Return a digest of what a file holds, the empty text without one.
+
+    Raises:
+        SettingsError: It cannot be read.
+    """
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else ""
+    except OSError as fault:
+        raise SettingsError(f"{file}: cannot be read ({fault.strerror}), and the settings name it") from None
+
+
+def file_label(file: Path) -> str:
+    """Return a label of a file, its name and a digest of its content, for the parameters that a release publishes."""
+    return f"{file.stem}:{hashlib.sha256(file.read_bytes()).hexdigest()[:8]}"

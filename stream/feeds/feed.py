@@ -1,0 +1,153 @@
+"""A feed: the objects of ``core`` that handle the records of one kind, built from the settings."""
+
+from __future__ import annotations
+
+import hashlib
+
+from core.ingest.intake import CheckInIntake, FragmentIntake, Intake
+from core.ingest.shard import RegionShards, Sharder, SingleShard, UserShards
+from core.ingest.validate import Rules
+from core.models.common.plan import Plan
+from core.places.locate import Locator
+from core.places.meaning import Taxonomy
+from core.records.keys import keyed_id
+from core.records.record import Kind, attribute_field
+from core.windows.window import WindowPolicy
+from stream.feeds.attributes import build_profile, read_hierarchies
+from stream.feeds.default_demands import read_default_demands
+from stream.feeds.digests import digest, file_digest
+from stream.feeds.plan import build_plan
+from stream.feeds.taxonomies import build_taxonomy
+from stream.feeds.vocabulary import build_locator
+from stream.settings.checks import NO_KEY_IS_SET
+from stream.settings.errors import SettingsError
+from stream.settings.feeds import ShardSettings
+from stream.settings.model import Settings
+from stream.settings.secret import secret_fault
+
+__all__ = ["Feed", "build_feeds"]
+
+_IDENTITY = "identity 2"
+"""Which spellings mean one person: records whose ids were hashed under another rule must not be mixed with these."""
+
+
+class Feed:
+    """Everything needed to run one kind of feed.
+
+    Args:
+        settings: All settings.
+        kind: The kind of feed.
+        secret: Stands in for ``privacy.secret``.
+        like: A feed of the same locations, whose vocabulary of them is shared: one of venues takes memory.
+
+    Raises:
+        SettingsError: A setting or the secret does not fit, or a file that a setting names cannot be read.
+    """
+
+    def __init__(self, settings: Settings, kind: Kind, *, secret: str, like: Feed | None = None) -> None:
+        if (fault := secret_fault(secret)) is not None:
+            raise SettingsError(f"the secret that stands in for privacy.secret {fault}")
+        self.kind = kind
+        own = settings.for_kind(kind)
+        locator: Locator = build_locator(own.location) if like is None else like._locator
+        venues = file_digest(own.location.venues_file)
+        user_key = _derived_key(secret, "users")
+        self.hierarchies = read_hierarchies(own)
+        self.profile = build_profile(own, self.hierarchies)
+        vocabulary = digest(
+            own.location.model_dump(mode="json", exclude={"venues_file"}),
+            venues,
+            own.shard.model_dump(mode="json"),
+            keyed_id(user_key, "vocabulary"),
+            _IDENTITY,
+            *([] if self.profile is None else [repr(self.profile)]),
+        )
+        rules = Rules(
+            user_key=user_key,
+            earliest_ms=settings.time.earliest,
+            latest_ms=settings.time.latest,
+            max_ahead_ms=settings.time.max_ahead,
+            number_ms=1000 if settings.time.unit == "s" else 1,
+            max_user_length=settings.limits.user_length,
+            max_points=settings.limits.points_per_fragment,
+            rejects_zero=own.location.zero == "reject",
+        )
+        sharder = _sharder(own.shard)
+        self.vocabulary = vocabulary
+        self.intake: Intake = (
+            CheckInIntake(rules, locator, sharder, vocabulary=vocabulary, profile=self.profile)
+            if kind is Kind.CHECKINS
+            else FragmentIntake(rules, sharder, vocabulary=vocabulary, demands=read_default_demands(own, rules))
+        )
+        self.policy = WindowPolicy(
+            size_ms=own.window.size,
+            allowed_lateness_ms=own.window.allowed_lateness,
+            idle_timeout_ms=own.window.idle_timeout,
+            max_open=own.window.max_open,
+            max_lead_ms=own.window.max_lead,
+        )
+        self.plan: Plan = build_plan(
+            settings,
+            own,
+            locator,
+            secret=_derived_key(secret, "releases"),
+            vocabulary=vocabulary,
+            profile=self.profile,
+            trees=self.hierarchies,
+        )
+        self._own = own
+        self._locator: Locator = locator
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Fields of a record that hold attributes of its person, in the order of the profile."""
+        return () if self.profile is None else self.profile.names
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Fields, by our names, without which no record is accepted."""
+        if self.kind is Kind.FRAGMENTS:
+            return ("user", "ts")
+        place = ("lat", "lon") if self._locator.needs_position else ("venue",)
+        attributes = () if self.profile is None else self.profile.attributes
+        return ("user", "ts", *place, *(attribute_field(i) for i, one in enumerate(attributes) if one.needed))
+
+    def taxonomy(self) -> Taxonomy:
+        """Build the taxonomy of the locations, which the anonymizer need not use.
+
+        Raises:
+            SettingsError: Its files do not fit.
+        """
+        return build_taxonomy(self._own, self._locator)
+
+
+def build_feeds(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
+    """Build a feed for every kind whose topic is named.
+
+    Args:
+        settings: All settings.
+        secret: Stands in for a ``privacy.secret`` that is not set.
+
+    Raises:
+        SettingsError: A setting does not fit.
+    """
+    feeds: dict[Kind, Feed] = {}
+    for kind in settings.kinds:
+        own = settings.for_kind(kind).privacy.secret
+        given = own.get_secret_value() if own is not None else secret
+        if given is None:
+            raise SettingsError(NO_KEY_IS_SET)
+        feeds[kind] = Feed(settings, kind, secret=given)
+    return feeds
+
+
+def _derived_key(secret: str, purpose: str) -> bytes:
+    """Derive a key of one purpose: keys of different purposes reveal nothing about each other."""
+    root = hashlib.blake2b(secret.encode(), digest_size=64).digest()
+    return hashlib.blake2b(purpose.encode(), key=root, digest_size=32).digest()
+
+
+def _sharder(shard: ShardSettings) -> Sharder:
+    if shard.kind == "region":
+        return RegionShards(shard.h3_resolution)
+    return UserShards(shard.cohorts) if shard.kind == "user" else SingleShard()

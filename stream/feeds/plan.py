@@ -1,0 +1,118 @@
+"""The plan of one kind of feed, from its settings: all that decides what is released of its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from core.models.common.plan import Plan
+from core.models.common.settings import ModelSettingsError, PlanInputs
+from core.models.registry import family_of, models_of
+from core.places.locate import Locator
+from core.places.taxonomy import Categories
+from core.records.profile import Profile
+from core.records.record import Kind
+from core.trajectories.assemble import Limits, affordable_length
+from core.trajectories.joining import Joining
+from stream.feeds.attributes import hierarchy_files
+from stream.feeds.constraints import build_constraints, constraint_level
+from stream.feeds.digests import digest, file_digest
+from stream.feeds.sensitive_locations import sensitive_locations
+from stream.feeds.taxonomies import build_taxonomy
+from stream.settings.errors import SettingsError
+from stream.settings.kinds import KindSettings
+from stream.settings.model import Settings
+
+__all__ = ["build_plan"]
+
+_PROFILE_SETTINGS = ("attributes", "sensitive_field", "sensitive_values")
+
+
+def build_plan(
+    settings: Settings,
+    own: KindSettings,
+    locator: Locator,
+    *,
+    secret: bytes,
+    vocabulary: str,
+    profile: Profile | None,
+    trees: Mapping[str, Categories],
+) -> Plan:
+    """Build the plan of one kind of feed by its model.
+
+    Args:
+        settings: All settings.
+        own: Those of this kind, overrides applied.
+        locator: Its vocabulary of locations.
+        secret: Key of releases.
+        vocabulary: Digest of what located the records.
+        profile: The attributes of a person that records carry.
+        trees: Hierarchies of its attributes, by name.
+
+    Raises:
+        SettingsError: A file does not fit.
+    """
+    privacy, limits, trajectories = own.privacy, settings.limits, settings.trajectories
+    model = privacy.model or models_of(own.kind)[0]
+    inputs = PlanInputs(
+        model=model,
+        k=privacy.k,
+        m=privacy.m,
+        l=privacy.l,
+        delta_m=privacy.delta_m,
+        limits=Limits(
+            points_per_user=limits.points_per_user,
+            trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
+        ),
+        secret=secret,
+        digest="",
+        locator=locator,
+        profile=profile,
+        attributes=tuple(privacy.attributes),
+        sensitive_field=privacy.sensitive_field,
+        hierarchies=trees,
+        joining=Joining(
+            max_speed_m_s=trajectories.max_speed_m_s,
+            max_gap_ms=trajectories.max_gap,
+            step_ms=trajectories.resample,
+        ),
+        taxonomy=partial(build_taxonomy, own, locator),
+        constraints=partial(build_constraints, own, locator),
+        sensitive_locations=partial(sensitive_locations, own, locator),
+    )
+    # Files are read before they are hashed: the error of a wrong one then names its setting.
+    try:
+        plan: Plan = family_of(model).plan(privacy, inputs)
+    except ModelSettingsError as fault:
+        raise SettingsError(str(fault)) from None
+    return replace(plan, settings=_fingerprint(settings, own, vocabulary, inputs.limits))
+
+
+def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds: Limits) -> str:
+    """Return the digest of the settings that decide what is released."""
+    privacy = own.privacy
+    files = [*_semantic_files(own), *hierarchy_files(own)]
+    named = (privacy.taxonomy, privacy.constraints)
+    return digest(
+        vocabulary,
+        own.window.size,
+        # Not what users demand by default: rows in their window carry what they were given. The profile is part of the
+        # vocabulary.
+        privacy.model_dump(
+            mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file", *_PROFILE_SETTINGS}
+        ),
+        ["file" if name is not None and Path(name) in files else name for name in named],
+        [file_digest(file) for file in files],
+        bounds.points_per_user,
+        bounds.trajectory_length,
+        *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
+    )
+
+
+def _semantic_files(settings: KindSettings) -> list[Path]:
+    """Return the files that decide how locations are generalized; their content is part of a release's settings."""
+    privacy = settings.privacy
+    named = [privacy.taxonomy if privacy.taxonomy != "own" else None, privacy.constraints]
+    return [Path(name) for name in named if name is not None and constraint_level(name) is None]

@@ -1,0 +1,1 @@
+"""Formats: bytes to records and back, of topics and of files."""

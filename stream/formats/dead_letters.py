@@ -1,0 +1,49 @@
+"""Dead letters: why a record was rejected, and where it stands."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.records.record import (
+    Kind,
+    Rejected,
+)
+from core.release.outcome import SCHEMA
+
+__all__ = [
+    "dead_letter",
+]
+
+
+class _DeadLetter(msgspec.Struct, omit_defaults=True):
+    schema: int
+    kind: str
+    reason: str
+    detail: str
+    topic: str
+    partition: int
+    offset: int
+    log: str = ""
+
+
+def dead_letter(kind: Kind, rejected: Rejected, log_id: str = "") -> bytes:
+    """Encode why a record was rejected and where it stands; its content stays where it was.
+
+    Args:
+        kind: What the feed carries.
+        rejected: Why, and where.
+        log_id: Which log the offset is of: see :attr:`core.records.record.Chunk.log_id`.
+    """
+    source = rejected.source
+    return msgspec.json.encode(
+        _DeadLetter(
+            schema=SCHEMA,
+            kind=kind.value,
+            reason=rejected.reason.value,
+            detail=rejected.detail,
+            topic=source.topic,
+            partition=source.partition,
+            offset=rejected.offset,
+            log=log_id,
+        )
+    )

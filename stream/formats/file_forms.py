@@ -1,0 +1,168 @@
+"""File forms: what a file of records is, by its name and its first bytes, and the elements of a JSON array."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from pathlib import Path
+
+import msgspec
+
+from stream.formats.foreign_json import BOM, is_utf16, standard_tokens
+
+__all__ = ["Form", "FormError", "elements", "form_of"]
+
+_NAMES = frozenset({".ndjson", ".jsonl", ".json"})
+
+_BINARY = {
+    re.compile(start, re.DOTALL): name
+    for start, name in {
+        rb"PK\x03\x04": "a ZIP archive or a spreadsheet",
+        rb"\x1f\x8b": "gzip inside gzip",
+        rb"BZh[1-9]1AY&SY": "bzip2",
+        rb"\xfd7zXZ\x00": "xz",
+        rb"\x28\xb5\x2f\xfd": "zstd",
+        rb"\x04\x22\x4d\x18": "lz4",
+        rb"7z\xbc\xaf": "a 7z archive",
+        rb"PAR1\x15": "Parquet",
+        rb"Obj\x01": "Avro",
+        rb"SQLite format 3\x00": "an SQLite database",
+        rb"%PDF-": "a PDF",
+    }.items()
+}
+"""What other files begin with."""
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+_LOOKED_AT = 256
+"""Bytes at the start that say whether a file is text."""
+
+_MARKS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},"]', re.DOTALL)
+
+
+class Form(Enum):
+    """How the records stand in a file."""
+
+    CSV = "CSV"
+    NDJSON = "NDJSON"
+    JSON_ARRAY = "JSON array"
+    METRES = "table of metres"
+
+
+class FormError(Exception):
+    """A file is of no form that is read; says what it is, and what to do."""
+
+
+def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool) -> Form:
+    """Return the form of a file.
+
+    Args:
+        path: Its name.
+        head: Its first bytes, unpacked.
+        is_whole: Whether that is all of it.
+        is_metres: Whether a name with ``.tsv`` means metres.
+
+    Raises:
+        FormError: It is no text in UTF-8, or one JSON object over several lines.
+    """
+    _refuse_binary(head)
+    suffixes = {suffix.lower() for suffix in path.suffixes}
+    if is_metres and ".tsv" in suffixes:
+        return Form.METRES
+    text = head.removeprefix(BOM).lstrip()
+    is_named = bool(suffixes & _NAMES)
+    if re.match(rb"\[\s*[{\]]", text) or (is_named and text.startswith(b"[")):
+        return Form.NDJSON if _is_first_of_lines(text) else Form.JSON_ARRAY
+    if text.startswith(b"{"):
+        _refuse_document(text, is_whole=is_whole)
+        return Form.NDJSON
+    return Form.NDJSON if is_named else Form.CSV
+
+
+def elements(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the elements of a JSON array, each with its number; the first is 1.
+
+    An element that is no JSON is yielded as it stands, so that it alone is turned away.
+
+    Raises:
+        FormError: The array has no end, or something follows it.
+    """
+    content = content.removeprefix(BOM)
+    try:
+        found: Iterable[bytes] = map(bytes, msgspec.json.decode(content, type=list[msgspec.Raw]))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = _split(content)
+    yield from enumerate(found, 1)
+
+
+def _split(content: bytes) -> list[bytes]:
+    """Split an array where its own commas stand, whatever is between them."""
+    found: list[bytes] = []
+    begin = content.index(b"[") + 1
+    depth = 0
+    for match in _MARKS.finditer(content):
+        mark = match[0]
+        if mark == b'"':
+            raise FormError(f"line {_line(content, match.start())}: a text has no end, so the JSON array has none")
+        depth += (mark in b"[{") - (mark in b"]}") if len(mark) == 1 else 0
+        if depth == 0 or (depth == 1 and mark == b","):
+            found.append(content[begin : match.start()].strip())
+            begin = match.end()
+        if depth == 0:
+            break
+    else:
+        raise FormError(
+            f"the JSON array that begins in line {_line(content, content.index(b'['))} has no end: is the file cut off?"
+        )
+    if content[begin:].strip():
+        raise FormError(
+            f"line {_line(content, begin + len(content[begin:]) - len(content[begin:].lstrip()))}: something follows "
+            "the end of the JSON array: a file is one JSON array, or NDJSON with one record a line"
+        )
+    return found if found[-1] else found[:-1]
+
+
+def _line(content: bytes, at: int) -> int:
+    return len(content[: at + 1].splitlines())
+
+
+def _refuse_binary(head: bytes) -> None:
+    for start_of, name in _BINARY.items():
+        if start_of.match(head):
+            raise FormError(f"is {name}: unpack or export it to CSV or NDJSON in UTF-8, gzipped or not")
+    if is_utf16(head):
+        raise FormError("is UTF-16 or UTF-32: save it as UTF-8")
+    start = head[:_LOOKED_AT]
+    if 10 * len(_CONTROL.findall(start)) > len(start):
+        raise FormError("is no text: CSV or NDJSON in UTF-8 is read, gzipped or not")
+
+
+def _is_first_of_lines(text: bytes) -> bool:
+    """Whether an array is the first line of several, as no file is that is one array."""
+    first, *others = text.splitlines()
+    return _fault(first) == "" and any(line.strip() for line in others)
+
+
+def _refuse_document(text: bytes, *, is_whole: bool) -> None:
+    """Refuse one JSON object over several lines, whose lines would all be turned away one by one."""
+    lines = text.splitlines(keepends=True)
+    if "truncated" not in _fault(lines[0]) or len(lines) == 1:
+        return
+    fault = _fault(text)
+    # What follows the first value does not matter: programs write one such document after the other, too.
+    if not fault or "trailing" in fault or ("truncated" in fault and not is_whole):
+        raise FormError(
+            "is one JSON document over several lines and not NDJSON: write one record a line, or all as one JSON array"
+        )
+
+
+def _fault(text: bytes) -> str:
+    """Return what is wrong with the syntax of JSON; empty where it is right."""
+    plain = re.sub("NaN|-?Infinity", "null", standard_tokens(text.decode("utf-8", "replace")))
+    try:
+        msgspec.json.decode(plain, type=msgspec.Raw)
+    except msgspec.DecodeError as fault:
+        return str(fault)
+    except RecursionError:
+        return "nested too deep"
+    return ""

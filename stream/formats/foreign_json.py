@@ -1,0 +1,141 @@
+"""Foreign JSON: what programs write that is not quite JSON, and yet says clearly what it means.
+
+Only messages that a strict decoder has turned away come here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from stream.formats.moments import leap_second
+from stream.formats.rejection_reasons import NotUTF8Error
+
+__all__ = ["BOM", "is_utf16", "standard_tokens", "tolerant"]
+
+BOM = b"\xef\xbb\xbf"
+"""A byte order mark, which some programs write before UTF-8."""
+
+_NUMBER = re.compile(
+    r"[-+]?(?:nan(?:\([a-z0-9_]*\))?|inf(?:inity)?|1\.#(?:inf|[qs]nan|ind)0*)(?![a-z0-9_])", re.IGNORECASE
+)
+_STRING_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|' + _NUMBER.pattern, re.IGNORECASE | re.DOTALL)
+"""A text that is not closed reaches to the end: looked for in it again and again, a number would take its square."""
+
+_LONGEST_INTEGER = 4_000
+"""Digits; Python refuses to read integers much longer than that."""
+
+
+def tolerant(decode: Callable[[bytes], Any], wire: type, *, ts: str, points: str | None) -> Callable[[bytes], Any]:
+    """Wrap a strict decoder so that it also reads what other programs write and mean.
+
+    A byte order mark before the message; NaN and infinity as any language prints them; leap seconds.
+
+    Args:
+        decode: The strict decoder.
+        wire: The type that it decodes to, with the field names of the feed.
+        ts: The feed's name of the time.
+        points: The feed's name of the points, each of which begins with its time; None where there are none.
+
+    Returns:
+        A function that raises :class:`msgspec.DecodeError` alone, whose text and traceback hold nothing of the message.
+    """
+
+    def decode_or_refuse(value: bytes) -> Any:
+        try:
+            return decode(value)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
+        value = value.removeprefix(BOM)
+        found = _tried(decode, value)
+        if _may_be_foreign(value, found):
+            again = _tried(lambda text: _decode(text, wire, ts, points), value)
+            found = found if isinstance(again, json.JSONDecodeError) else again
+        # Raised where nothing is being handled, so that no exception that holds the message is its context.
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return decode_or_refuse
+
+
+def _tried(decode: Callable[[bytes], Any], value: bytes) -> Any:
+    """Return what a message decodes to, or an exception without its content."""
+    try:
+        return decode(value)
+    except UnicodeDecodeError:
+        return NotUTF8Error("the message is not UTF-8")
+    except RecursionError:
+        return msgspec.ValidationError("the message is nested too deep")
+    except msgspec.ValidationError as fault:
+        return msgspec.ValidationError(str(fault))
+    except msgspec.DecodeError as fault:
+        return NotUTF8Error("the message is UTF-16") if is_utf16(value) else msgspec.DecodeError(str(fault))
+    except json.JSONDecodeError:
+        return json.JSONDecodeError("", "", 0)
+
+
+def _may_be_foreign(value: bytes, found: Any) -> bool:
+    """Whether reading it with care can make something of a message that a strict decoder turned away."""
+    if not isinstance(found, Exception) or isinstance(found, NotUTF8Error):
+        return False
+    if isinstance(found, msgspec.ValidationError):
+        return b":60" in value and "RFC3339" in str(found)
+    return _NUMBER.search(value.decode("utf-8", "replace")) is not None
+
+
+def _decode(value: bytes, wire: type, ts: str, points: str | None) -> Any:
+    found = json.loads(standard_tokens(value.decode()), parse_int=_integer)
+    if isinstance(found, dict):
+        _take_leap_seconds(found, ts)
+        trace = found.get(points) if points is not None else None
+        for point in trace if isinstance(trace, list) else ():
+            if isinstance(point, list) and point:
+                _take_leap_seconds(point, 0)
+    try:
+        return msgspec.convert(found, wire)
+    except UnicodeEncodeError:  # escapes such as \ud800, which msgspec refuses where it decodes them itself
+        raise msgspec.DecodeError("a text holds half of a character") from None
+
+
+def standard_tokens(text: str) -> str:
+    """Write NaN and infinity as JavaScript and Python do, wherever they stand outside strings.
+
+    >>> standard_tokens('{"a nan": -nan, "b": [inf, -1.#INF]}')
+    '{"a nan": NaN, "b": [Infinity, -Infinity]}'
+    """
+
+    def written(match: re.Match[str]) -> str:
+        found = match[0]
+        if found.startswith('"'):
+            return found
+        if "inf" not in found.lower():
+            return "NaN"
+        return "-Infinity" if found.startswith("-") else "Infinity"
+
+    return _STRING_OR_NUMBER.sub(written, text)
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits)
+
+
+def _take_leap_seconds(values: Any, key: str | int) -> None:
+    """Put the millisecond that a leap second counts as in its place."""
+    value = values.get(key) if isinstance(values, Mapping) else values[key]
+    if isinstance(value, str) and (found := leap_second(value)) is not None:
+        values[key] = found
+
+
+def is_utf16(value: bytes) -> bool:
+    """Whether bytes look like text in UTF-16 or UTF-32: by their byte order mark, or as every second byte is 0."""
+    if value.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
+        return True
+    start = value[:512]
+    even, odd = start[0::2], start[1::2]
+    zeros = even.count(0), odd.count(0)
+    return len(start) > 3 and (2 * zeros[0] > len(even) or 2 * zeros[1] > len(odd)) and min(zeros) < max(zeros)

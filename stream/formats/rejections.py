@@ -1,0 +1,71 @@
+"""The rejections of a run over files: how many records each fault cost, and where its first one stands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from core.records.record import Reason
+from stream.formats.files import RecordFile
+
+__all__ = ["Rejection", "Rejections"]
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+@dataclass(slots=True)
+class Rejection:
+    """One fault."""
+
+    reason: Reason
+    detail: str
+    """What is wrong with the first record; never a value of it."""
+
+    file: str
+    nth_file: int
+    """Its place among the files of the run; the first is 0."""
+
+    unit: str
+    """What ``number`` counts: ``line``, or ``element`` of a JSON array."""
+
+    number: int
+    """Where the first record stands in its file."""
+
+    records: int = 0
+
+    @property
+    def place(self) -> str:
+        """Where the first record stands."""
+        return f"{self.file}, {self.unit} {self.number}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as plain data."""
+        return {
+            "reason": self.reason.value,
+            "detail": self.detail,
+            "records": self.records,
+            "file": self.file,
+            self.unit: self.number,
+        }
+
+
+@dataclass(slots=True)
+class Rejections:
+    """All faults of a run: few, however many records they cost."""
+
+    _by_fault: dict[tuple[Reason, str], Rejection] = field(default_factory=dict)
+
+    def add(self, reason: Reason, detail: str, file: RecordFile, nth_file: int, number: int) -> None:
+        """Count a rejected record."""
+        # Which point of a fragment it is does not make it another fault.
+        key = reason, _INDEX.sub("[]", detail) if "[" in detail else detail
+        found = self._by_fault.get(key)
+        if found is None or (nth_file, number) < (found.nth_file, found.number):
+            n = 0 if found is None else found.records
+            found = Rejection(reason, detail, str(file.path), nth_file, file.unit, number, n)
+            self._by_fault[key] = found
+        found.records += 1
+
+    def sorted(self) -> list[Rejection]:
+        """Return the faults, those that cost most records first, and of these those that come first."""
+        return sorted(self._by_fault.values(), key=lambda one: (-one.records, one.nth_file, one.number, one.detail))

@@ -1,0 +1,111 @@
+"""Messages of the seals topic, as JSON."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.records.record import (
+    Kind,
+)
+from core.windows.seal import PartitionCount, Seal, SealedUntil, SealRecord
+from core.windows.window import WindowKey
+from stream.formats.errors import DecodeError
+
+__all__ = [
+    "seal_from_bytes",
+    "seal_key",
+    "seal_to_bytes",
+]
+
+
+class _SealWire(msgspec.Struct, tag_field="type", tag="seal"):
+    kind: Kind
+    shard: str
+    start_ms: int
+    end_ms: int
+    last_offset: int
+    n_rows: int
+    release: str
+    digest: str
+    writer: str
+
+
+class _UntilWire(msgspec.Struct, tag_field="type", tag="sealed_until"):
+    kind: Kind
+    shard: str
+    until_ms: int
+    last_offset: int = -1
+
+
+class _CountWire(msgspec.Struct, tag_field="type", tag="partitions"):
+    n: int
+    writer: str
+
+
+_seal_decoder: msgspec.json.Decoder[_SealWire | _UntilWire | _CountWire] = msgspec.json.Decoder(
+    _SealWire | _UntilWire | _CountWire
+)
+
+
+def seal_key(record: SealRecord | PartitionCount) -> bytes:
+    """Return the Kafka key of a message of the seals topic.
+
+    No two different records share a key, so compaction never lets a later one replace the first; what is no longer
+    needed is removed by a tombstone.
+    """
+    if isinstance(record, Seal):
+        key = record.key
+        name = f"seal|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.last_offset}|{record.writer}"
+    elif isinstance(record, SealedUntil):
+        name = f"until|{record.kind}|{record.shard}|{record.until_ms}"
+    else:
+        name = f"partitions|{record.writer}"
+    return name.encode()
+
+
+def seal_to_bytes(record: SealRecord | PartitionCount) -> bytes:
+    """Encode a message of the seals topic."""
+    if isinstance(record, PartitionCount):
+        return msgspec.json.encode(_CountWire(n=record.n_partitions, writer=record.writer))
+    if isinstance(record, Seal):
+        key = record.key
+        return msgspec.json.encode(
+            _SealWire(
+                kind=key.kind,
+                shard=key.shard,
+                start_ms=key.start_ms,
+                end_ms=key.end_ms,
+                last_offset=record.last_offset,
+                n_rows=record.n_rows,
+                release=record.release_id,
+                digest=record.digest,
+                writer=record.writer,
+            )
+        )
+    return msgspec.json.encode(
+        _UntilWire(kind=record.kind, shard=record.shard, until_ms=record.until_ms, last_offset=record.last_offset)
+    )
+
+
+def seal_from_bytes(value: bytes) -> SealRecord | PartitionCount:
+    """Decode a message of the seals topic.
+
+    Raises:
+        DecodeError: The bytes are not one.
+    """
+    try:
+        wire = _seal_decoder.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise DecodeError("it is not a seal: who else writes there?") from None
+    if isinstance(wire, _CountWire):
+        return PartitionCount(n_partitions=wire.n, writer=wire.writer)
+    if isinstance(wire, _UntilWire):
+        return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms, last_offset=wire.last_offset)
+    return Seal(
+        key=WindowKey(wire.end_ms, wire.kind, wire.shard, wire.start_ms),
+        last_offset=wire.last_offset,
+        n_rows=wire.n_rows,
+        release_id=wire.release,
+        digest=wire.digest,
+        writer=wire.writer,
+    )

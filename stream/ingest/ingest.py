@@ -1,0 +1,336 @@
+"""Ingest: input topics in, chunks of located records on the shards topic out.
+
+A service of the Faust app rather than an agent: stateless, and batches cost a fiftieth of an agent's events. An input
+offset is committed after everything made from it is acknowledged; a crash in between repeats chunks, which the window
+stage recognizes by their source offsets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import numpy as np
+import structlog
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+
+from core.records.record import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
+from stream.feeds.feed import Feed
+from stream.formats.dead_letters import dead_letter
+from stream.formats.inputs import decoder
+from stream.formats.rejection_reasons import rejection_reason
+from stream.ingest.clock import Clock
+from stream.ingest.input_reader import InputReader
+from stream.ingest.positions import Batch, Positions
+from stream.ingest.shards_writer import ShardsWriter
+from stream.kafka.client import METADATA_MAX_AGE_MS, Trouble, client_options, until_it_works
+from stream.observe.metrics import Metrics
+from stream.settings.model import Settings
+
+__all__ = ["Ingest"]
+
+log = structlog.get_logger("shoal.ingest")
+
+_POSITION_WITHIN_S = 0.2
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far one input partition has come."""
+
+    newest_ms: int | None = None
+    """Newest event time of what was forwarded and acknowledged."""
+
+    next_offset: int | None = None
+    sent_ms: int | None = None
+    """When the record that was read last was sent, by its time stamp."""
+
+    reached_ms: float = -math.inf
+    """Median event time of the last batch that was forwarded: one clock that is ahead moves it little."""
+
+    heard_s: float = -math.inf
+    """When that was."""
+
+
+class Ingest:
+    """Reads the input topics in batches.
+
+    Args:
+        settings: All settings.
+        feeds: What to do with each kind of record.
+        producer: A started producer.
+        metrics: Where to count.
+        n_partitions: Over how many partitions of the shards topic shards are spread.
+        sealed_kinds: The kinds of feed of which windows were sealed before this worker started.
+        internal_ids: Ids of the shards topic and the seals topic, by name.
+        now_ms: The clock, Unix milliseconds.
+        on_trouble: Called whenever the cluster does not do as asked.
+        clock: Watches the clock; by default one of its own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        feeds: Mapping[Kind, Feed],
+        producer: AIOKafkaProducer,
+        metrics: Metrics,
+        *,
+        n_partitions: int,
+        sealed_kinds: Collection[Kind] = (),
+        internal_ids: Mapping[str, str] = MappingProxyType({}),
+        now_ms: Callable[[], int],
+        on_trouble: Trouble,
+        clock: Clock | None = None,
+    ) -> None:
+        self._settings, self._feeds, self._producer, self._metrics = settings, feeds, producer, metrics
+        self._now_ms, self._on_trouble = now_ms, on_trouble
+        self._shards = ShardsWriter(settings, producer, n_partitions=n_partitions, on_trouble=on_trouble)
+        self._clock = clock or Clock(metrics, now_ms=now_ms)
+        self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
+        self._decoders = {
+            kind: decoder(kind, settings.fields.model_dump(), feed.attributes) for kind, feed in feeds.items()
+        }
+        self._progress: defaultdict[TopicPartition, _Progress] = defaultdict(_Progress)
+        self._max_drift_ms = {
+            topic: own.window.max_drift or own.window.size
+            for topic, own in ((topic, settings.for_kind(kind)) for topic, kind in self._kinds.items())
+        }
+        self._is_committed_only = settings.kafka.isolation_level == "read_committed"
+        self._longest_hold_s = min(settings.for_kind(kind).window.idle_timeout for kind in feeds) / 2000
+        self._listener = _Assignment(self._forget)
+        kafka = settings.kafka
+        self._consumer = AIOKafkaConsumer(
+            **client_options(kafka),
+            group_id=kafka.ingest_group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            session_timeout_ms=kafka.session_timeout,
+            metadata_max_age_ms=METADATA_MAX_AGE_MS,
+            heartbeat_interval_ms=max(500, kafka.session_timeout // 10),
+            max_partition_fetch_bytes=4 * settings.limits.message_bytes,
+            # What a transaction has not committed, or has taken back, was never there.
+            isolation_level=kafka.isolation_level,
+        )
+        self._positions = Positions(
+            kafka,
+            self._consumer,
+            producer,
+            self._kinds,
+            internal_ids,
+            sealed_kinds,
+            metrics,
+            on_trouble=on_trouble,
+            on_start=self._begin,
+        )
+        self._input = InputReader(self._consumer, on_trouble=on_trouble)
+
+    @property
+    def is_assigned(self) -> bool:
+        """Whether the group has assigned partitions to this worker."""
+        return self._listener.assigned
+
+    def check(self) -> bool | str:
+        """Return True, or a sentence on what of the input cannot be read: for readiness."""
+        readable = self._input.check()
+        return self._positions.check() if readable is True else readable
+
+    async def start(self) -> None:
+        """Join the group."""
+        self._consumer.subscribe(list(self._kinds), listener=self._listener)
+        await until_it_works("join the ingest group", self._consumer.start, on_trouble=self._on_trouble)
+
+    async def stop(self) -> None:
+        """Leave the group."""
+        await self._consumer.stop()
+
+    async def run(self) -> None:
+        """Forward batch after batch, until cancelled."""
+        ingest = self._settings.ingest
+        while True:
+            await self._positions.place()
+            if not self._positions.placed:
+                await asyncio.sleep(ingest.max_wait / 1000)
+                continue
+            fetched = await self._input.read(
+                self._in_step(), timeout_ms=ingest.max_wait, max_records=ingest.max_records
+            )
+            batches = await self._positions.continued(fetched)
+            for batch in batches:
+                with self._metrics.stage_seconds.labels("ingest").time():
+                    await self._forward(batch)
+            ends = {batch.partition: batch.messages[-1].offset + 1 for batch in batches}
+            if offsets := self._positions.take_moves() | ends:
+                await self._commit(offsets)
+
+    def _forget(self) -> None:
+        """Forget how far partitions were read: after a rebalance somebody else may have read on."""
+        self._progress.clear()
+        self._positions.forget()
+        self._input.forget()
+
+    def _begin(self, partition: TopicPartition, offset: int) -> None:
+        """Take note that a partition is read from an offset, whatever was read of it before."""
+        self._progress.pop(partition, None)
+        self._input.begin_at(partition, offset)
+
+    async def update_metrics(self, now_ms: int) -> None:
+        """Set the gauges of what is not read yet, and of how old it is."""
+        for partition in self._positions.placed & self._consumer.assignment():
+            with contextlib.suppress(TimeoutError, KafkaError):  # it is just being taken over, or taken away
+                async with asyncio.timeout(_POSITION_WITHIN_S):
+                    # It passes what is no record, such as the markers of transactions.
+                    position = await self._consumer.position(partition)
+                progress = self._progress[partition]
+                progress.next_offset = max(position, progress.next_offset or 0)
+        self._metrics.unreadable_partitions.set(self._input.n_unreadable + self._positions.n_waiting)
+        for topic, kind in self._kinds.items():
+            ours = [partition for partition in self._consumer.assignment() if partition.topic == topic]
+            unread = {p: self._n_unread(p) for p in ours}
+            newest = [ms for p in ours if (ms := self._progress[p].newest_ms) is not None]
+            waited = [now_ms - ms for p, n in unread.items() if n and (ms := self._progress[p].sent_ms) is not None]
+            self._metrics.input_lag_records.labels(kind).set(sum(unread.values()))
+            self._metrics.input_lag_seconds.labels(kind).set(max([0, *waited]) / 1000)
+            lag_s = (now_ms - max(newest)) / 1000 if newest else math.nan
+            self._metrics.event_lag_seconds.labels(kind).set(lag_s)
+
+    def _n_unread(self, partition: TopicPartition) -> int:
+        """Return how many records of a partition wait, as far as that is known."""
+        end, next_offset = self._consumer.highwater(partition), self._progress[partition].next_offset
+        stable = self._consumer.last_stable_offset(partition)
+        if end is not None and stable is not None and 0 <= stable < end and self._is_committed_only:
+            end = stable  # what lies beyond is in a transaction that is still open
+        return 0 if end is None or next_offset is None else max(0, end - next_offset)
+
+    def _in_step(self) -> list[TopicPartition]:
+        """Return the partitions to read from now: one far ahead of another that has a backlog waits for it.
+
+        Windows close when the slowest source has come to their end. Read as they come, uneven backlogs would fill the
+        buffers with windows that cannot close yet. But no partition waits for half the idle time-out, or the windows
+        would take it for silent; and none waits for a partition of which nothing came for as long, whatever its end
+        looks like: markers of transactions look like records.
+        """
+        placed, now_s = sorted(self._positions.placed), time.monotonic()
+        heard = {p for p in placed if now_s - self._progress[p].heard_s < self._longest_hold_s}
+        slowest_ms: dict[str, float] = {}
+        for partition in heard:
+            if self._n_unread(partition):
+                reached_ms = self._progress[partition].reached_ms
+                slowest_ms[partition.topic] = min(reached_ms, slowest_ms.get(partition.topic, math.inf))
+
+        def is_in_step(partition: TopicPartition) -> bool:
+            drift_ms = self._progress[partition].reached_ms - slowest_ms.get(partition.topic, math.inf)
+            return partition not in heard or drift_ms <= self._max_drift_ms[partition.topic]
+
+        return [partition for partition in placed if is_in_step(partition)]
+
+    async def _forward(self, batch: Batch) -> None:
+        partition, log_id, messages = batch
+        kind = self._kinds[partition.topic]
+        source = Source(partition.topic, partition.partition)
+        self._clock.read(partition, [message.timestamp for message in messages])
+        records, rejected = self._decode(kind, source, [one for one in messages if one.value is not None])
+        n_tombstones = sum(one.value is None for one in messages)
+        chunks, refused, left_out = self._feeds[kind].intake.run(
+            records,
+            source=source,
+            n_partitions=len(self._consumer.partitions_for_topic(partition.topic) or ()),
+            now_ms=self._now_ms(),
+            log_id=log_id,
+        )
+        rejected += self._clock.explain(refused)
+        progress = self._progress[partition]
+        progress.next_offset = messages[-1].offset + 1
+        progress.sent_ms = messages[-1].timestamp if messages[-1].timestamp >= 0 else None  # -1: nobody has said
+        await self._send_batch(progress, chunks)
+        await self._send_dead_letters(kind, rejected, log_id)
+
+        counts = self._metrics.records
+        counts.labels(kind, "read").inc(len(messages))
+        counts.labels(kind, "tombstone").inc(n_tombstones)
+        counts.labels(kind, "rejected").inc(len(rejected))
+        counts.labels(kind, "forwarded").inc(len(messages) - n_tombstones - len(rejected))
+        for one in rejected:
+            self._metrics.rejected.labels(kind, one.reason).inc()
+        for reason, n in left_out.items():
+            self._metrics.left_out_points.labels(kind, reason).inc(n)
+
+    def _decode(
+        self, kind: Kind, source: Source, messages: Sequence[Any]
+    ) -> tuple[list[tuple[int, CheckIn | Fragment]], list[Rejected]]:
+        decode, max_bytes = self._decoders[kind], self._settings.limits.message_bytes
+        records: list[tuple[int, CheckIn | Fragment]] = []
+        rejected: list[Rejected] = []
+        for message in messages:
+            value = message.value
+            try:
+                if len(value) <= max_bytes:
+                    records.append((message.offset, decode(value)))
+                    continue
+                reason, detail = Reason.MESSAGE_TOO_LARGE, f"the message is larger than {max_bytes} bytes"
+            except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+                reason, detail = rejection_reason(fault)
+            rejected.append(Rejected(reason=reason, detail=detail, source=source, offset=message.offset))
+        return records, rejected
+
+    async def _send_batch(self, progress: _Progress, chunks: Sequence[Chunk]) -> None:
+        """Send the chunks of one batch of a partition.
+
+        One of them may be read, and windows be sealed by it, long before the others are there. So none of them claims
+        more than what holds without the others: that all before the batch is there, and nothing older than the batch
+        is left in it.
+        """
+        if not chunks:
+            return
+        times = [chunk.rows["ts_ms"] for chunk in chunks]
+        oldest_ms, newest_ms = min(int(ts.min()) for ts in times), max(int(ts.max()) for ts in times)
+        before_ms = oldest_ms if progress.newest_ms is None else progress.newest_ms
+        complete_ms = max(oldest_ms, before_ms)
+        await self._shards.write([replace(chunk, complete_ms=complete_ms) for chunk in chunks])
+        progress.newest_ms = max(newest_ms, before_ms)
+        progress.reached_ms = float(np.median(np.concatenate(times)))
+        progress.heard_s = time.monotonic()
+
+    async def _send_dead_letters(self, kind: Kind, rejected: Sequence[Rejected], log_id: str) -> None:
+        if not rejected:
+            return
+        topic = self._settings.topics.dead_letters
+
+        async def attempt() -> None:
+            letters = [dead_letter(kind, one, log_id) for one in rejected]
+            await asyncio.gather(*[await self._producer.send(topic, letter) for letter in letters])
+
+        await until_it_works("send dead letters", attempt, on_trouble=self._on_trouble)
+
+    async def _commit(self, offsets: dict[TopicPartition, int]) -> None:
+        commits = {p: self._positions.commit_of(p, offset) for p, offset in offsets.items()}
+        ours = {p: commit for p, commit in commits.items() if commit is not None and p in self._consumer.assignment()}
+        try:
+            if ours:
+                await self._consumer.commit(ours)
+        except (CommitFailedError, IllegalStateError):
+            log.info("ingest_commit_skipped", why="the group has rebalanced; the records are repeated and recognized")
+        except KafkaError as fault:
+            self._on_trouble("commit")
+            log.warning("kafka_trouble", operation="commit", fault=type(fault).__name__)
+
+
+class _Assignment(ConsumerRebalanceListener):  # type: ignore[misc]
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self.assigned = False
+        self._on_change = on_change
+
+    def on_partitions_revoked(self, revoked: Sequence[TopicPartition]) -> None:
+        self.assigned = False
+
+    def on_partitions_assigned(self, assigned: Sequence[TopicPartition]) -> None:
+        self._on_change()
+        self.assigned = True

@@ -1,0 +1,70 @@
+"""Writes chunks of located records to the shards topic."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from aiokafka import AIOKafkaProducer
+
+from core.records.record import Chunk
+from stream.formats.chunks import chunk_key, chunk_to_bytes
+from stream.kafka.client import Trouble, partition_of, until_it_works
+from stream.settings.model import Settings
+
+__all__ = ["ShardsWriter"]
+
+_ROW_BYTES = 64
+"""At least the size of a row on the shards topic."""
+
+
+class ShardsWriter:
+    """Writes chunks, each to the partition of its shard.
+
+    Args:
+        settings: All settings.
+        producer: A started producer.
+        n_partitions: Over how many partitions of the topic shards are spread.
+        on_trouble: Called whenever the cluster does not do as asked.
+    """
+
+    def __init__(
+        self, settings: Settings, producer: AIOKafkaProducer, *, n_partitions: int, on_trouble: Trouble
+    ) -> None:
+        self._topic, self._piece_rows = settings.topics.shards, settings.ingest.chunk_bytes // _ROW_BYTES
+        self._producer, self._n_partitions, self._on_trouble = producer, n_partitions, on_trouble
+
+    async def write(self, chunks: Sequence[Chunk]) -> None:
+        """Write chunks side by side; return when all are acknowledged."""
+        await asyncio.gather(*(self._write_in_order(chunk) for chunk in chunks))
+
+    async def _write_in_order(self, chunk: Chunk) -> None:
+        """Send the chunk in pieces, each acknowledged before the next.
+
+        The window stage takes a source's offsets below the highest it has seen as repeated: a piece that fails must
+        not be overtaken.
+        """
+        key = chunk_key(chunk)
+        partition = partition_of(key, self._n_partitions)
+        for piece in _pieces(chunk, self._piece_rows):
+            value = chunk_to_bytes(piece)
+
+            async def attempt(value: bytes = value) -> None:
+                await self._producer.send_and_wait(self._topic, value, key=key, partition=partition)
+
+            await until_it_works("forward records", attempt, on_trouble=self._on_trouble)
+
+
+def _pieces(chunk: Chunk, max_rows: int) -> Iterator[Chunk]:
+    """Cut a chunk where a record ends, so that the points of one record stay together."""
+    offsets = chunk.rows["offset"]
+    start = 0
+    while start < len(offsets):
+        end = min(start + max_rows, len(offsets))
+        if end < len(offsets):
+            cut = int(offsets.searchsorted(offsets[end], side="left"))
+            # A record longer than a piece goes whole.
+            end = cut if cut > start else int(offsets.searchsorted(offsets[start], side="right"))
+        yield replace(chunk, rows=chunk.rows[start:end])
+        start = end

@@ -1,0 +1,233 @@
+"""Clients of the Kafka cluster: their options, a producer, and attempts that are repeated until they succeed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, Protocol, TypeVar
+
+import structlog
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    InvalidTimestampError,
+    KafkaError,
+    MessageSizeTooLargeError,
+    RecordListTooLargeError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+)
+from aiokafka.partitioner import DefaultPartitioner
+
+from stream.kafka.oauth import token_provider
+from stream.settings.credentials import check_credentials, tls_context
+from stream.settings.kafka import KafkaSettings
+from stream.settings.model import Settings
+from stream.settings.values import LARGEST_MESSAGE_BYTES
+
+__all__ = [
+    "METADATA_MAX_AGE_MS",
+    "Operation",
+    "Producer",
+    "Timekeeper",
+    "Trouble",
+    "client_options",
+    "new_producer",
+    "partition_of",
+    "sasl_password",
+    "until_it_works",
+]
+
+log = structlog.get_logger("shoal.kafka")
+T = TypeVar("T")
+
+Operation = Literal[
+    "commit",
+    "emit a windows message",
+    "emit trajectories",
+    "forward records",
+    "join the ingest group",
+    "probe",
+    "read input",
+    "read seals",
+    "read shards",
+    "read windows messages",
+    "remove seals",
+    "send dead letters",
+    "start the producer",
+    "write a seal",
+]
+"""What we ask of the cluster: in logs, and as a metric's label."""
+
+Trouble = Callable[[Operation], None]
+"""Called whenever the cluster does not do as asked."""
+
+_BATCH_BYTES = 256 * 1024
+"""Most bytes of messages that are sent as one, below what brokers take by default; at most ``limits.message_bytes``,
+which the topics take. A longer message goes alone."""
+
+METADATA_MAX_AGE_MS = 10_000
+"""How long a group's consumer believes what it knows of topics. A broker that is just back may not know of one, and the
+group's leader then assigns nothing of it, to anybody, until it asks again: after 5 minutes by default."""
+
+_MESSAGE_OVERHEAD_BYTES = 64 * 1024
+"""Room for a key, headers and the request's own fields."""
+
+_CREDENTIALS = "check kafka.sasl_mechanism and the credentials that go with it"
+_RIGHTS = "allow the worker's user what `shoal topics acls` prints"
+_SIZES = "raise max.message.bytes of the topic above limits.message_bytes and ingest.chunk_bytes"
+_HOPELESS: dict[type[KafkaError], str] = {
+    MessageSizeTooLargeError: _SIZES,
+    RecordListTooLargeError: _SIZES,
+    AuthenticationFailedError: _CREDENTIALS,
+    SaslAuthenticationFailed: _CREDENTIALS,
+    TopicAuthorizationFailedError: _RIGHTS,
+    GroupAuthorizationFailedError: _RIGHTS,
+    ClusterAuthorizationFailedError: _RIGHTS,
+}
+"""What repeating does not cure, and what does."""
+
+
+def client_options(kafka: KafkaSettings) -> dict[str, Any]:
+    """Return the connection options of an aiokafka client.
+
+    Raises:
+        SettingsError: Credentials are missing or certificates cannot be read.
+    """
+    check_credentials(kafka)
+    options: dict[str, Any] = {
+        "bootstrap_servers": kafka.bootstrap_servers,
+        "security_protocol": kafka.security_protocol,
+        "ssl_context": tls_context(kafka),
+        "client_id": "shoal",
+    }
+    if not kafka.security_protocol.startswith("SASL"):
+        return options
+    options["sasl_mechanism"] = kafka.sasl_mechanism
+    if kafka.sasl_mechanism == "OAUTHBEARER":
+        return options | {"sasl_oauth_token_provider": token_provider(kafka)}
+    return options | {"sasl_plain_username": kafka.sasl_username, "sasl_plain_password": sasl_password(kafka)}
+
+
+def sasl_password(kafka: KafkaSettings) -> str:
+    """Return the password, the empty text where none is set."""
+    return kafka.sasl_password.get_secret_value() if kafka.sasl_password is not None else ""
+
+
+def partition_of(key: bytes, n_partitions: int) -> int:
+    """Return the partition of a key, as every Kafka client chooses it."""
+    numbers = list(range(n_partitions))
+    return int(DefaultPartitioner()(key, numbers, numbers))
+
+
+class Timekeeper(Protocol):
+    """An observer of whether brokers take our present as a time stamp."""
+
+    def refused(self, topic: str) -> None:
+        """Called when they do not."""
+
+    def taken(self, topic: str) -> None:
+        """Called when they do."""
+
+
+class Producer(AIOKafkaProducer):  # type: ignore[misc]
+    """A producer that says whether brokers take the present as a time stamp.
+
+    Args:
+        clock: Whom it says that to.
+        options: Those of aiokafka's producer.
+    """
+
+    def __init__(self, clock: Timekeeper | None, **options: Any) -> None:
+        super().__init__(**options)
+        self._timekeeper = clock
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Sequence[tuple[str, bytes]] | None = None,
+    ) -> Any:
+        """Send a message; without a time stamp it has the present."""
+        sent = await super().send(topic, value, key, partition, timestamp_ms, headers)
+        return self._watched(sent, topic) if timestamp_ms is None else sent
+
+    async def send_batch(self, batch: Any, topic: str, *, partition: int, has_present: bool = False) -> Any:
+        """Send a batch of messages.
+
+        Args:
+            batch: The batch.
+            topic: Its topic.
+            partition: Its partition.
+            has_present: Whether its messages have the present as time stamp.
+        """
+        sent = await super().send_batch(batch, topic, partition=partition)
+        return self._watched(sent, topic) if has_present else sent
+
+    def _watched(self, sent: asyncio.Future[Any], topic: str) -> asyncio.Future[Any]:
+        clock = self._timekeeper
+        if clock is None:
+            return sent
+
+        def look(done: asyncio.Future[Any]) -> None:
+            if done.cancelled():
+                return
+            fault = done.exception()
+            if fault is None:
+                clock.taken(topic)
+            elif isinstance(fault, InvalidTimestampError):
+                clock.refused(topic)
+
+        sent.add_done_callback(look)
+        return sent
+
+
+def new_producer(settings: Settings, *, clock: Timekeeper | None = None) -> Producer:
+    """Make a producer; start and stop it yourself.
+
+    It is not idempotent: every consumer of ours drops repetitions anyway, and so any Kafka-compatible broker will do.
+
+    Args:
+        settings: All settings.
+        clock: Told whether brokers take the present as a time stamp.
+    """
+    return Producer(
+        clock,
+        **client_options(settings.kafka),
+        acks="all",
+        linger_ms=2,
+        max_batch_size=min(_BATCH_BYTES, settings.limits.message_bytes),
+        max_request_size=LARGEST_MESSAGE_BYTES + _MESSAGE_OVERHEAD_BYTES,
+        request_timeout_ms=20_000,
+    )
+
+
+async def until_it_works(what: Operation, attempt: Callable[[], Awaitable[T]], *, on_trouble: Trouble) -> T:
+    """Repeat an operation on the cluster until it succeeds; nothing is dropped while the cluster is away.
+
+    Args:
+        what: The operation.
+        attempt: The operation; safe to repeat.
+        on_trouble: Called after each failure.
+
+    Raises:
+        KafkaError: The cluster refuses for good; the log says what to do.
+    """
+    pause_s = 0.2
+    while True:
+        try:
+            return await attempt()
+        except KafkaError as fault:
+            on_trouble(what)
+            for error, action in _HOPELESS.items():
+                if isinstance(fault, error):
+                    log.critical("kafka_refuses", operation=what, fault=type(fault).__name__, action=action)
+                    raise
+            log.warning("kafka_trouble", operation=what, fault=type(fault).__name__, retry_in_s=pause_s)
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, 5.0)

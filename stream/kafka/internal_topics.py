@@ -1,0 +1,72 @@
+"""The shards topic and the seals topic: whether they are still those that a deployment began with.
+
+They hold what a window contains and whether it has left. Made anew under their names they are empty, and what was
+released once could be released again. Only stopping is right then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
+
+from core.models.common.values import show_duration
+from stream.kafka.client import new_producer
+from stream.kafka.log_start import mark_from_text
+from stream.kafka.reading import commits_of, new_reader
+from stream.kafka.topic_ids import find_topics, topic_ids
+from stream.kafka.topics import BEGIN_ANEW, ClusterError
+from stream.settings.model import Settings
+
+__all__ = ["check_internal_topics", "recreated", "sentence"]
+
+
+async def check_internal_topics(settings: Settings, progress: Callable[[str], None]) -> dict[str, str]:
+    """Check that the internal topics are those that the input was read into before, and return their ids.
+
+    Raises:
+        ClusterError: One was deleted and created again, or the cluster does not answer.
+    """
+    limit_ms, topics = settings.kafka.startup_timeout, settings.topics
+    reader, producer = new_reader(settings.kafka, group=settings.kafka.ingest_group), new_producer(settings)
+    try:
+        async with asyncio.timeout(limit_ms / 1000):
+            await reader.start()
+            await producer.start()
+            ids = await topic_ids(producer.client, (topics.shards, topics.seals))
+            inputs = await find_topics(producer.client, [getattr(topics, kind) for kind in settings.kinds]) or {}
+            partitions = [TopicPartition(name, n) for name, one in inputs.items() for n in range(one.n_partitions)]
+            marks = [mark_from_text(one.metadata) for one in (await commits_of(reader, partitions)).values()]
+    except (KafkaError, TimeoutError) as fault:
+        raise ClusterError(
+            f"the offsets of group {settings.kafka.ingest_group} cannot be read within "
+            f"kafka.startup_timeout={show_duration(limit_ms)} ({type(fault).__name__}): check that "
+            "the worker's user may read it"
+        ) from None
+    finally:
+        await asyncio.gather(reader.stop(), producer.stop())
+    if ids is None:
+        progress("the cluster gives topics no ids: a topic that is deleted and created again is not noticed")
+        return {}
+    if changed := recreated(ids, [mark.internal for mark in marks]):
+        raise ClusterError(sentence(changed))
+    return ids
+
+
+def recreated(ids: Mapping[str, str], before: Iterable[Mapping[str, str]]) -> str | None:
+    """Return the name of a topic that has another id than before, None where there is none.
+
+    >>> recreated({"seals": "2"}, [{"shards": "1"}, {"seals": "2"}]), recreated({"seals": "2"}, [{"seals": "1"}])
+    (None, 'seals')
+    """
+    return next((name for known in before for name, one in known.items() if ids.get(name, one) != one), None)
+
+
+def sentence(topic: str) -> str:
+    """Say what is wrong where an internal topic was created again, and what to do."""
+    return (
+        f"topic {topic} was deleted and created again: what waited in it, or which windows have left, is gone, and a "
+        f"window could be released twice. {BEGIN_ANEW}"
+    )

@@ -1,0 +1,248 @@
+"""Tokens for SASL OAUTHBEARER: from an identity provider, or from a file that somebody else keeps fresh."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import functools
+import threading
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus, urlsplit
+from urllib.request import getproxies, proxy_bypass
+from weakref import WeakKeyDictionary
+
+import msgspec
+from aiohttp import ClientError, ClientSession, ClientSSLError, ClientTimeout
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.errors import KafkaError
+
+from stream.settings.credentials import oauth_context
+from stream.settings.kafka import KafkaSettings
+
+__all__ = ["ClientCredentials", "TokenError", "TokenFile", "TokenRefusedError", "forget_token", "token_provider"]
+
+_TIMEOUT_S = 10.0
+_PAUSE_S = 1.0
+"""How long a failure is repeated to callers that ask next: without a broker, clients ask many times a second."""
+
+_MARGIN_S = 60.0
+"""How long before its end a token is replaced; at most a fifth of its life."""
+
+_LEAST_AGE_S = 10.0
+"""How old a token must be to be forgotten: a new one was not why a broker let nobody in, and none is asked for more
+often."""
+
+_FAULTS = frozenset(
+    {
+        "invalid_request",
+        "invalid_client",
+        "invalid_grant",
+        "unauthorized_client",
+        "unsupported_grant_type",
+        "invalid_scope",
+    }
+)
+"""What an identity provider answers (RFC 6749, section 5.2). Anything else may repeat what we sent: it is not shown."""
+
+
+class TokenError(KafkaError):  # type: ignore[misc]
+    """There is no token now; a client takes it for a connection that failed, and tries again."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a sentence, where the client's own errors begin with their name
+
+
+class TokenRefusedError(TokenError):
+    """There will be no token until somebody does something; the sentence says what."""
+
+
+@functools.cache
+def token_provider(kafka: KafkaSettings) -> AbstractTokenProvider:
+    """Return where tokens come from: the same for all clients of the same settings, so that they share a token."""
+    if kafka.oauth_token_file is not None:
+        return TokenFile(kafka.oauth_token_file)
+    return ClientCredentials(kafka)
+
+
+def forget_token(kafka: KafkaSettings) -> None:
+    """Ask for a new token at the next connection, for brokers may not take the one that is kept.
+
+    They are not heard to say so: the client only sees that they hang up.
+    """
+    if kafka.security_protocol.startswith("SASL") and kafka.sasl_mechanism == "OAUTHBEARER":
+        provider = token_provider(kafka)
+        if isinstance(provider, ClientCredentials):
+            provider.forget()
+
+
+class TokenFile(AbstractTokenProvider):  # type: ignore[misc]
+    """Reads a token from a file, anew for every connection: a service account's is replaced while we run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def token(self) -> str:
+        """Return the token that is there now."""
+        try:
+            token = (await asyncio.to_thread(self._path.read_text, encoding="ascii")).strip()
+        except (OSError, UnicodeDecodeError) as fault:
+            raise TokenRefusedError(
+                f"kafka.oauth_token_file cannot be read ({type(fault).__name__}): it must be a file with a token"
+            ) from None
+        if not _is_token(token):
+            raise TokenRefusedError("kafka.oauth_token_file holds no token: it must be one word, such as a JWT")
+        return token
+
+
+class _Answer(msgspec.Struct):
+    """What an identity provider answers (RFC 6749, section 5.1)."""
+
+    access_token: str
+    token_type: str = "Bearer"  # noqa: S105 - no secret
+    expires_in: float | None = None
+
+
+class _Fault(msgspec.Struct):
+    error: str = ""
+
+
+class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
+    """Asks an identity provider for a token (RFC 6749, section 4.4) and keeps it until shortly before it ends.
+
+    Clients in several event loops may share it (Faust's consumer has one of its own); those of one loop wait for one
+    another's request.
+
+    Args:
+        kafka: Settings with the token endpoint, the client and its secret.
+
+    Raises:
+        SettingsError: ``kafka.oauth_cafile`` cannot be used.
+    """
+
+    def __init__(self, kafka: KafkaSettings) -> None:
+        self._kafka = kafka
+        self._url = kafka.oauth_token_url or ""
+        self._host = urlsplit(self._url).netloc
+        self._context = oauth_context(kafka)
+        self._kept: tuple[str, float] | None = None
+        self._since_s = 0.0
+        self._failed: tuple[TokenError, float] | None = None
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        self._making_a_lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"ClientCredentials(host={self._host!r})"
+
+    async def token(self) -> str:
+        """Return a token that is valid for a while.
+
+        Raises:
+            TokenError: There is none.
+        """
+        loop = asyncio.get_running_loop()
+        with self._making_a_lock:
+            lock = self._locks.setdefault(loop, asyncio.Lock())
+        async with lock:
+            now_s = time.monotonic()
+            if self._kept is not None and now_s < self._kept[1]:
+                return self._kept[0]
+            if self._failed is not None and now_s < self._failed[1]:
+                raise type(self._failed[0])(*self._failed[0].args)
+            try:
+                answer = await self._ask()
+            except TokenError as fault:
+                self._failed = fault, time.monotonic() + _PAUSE_S
+                raise
+            life_s = max(0.0, answer.expires_in or 0.0)
+            self._kept = answer.access_token, now_s + life_s - min(_MARGIN_S, life_s / 5)
+            self._since_s = now_s
+            return answer.access_token
+
+    def forget(self) -> None:
+        """Keep the token no longer, unless it is new."""
+        if time.monotonic() - self._since_s >= _LEAST_AGE_S:
+            self._kept = None
+
+    async def _ask(self) -> _Answer:
+        asked = {"grant_type": "client_credentials"}
+        if self._kafka.oauth_scope:
+            asked["scope"] = self._kafka.oauth_scope
+        headers = {"Accept": "application/json", "Authorization": f"Basic {self._names()}"}
+        try:
+            async with (
+                ClientSession(timeout=ClientTimeout(total=_TIMEOUT_S)) as session,
+                session.post(
+                    self._url,
+                    data=asked,
+                    headers=headers,
+                    proxy=self._proxy(),
+                    ssl=self._context,
+                    # A redirect leads to somebody else than the one whom the secret is for.
+                    allow_redirects=False,
+                ) as answer,
+            ):
+                status, body = answer.status, await answer.read()
+        except ClientSSLError as fault:
+            raise TokenRefusedError(
+                f"the identity provider {self._host} is not trusted ({_tls_reason(fault)}): set kafka.oauth_cafile to "
+                "the certificate that vouches for it, and kafka.oauth_token_url to the name in its certificate"
+            ) from None
+        except (ClientError, OSError, TimeoutError, ValueError) as fault:  # the last of a proxy that is none
+            raise TokenError(
+                f"the identity provider {self._host} does not answer ({type(fault).__name__}): is it running, and is "
+                "it that of kafka.oauth_token_url?"
+            ) from None
+        return self._read(status, body)
+
+    def _proxy(self) -> str | None:
+        """Return the proxy of ``HTTPS_PROXY``, unless ``NO_PROXY`` has the host.
+
+        aiohttp's own ``trust_env`` would also read ``~/.netrc``, whose passwords take the place of ours.
+        """
+        parts = urlsplit(self._url)
+        # A proxy carries what is encrypted; what is not is for this machine alone.
+        if parts.scheme != "https" or proxy_bypass(parts.netloc):
+            return None
+        proxy = getproxies().get("https")
+        return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+
+    def _names(self) -> str:
+        secret = self._kafka.oauth_client_secret
+        # Encoded as section 2.3.1 has it: a colon in an id would end it otherwise.
+        parts = (self._kafka.oauth_client_id or "", secret.get_secret_value() if secret is not None else "")
+        return base64.b64encode(":".join(map(quote_plus, parts)).encode()).decode()
+
+    def _read(self, status: int, body: bytes) -> _Answer:
+        if status >= 500 or status == 429:
+            raise TokenError(f"the identity provider {self._host} gives no token now (it answers {status})")
+        if status != 200:
+            fault = _decoded(body, _Fault)
+            named = f", {fault.error}" if fault is not None and fault.error in _FAULTS else ""
+            raise TokenRefusedError(
+                f"the identity provider {self._host} refuses a token (it answers {status}{named}): check "
+                "kafka.oauth_token_url, kafka.oauth_client_id, kafka.oauth_client_secret and kafka.oauth_scope"
+            )
+        answer: _Answer | None = _decoded(body, _Answer)
+        if answer is None or answer.token_type.lower() != "bearer" or not _is_token(answer.access_token):
+            raise TokenRefusedError(
+                f"what {self._host} answers is not a bearer token: is kafka.oauth_token_url its token endpoint?"
+            )
+        return answer
+
+
+def _decoded(body: bytes, kind: type[Any]) -> Any:
+    try:
+        return msgspec.json.decode(body, type=kind, strict=False)  # some say the seconds in quotes
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _is_token(token: str) -> bool:
+    return bool(token) and token.isascii() and token.isprintable() and " " not in token
+
+
+def _tls_reason(fault: ClientSSLError) -> str:
+    below = getattr(fault, "certificate_error", None) or getattr(fault, "os_error", None)
+    return str(getattr(below, "verify_message", None) or getattr(below, "reason", None) or type(fault).__name__)

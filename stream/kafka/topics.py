@@ -1,0 +1,291 @@
+"""Topics: what has to exist, with which settings, and a check before a worker starts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAlreadyExistsError, for_code
+
+from core.records.record import Kind
+from stream.kafka.client import client_options
+from stream.kafka.compression import is_missing, unreadable
+from stream.kafka.connection_faults import connection_fault
+from stream.settings.model import Settings
+
+__all__ = [
+    "BEGIN_ANEW",
+    "ClusterError",
+    "DescribedTopic",
+    "TopicSpec",
+    "check_groups",
+    "check_topics",
+    "create_topics",
+    "describe_topics",
+    "topic_specs",
+]
+
+_DEFAULT_MESSAGE_BYTES = 1_048_588
+"""Longest message that a Kafka broker takes where nobody says otherwise."""
+
+
+BEGIN_ANEW = (
+    "Restore it, with its id, from a copy of the brokers' disks, or begin anew: other names for topics.shards and "
+    "topics.seals, and time.earliest after the last window that was released"
+)
+"""What to do where one of Shoal's own topics has lost something."""
+_TIME_STAMPS = {f"message.timestamp.{which}.max.ms": 60_000 for which in ("after", "before", "difference")}
+"""How far from the present time stamps have to be taken, at least: clocks differ, and a message may wait to be sent."""
+
+
+class ClusterError(Exception):
+    """The cluster is not as it has to be; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSpec:
+    """One topic that has to exist."""
+
+    name: str
+    purpose: str
+    partitions: int
+    config: dict[str, str]
+    """What it is created with."""
+
+    least: dict[str, int]
+    """Numbers of its configuration that must not be lower; -1 is no limit."""
+
+    is_read: bool = False
+    """Whether workers read what is written to it, and have to decompress it."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether its configuration matters; if not, a worker need not be allowed to see it."""
+        return bool(self.config or self.least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedTopic:
+    """One topic as the cluster has it."""
+
+    partitions: int
+    """0 where it does not exist."""
+
+    config: dict[str, str]
+    """Its configuration, as far as the cluster shows it."""
+
+
+def topic_specs(settings: Settings) -> list[TopicSpec]:
+    """Return the topics of these settings, as ``shoal topics create`` makes them.
+
+    Raises:
+        SettingsError: No input topic is named.
+    """
+    settings.check_feeds()
+    topics, partitions = settings.topics, settings.kafka.partitions
+    spans = [settings.for_kind(kind).window for kind in settings.kinds]
+    # What waits for its window is only there, so it has to stay for longer than any window is open.
+    open_ms = max(w.size + w.allowed_lateness + w.idle_timeout for w in spans)
+    keep = {"cleanup.policy": "delete", "retention.ms": str(2 * open_ms + 7 * 86_400_000), "retention.bytes": "-1"}
+    # The first seal counts. A client that repeats a write repeats its key, and until nobody can be doing so any more
+    # compaction must keep both.
+    compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(86_400_000)}
+    chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms}
+    releases = {"max.message.bytes": settings.limits.message_bytes}
+
+    def spec(
+        name: str, purpose: str, n: int, config: dict[str, str], least: dict[str, int], *, is_read: bool = False
+    ) -> TopicSpec:
+        longest = least.get("max.message.bytes", 0)
+        sized = {"max.message.bytes": str(longest)} if longest > _DEFAULT_MESSAGE_BYTES else {}
+        return TopicSpec(name=name, purpose=purpose, partitions=n, config=config | sized, least=least, is_read=is_read)
+
+    return [
+        *(
+            spec(getattr(topics, kind.value), f"input: {kind.value}", partitions, {}, {})
+            for kind in Kind
+            if kind in settings.kinds
+        ),
+        spec(topics.shards, "internal: records that wait for their window", partitions, keep, chunks, is_read=True),
+        spec(topics.seals, "internal: seals", partitions, compacted, {}, is_read=True),
+        spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
+        spec(topics.windows, "output: one message a window", 1, {}, releases, is_read=True),
+        spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),
+    ]
+
+
+async def _connected(settings: Settings, progress: Callable[[str], None]) -> AIOKafkaAdminClient:
+    """Connect, waiting for up to ``kafka.startup_timeout``."""
+    deadline = time.monotonic() + settings.kafka.startup_timeout / 1000
+    while True:
+        options = client_options(settings.kafka)
+        if (reason := await connection_fault(settings.kafka, options)) is not None:
+            raise ClusterError(reason)
+        admin = AIOKafkaAdminClient(**options, request_timeout_ms=10_000)
+        try:
+            await admin.start()
+        except (KafkaError, OSError) as fault:
+            await admin.close()
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"no Kafka broker answers at {settings.kafka.bootstrap_servers} ({type(fault).__name__}): "
+                    "start it, or set kafka.bootstrap_servers, kafka.security_protocol and the credentials"
+                ) from None
+            progress(f"waiting for a Kafka broker at {settings.kafka.bootstrap_servers}")
+            await asyncio.sleep(1.0)
+        else:
+            return admin
+
+
+async def create_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> dict[str, bool]:
+    """Create what is missing.
+
+    Returns:
+        For each topic whether it was created (else it was there).
+
+    Raises:
+        ClusterError: The cluster cannot be reached or refuses.
+    """
+    admin = await _connected(settings, progress)
+    created: dict[str, bool] = {}
+    try:
+        for spec in topic_specs(settings):
+            topic = NewTopic(
+                spec.name,
+                num_partitions=spec.partitions,
+                replication_factor=settings.kafka.replication_factor,
+                topic_configs=spec.config,
+            )
+            try:
+                response = await admin.create_topics([topic])
+                codes = [error[1] for error in response.topic_errors]
+                if any(code not in (0, TopicAlreadyExistsError.errno) for code in codes):
+                    raise ClusterError(f"the broker did not create topic {spec.name} (error {codes[0]}): may we?")
+                created[spec.name] = codes == [0]
+            except TopicAlreadyExistsError:
+                created[spec.name] = False
+    except KafkaError as fault:
+        raise ClusterError(f"creating topics failed ({type(fault).__name__})") from None
+    finally:
+        await admin.close()
+    return created
+
+
+async def describe_topics(
+    settings: Settings, progress: Callable[[str], None] = lambda _: None
+) -> dict[str, DescribedTopic]:
+    """Return each topic of the settings as it is.
+
+    Raises:
+        ClusterError: The cluster cannot be reached.
+    """
+    admin = await _connected(settings, progress)
+    try:
+        specs = topic_specs(settings)
+        names = [spec.name for spec in specs]
+        existing = set(await admin.list_topics())
+        described = await admin.describe_topics([name for name in names if name in existing])
+        checked = [spec.name for spec in specs if spec.is_checked and spec.name in existing]
+        configs = await _configs(admin, checked, progress)
+    except KafkaError as fault:
+        raise ClusterError(f"describing topics failed ({type(fault).__name__})") from None
+    finally:
+        await admin.close()
+    partitions = {topic["topic"]: len(topic["partitions"]) for topic in described}
+    return {name: DescribedTopic(partitions=partitions.get(name, 0), config=configs.get(name, {})) for name in names}
+
+
+async def _configs(
+    admin: AIOKafkaAdminClient, names: list[str], progress: Callable[[str], None]
+) -> dict[str, dict[str, str]]:
+    """Return the configuration of topics, without those that the cluster does not show."""
+    try:
+        answers = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in names])
+    except KafkaError as fault:
+        progress(f"the cluster does not tell how its topics are configured ({type(fault).__name__}): not checked")
+        return {}
+    resources = [resource for answer in answers for resource in answer.resources]
+    for error, _, _, name, _ in resources:
+        if error:
+            why = for_code(error).__name__
+            progress(f"the cluster does not tell how topic {name} is configured ({why}): not checked")
+    return {name: {entry[0]: entry[1] for entry in entries} for error, _, _, name, entries in resources if not error}
+
+
+async def check_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> int:
+    """Check that every topic exists and can serve, and return the number of partitions of the shards topic.
+
+    Raises:
+        ClusterError: One cannot, or the cluster cannot be reached.
+    """
+    found = await describe_topics(settings, progress)
+    if missing := sorted(name for name, topic in found.items() if not topic.partitions):
+        raise ClusterError(
+            f"topic {', '.join(missing)} does not exist, or the worker's user may not see it: create it with "
+            "`shoal topics create`, or name another in topics.*"
+        )
+    shards, seals = settings.topics.shards, settings.topics.seals
+    if found[shards].partitions != found[seals].partitions:
+        raise ClusterError(
+            f"topic {shards} has {found[shards].partitions} partitions and {seals} has {found[seals].partitions}: both "
+            "need the same number, for a seal has its window's partition"
+        )
+    if wrong := [problem for spec in topic_specs(settings) for problem in _problems(spec, found[spec.name].config)]:
+        raise ClusterError("; ".join(wrong))
+    return found[shards].partitions
+
+
+async def check_groups(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> None:
+    """Check that the groups may be used: a user without the right to a group would wait for its partitions for ever.
+
+    Raises:
+        ClusterError: One may not, or the cluster cannot be reached.
+    """
+    admin = await _connected(settings, progress)
+    refused = []
+    try:
+        for group in (settings.kafka.ingest_group, settings.kafka.windows_group):
+            try:
+                await admin.find_coordinator(group)
+            except GroupAuthorizationFailedError:
+                refused.append(group)
+            except KafkaError:  # a new cluster may have none yet; joining waits for it
+                pass
+    finally:
+        await admin.close()
+    if refused:
+        raise ClusterError(
+            f"group {', '.join(refused)} may not be used by the worker's user: allow it to read the group, as "
+            "`shoal topics acls` prints, or name another prefix in kafka.group"
+        )
+
+
+def _problems(spec: TopicSpec, config: dict[str, str]) -> Iterator[str]:
+    """Say what of a topic's configuration cannot serve."""
+    wanted, policy = spec.config.get("cleanup.policy"), config.get("cleanup.policy")
+    if wanted is not None and policy and policy != wanted:
+        lost = (
+            "seals would be forgotten, and windows released twice" if wanted == "compact" else "records would be lost"
+        )
+        yield f"topic {spec.name} has cleanup.policy={policy}: {lost}; set it to {wanted}"
+    if spec.config.get("retention.bytes") == "-1" and (_number(config, "retention.bytes") or 0) > 0:
+        size = config["retention.bytes"]
+        yield f"topic {spec.name} has retention.bytes={size}: what waits for its window would be lost; set it to -1"
+    if spec.is_read and is_missing(compression := config.get("compression.type")):
+        yield unreadable(spec.name, str(compression))
+    for name, least in (spec.least | _TIME_STAMPS).items():
+        value = _number(config, name)
+        if value is not None and 0 <= value < least:
+            yield f"topic {spec.name} has {name}={value}: set it to at least {least}, as the settings need"
+
+
+def _number(config: dict[str, str], name: str) -> int | None:
+    """Return a number of a configuration, or None where the cluster does not show it."""
+    try:
+        return int(config[name])
+    except (KeyError, TypeError, ValueError):
+        return None

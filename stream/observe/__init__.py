@@ -1,0 +1,1 @@
+"""What can be observed of a worker: metrics, logs and health."""

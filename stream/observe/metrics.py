@@ -1,0 +1,310 @@
+"""Metrics: declared once, on a registry that is handed in. Labels come from closed sets: no user, place or shard.
+
+``deploy/METRICS.md`` is made from these declarations (``make docs``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import get_args
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+
+from core.models.registry import models_of
+from core.records.record import Kind, Reason
+from core.release.outcome import WithholdReason
+from core.release.risk import Attack
+from stream.formats.releases import WindowResult
+from stream.kafka.client import Operation
+from stream.kafka.log_start import Jump
+from stream.settings.feeds import ShardKind
+
+__all__ = ["LABELS", "Metrics", "markdown"]
+
+_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+LABELS: dict[str, tuple[str, ...]] = {
+    "kind": tuple(Kind),
+    "outcome": (
+        *("read", "tombstone", "forwarded", "rejected", "buffered", "late", "duplicate", "reread"),
+        *("released", "suppressed", "withheld", "refused"),
+    ),
+    "reason": (*Reason, *WithholdReason),
+    "stage": ("ingest", "seal", "anonymize", "emit"),
+    "attack": tuple(Attack),
+    "statistic": ("highest", "mean"),
+    "measure": (
+        *("distance_m", "distance_share", "generalized_size", "generalized_distance_share", "semantic_penalty"),
+        *("mean_space_translation_m", "mean_time_translation_s", "ncp", "ul"),
+    ),
+    "model": (*models_of(Kind.CHECKINS), *models_of(Kind.FRAGMENTS)),
+    "shard_kind": get_args(ShardKind),
+    "jump": tuple(Jump),
+    "operation": get_args(Operation),
+    "seen_by": ("input", "brokers"),
+    "version": (),  # one value, of this build
+}
+"""Values of each label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the documentation says of a metric."""
+
+    name: str
+    type: str
+    labels: tuple[str, ...]
+    documentation: str
+
+
+class Metrics:
+    """What a worker counts. Prefix ``shoal_``; seconds, metres and bytes.
+
+    Args:
+        registry: Where the metrics are registered.
+    """
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self.declared: list[Declared] = []
+
+        # Promise and observation.
+        self.feed_info = self._gauge(
+            "feed_info", "1 for each feed: its model and what its shards are.", "kind", "model", "shard_kind"
+        )
+        self.promised_k = self._gauge("promised_k", "k that the settings promise to everybody.", "kind")
+        self.smallest_support = self._gauge(
+            "smallest_support", "Fewest people behind anything that the last release shows, as verified.", "kind"
+        )
+        self.below_promise = self._counter(
+            "windows_below_promise", "Released windows with a smallest support below k: a fault of ours.", "kind"
+        )
+        self.risk = self._gauge(
+            "reidentification_risk",
+            "Probability of finding a person in the last release, of an attack on a sample of its people.",
+            *("kind", "attack", "statistic"),
+        )
+        self.above_promise = self._counter(
+            "windows_above_promised_risk", "Released windows in which an attack exceeded 1/k.", "kind", "attack"
+        )
+
+        self._declare_fates()
+
+        # Utility.
+        self.loss = self._gauge("information_loss", "Figures of the last release: see PRIVACY.", "kind", "measure")
+        self.people = self._gauge("release_people", "People in the last release, where it may be told.", "kind")
+        self.trajectories = self._gauge("release_trajectories", "Trajectories in the last release.", "kind")
+        self.points = self._gauge("release_points", "Visits or points in the last release.", "kind")
+
+        # How it runs.
+        self.stage_seconds = self._histogram(
+            "stage_seconds", "Time of one unit of work: a batch of ingest, a window of the others.", "stage"
+        )
+        self.close_to_release_seconds = self._histogram(
+            "close_to_release_seconds", "From the decision to seal a window to its windows message.", "kind"
+        )
+        self.open_windows = self._gauge("open_windows", "Windows that hold rows.")
+        self.buffered_rows = self._gauge("buffered_rows", "Rows that wait for their window.")
+        self.buffered_rows_limit = self._gauge("buffered_rows_limit", "Most rows that may wait: limits.buffered_rows.")
+        self.partitions = self._gauge("partitions", "Partitions of the shards topic assigned here.")
+        self.input_lag_records = self._gauge(
+            "input_lag_records", "Records of the assigned input partitions that are not read yet.", "kind"
+        )
+        self.input_lag_seconds = self._gauge(
+            "input_lag_seconds", "For how long the record read last had been waiting, while more are.", "kind"
+        )
+        self.event_lag_seconds = self._gauge(
+            "event_lag_seconds", "How far the newest event time that was read is behind the clock.", "kind"
+        )
+        self.watermark_delay_seconds = self._gauge(
+            "watermark_delay_seconds", "How far the slowest watermark is behind the clock.", "kind"
+        )
+        self.source_lead_seconds = self._gauge(
+            "source_lead_seconds", "How far the event time of one source is ahead of all others.", "kind"
+        )
+        self.shards_lag_chunks = self._gauge(
+            "shards_lag_chunks", "Chunks of the assigned partitions of the shards topic that are not read yet."
+        )
+        self.passed_over_chunks = self._counter(
+            "passed_over_chunks",
+            "Chunks of the shards topic that Faust passed over after a rebalance, and that were read beside it.",
+        )
+        self.last_release_timestamp = self._gauge(
+            "last_release_timestamp_seconds", "When a window was released last, Unix time.", "kind"
+        )
+        self.loop_lag_seconds = self._gauge(
+            "loop_lag_seconds", "Longest that the event loop kept a timer waiting in the last ten seconds."
+        )
+        self.pool_memory_bytes = self._gauge("pool_resident_memory_bytes", "Memory of the processes that anonymize.")
+        self.rebalances = self._counter("rebalances", "Rebalances seen.")
+        self.kafka_up = self._gauge("kafka_up", "1 while the cluster answers.")
+        self.reconnects = self._counter("kafka_reconnects", "Times that the cluster answered again.")
+        self.kafka_trouble = self._counter(
+            "kafka_trouble", "Times that the cluster did not do as asked; each is repeated.", "operation"
+        )
+        for operation in LABELS["operation"]:
+            self.kafka_trouble.labels(operation)
+        self.clock_wrong = self._gauge(
+            "clock_wrong",
+            "1 while this machine's clock is over a minute behind the input's time stamps (input), or brokers refuse "
+            "its present as a time stamp (brokers).",
+            "seen_by",
+        )
+        for seen_by in LABELS["seen_by"]:
+            self.clock_wrong.labels(seen_by)
+        self.clock_behind_seconds = self._gauge(
+            "clock_behind_seconds", "How far this machine's clock is behind the input's time stamps, if over a minute."
+        )
+        self.clock_jumps = self._counter("clock_jumps", "Times that this machine's clock jumped by 10 seconds or more.")
+        self.unreadable_partitions = self._gauge(
+            "unreadable_partitions", "Assigned input partitions whose next records cannot be read."
+        )
+        self.build_info = self._gauge("build_info", "1; the version that runs.", "version")
+        ProcessCollector(namespace="shoal", registry=registry)
+        for name, what in (
+            ("process_resident_memory_bytes", "Memory of the worker itself."),
+            ("process_cpu_seconds_total", "CPU time of the worker itself."),
+            ("process_open_fds", "Open file descriptors."),
+            ("process_start_time_seconds", "When the worker started, Unix time."),
+        ):
+            type_ = "counter" if name.endswith("_total") else "gauge"
+            self.declared.append(Declared(f"shoal_{name}", type_, (), what))
+
+    def _declare_fates(self) -> None:
+        """Declare what became of records and windows."""
+        self.records = self._counter(
+            "records", "Records and points by what became of them; reread: after a rebalance.", "kind", "outcome"
+        )
+        self.rejected = self._counter(
+            "rejected_records", "Rejected records, each a dead letter, by reason.", "kind", "reason"
+        )
+        self.left_out_points = self._counter(
+            "left_out_points", "Points without a position, left out of fragments that were accepted.", "kind", "reason"
+        )
+        self.input_jumps = self._counter(
+            "input_jumps",
+            "Times that an input partition was not read on from where it was left, by why.",
+            *("kind", "jump"),
+        )
+        self.lost_input_records = self._counter(
+            "lost_input_records", "Offsets of input that were deleted before they were read.", "kind"
+        )
+        self.lost_chunks = self._counter(
+            "lost_chunks", "Offsets of the shards topic that were deleted before their windows had left."
+        )
+        self.windows = self._counter("windows", "Windows by what became of them.", "kind", "outcome")
+        self.withheld = self._counter("withheld_windows", "Withheld windows by reason.", "kind", "reason")
+        self.early_seals = self._counter(
+            "early_seals", "Windows sealed before their time because buffers were full.", "kind"
+        )
+
+    def expect(self, kind: Kind, *, model: str, shard_kind: str, required_k: int) -> None:
+        """Announce a feed, and count from zero what is alarming: the first increase of nothing would go unseen.
+
+        Args:
+            kind: Kind of feed.
+            model: Its model.
+            shard_kind: What its shards are.
+            required_k: k that everybody is promised.
+        """
+        self.feed_info.labels(kind, model, shard_kind).set(1)
+        self.promised_k.labels(kind).set(required_k)
+        self.below_promise.labels(kind)
+        self.early_seals.labels(kind)
+        self.lost_input_records.labels(kind)
+        for jump in Jump:
+            self.input_jumps.labels(kind, jump)
+        for attack in Attack:
+            self.above_promise.labels(kind, attack)
+        for outcome in ("released", "withheld", "refused"):
+            self.windows.labels(kind, outcome)
+        for outcome in LABELS["outcome"]:
+            if outcome != "refused":
+                self.records.labels(kind, outcome)
+        for rejected in Reason:
+            self.rejected.labels(kind, rejected)
+        for withheld in WithholdReason:
+            self.withheld.labels(kind, withheld)
+
+    def count_window(self, kind: Kind, result: WindowResult, seconds: float, *, required_k: int) -> None:
+        """Count a window that was emitted, and show what it promised and gave.
+
+        Args:
+            kind: Kind of feed.
+            result: What became of the window.
+            seconds: From the decision to seal it to its windows message.
+            required_k: k that everybody is promised.
+        """
+        facts, account = result.facts, result.account
+        for outcome, n in (
+            ("released", account.released),
+            ("suppressed", account.suppressed),
+            ("withheld", account.withheld),
+            ("duplicate", account.duplicates),
+        ):
+            self.records.labels(kind, outcome).inc(n)
+        self.windows.labels(kind, result.outcome).inc()
+        self.close_to_release_seconds.labels(kind).observe(seconds)
+        if result.outcome != "released":
+            self.withheld.labels(kind, facts["reason"]).inc()
+            return
+        self.last_release_timestamp.labels(kind).set_to_current_time()
+        smallest = int(facts["smallest_support"] or 0)
+        self.smallest_support.labels(kind).set(smallest)
+        if smallest < required_k:
+            self.below_promise.labels(kind).inc()
+        for attack, risk in result.risks.items():
+            self.risk.labels(kind, attack, "highest").set(risk.highest)
+            self.risk.labels(kind, attack, "mean").set(risk.mean)
+            if risk.highest > 1 / required_k:
+                self.above_promise.labels(kind, attack).inc()
+        for gauge, name in (
+            (self.people, "people"),
+            (self.trajectories, "trajectories"),
+            (self.points, "points_released"),
+            *((self.loss, measure) for measure in LABELS["measure"]),
+        ):
+            if name in facts:
+                labels = (kind, name) if gauge is self.loss else (kind,)
+                value = facts[name]
+                gauge.labels(*labels).set(math.nan if value is None else float(value))
+
+    def _note(self, name: str, type_: str, labels: tuple[str, ...], what: str) -> str:
+        suffix = "_total" if type_ == "counter" else ""
+        self.declared.append(Declared(f"shoal_{name}{suffix}", type_, labels, what))
+        return f"shoal_{name}"
+
+    def _gauge(self, name: str, what: str, *labels: str) -> Gauge:
+        return Gauge(self._note(name, "gauge", labels, what), what, labels, registry=self.registry)
+
+    def _counter(self, name: str, what: str, *labels: str) -> Counter:
+        return Counter(self._note(name, "counter", labels, what), what, labels, registry=self.registry)
+
+    def _histogram(self, name: str, what: str, *labels: str) -> Histogram:
+        full = self._note(name, "histogram", labels, what)
+        return Histogram(full, what, labels, buckets=_SECONDS, registry=self.registry)
+
+
+def markdown() -> str:
+    """Return the documentation of all metrics and labels."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield "# Metrics of a worker"
+    yield ""
+    source = "Made from `stream/observe/metrics.py` by `make docs`; served at `/metrics`."
+    yield f"{source} Gauges of windows tell of the last one."
+    yield ""
+    yield "| metric | type | labels | what it tells |"
+    yield "| --- | --- | --- | --- |"
+    for one in Metrics(CollectorRegistry()).declared:
+        yield f"| `{one.name}` | {one.type} | {', '.join(f'`{label}`' for label in one.labels)} | {one.documentation} |"
+    yield ""
+    yield "| label | values |"
+    yield "| --- | --- |"
+    for label, values in LABELS.items():
+        yield f"| `{label}` | {', '.join(f'`{value}`' for value in values) or 'the one that runs'} |"

@@ -1,0 +1,108 @@
+"""The windows of files, sealed as a worker would seal them.
+
+Every file is a source of its own. The one whose event time is furthest behind is read next, so that no record comes
+late only because its file was read late.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+from core.records.record import CheckIn, Fragment, Reason, Source
+from core.windows.partition import Partition, ReleaseWindow, WriteSeal
+from stream.feeds.feed import Feed
+from stream.formats.csv_records import Entry
+from stream.formats.files import RecordFile
+from stream.replay.summary import Summary
+
+__all__ = ["FileWindows"]
+
+_BATCH = 5_000
+_CLOCK_MS = 0  # nothing is ever idle here: a file says when it is at its end
+
+
+class FileWindows:
+    """The sealed windows of some files of one kind, one after the other, none kept.
+
+    Args:
+        feed: How to treat the records.
+        files: The files, read side by side.
+        now_ms: The present, Unix milliseconds.
+        summary: What counts the records, and what became of those that are in no window.
+    """
+
+    def __init__(self, feed: Feed, files: Sequence[RecordFile], *, now_ms: int, summary: Summary) -> None:
+        self._feed, self._files, self._now_ms, self._summary = feed, files, now_ms, summary
+        # No limit on open windows: it would seal some before a file that is read later comes to them.
+        policy = replace(feed.policy, max_open=sys.maxsize)
+        self._partition = Partition({feed.kind: policy}, partial(feed.plan.seal, writer="replay"))
+        self._offset = 0
+
+    @property
+    def position(self) -> int:
+        """Bytes of the files read so far."""
+        return sum(file.position for file in self._files)
+
+    def __iter__(self) -> Iterator[ReleaseWindow]:
+        """Read everything and yield each window with its first seal.
+
+        Raises:
+            FileFormatError: A file is damaged or of another form.
+        """
+        entries = [iter(file) for file in self._files]
+        behind = [(float("-inf"), i) for i in range(len(entries))]
+        while behind:
+            newest_ms, i = heapq.heappop(behind)
+            batch = list(islice(entries[i], _BATCH))
+            source = Source("replay", i)
+            if batch:
+                heapq.heappush(behind, (max(newest_ms, self._take(source, batch)), i))
+            else:
+                self._partition.retire(self._feed.kind, source)
+            yield from self._due()
+
+    def _take(self, source: Source, batch: Sequence[tuple[int, Entry]]) -> float:
+        """Take in a batch, entries by their numbers in the file, and return its newest event time."""
+        records: list[tuple[int, CheckIn | Fragment]] = []
+        for number, entry in batch:
+            if isinstance(entry, tuple):
+                self._reject(*entry, source.partition, number)
+            else:
+                records.append((number, entry))
+        chunks, rejected, left_out = self._feed.intake.run(
+            records, source=source, n_partitions=len(self._files), now_ms=self._now_ms
+        )
+        self._summary.records += len(batch)
+        for one in rejected:
+            self._reject(one.reason, one.detail, source.partition, one.offset)
+        self._summary.points_left_out += sum(left_out.values())
+        self._summary.reasons.update(left_out)
+        newest_ms = float("-inf")
+        for chunk in chunks:
+            accepted = self._partition.accept(chunk, self._offset, clock_ms=_CLOCK_MS)
+            self._offset += 1
+            self._summary.rows += len(chunk.rows)
+            self._summary.late += accepted.late
+            self._summary.duplicates += accepted.duplicates
+            newest_ms = max(newest_ms, float(chunk.rows["ts_ms"].max()))
+        return newest_ms
+
+    def _reject(self, reason: Reason, detail: str, nth_file: int, number: int) -> None:
+        self._summary.rejected += 1
+        self._summary.reasons[reason] += 1
+        self._summary.rejections.add(reason, detail, self._files[nth_file], nth_file, number)
+
+    def _due(self) -> Iterator[ReleaseWindow]:
+        while action := self._partition.next_action(clock_ms=_CLOCK_MS):
+            if isinstance(action, WriteSeal):
+                self._summary.late += self._partition.apply_seal(action.seal)
+            elif isinstance(action, ReleaseWindow):
+                yield action
+                self._partition.released(action.seal)
+            else:
+                self._partition.completed(action)

@@ -1,0 +1,264 @@
+"""The frontier of a file: what every model of its kind loses and leaves out, over a range of k and m, side by side.
+
+The file is read once. Each sealed window is released under every combination in turn, by the service's own code, and
+measured; then it is dropped. So memory is that of a replay, and all combinations saw the same windows at any moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from core.models.common.family import Variant
+from core.models.common.plan import Plan
+from core.models.frontier import Tally
+from core.models.measures import measure_loss
+from core.models.registry import FAMILIES, models_of
+from core.records.record import Kind
+from core.release.outcome import Account
+from core.utility.window_measures import WindowLoss
+from core.windows.partition import ReleaseWindow
+from stream.feeds.feed import Feed
+from stream.formats.files import RecordFile
+from stream.replay.file_windows import FileWindows
+from stream.replay.summary import Summary
+from stream.settings.errors import SettingsError
+from stream.settings.model import Settings
+from stream.settings.privacy import PrivacySettings
+from stream.settings.secret import new_secret
+from stream.windows.releasing import release
+
+__all__ = ["RANGES", "Combination", "Frontier", "checked_values", "variants_of"]
+
+
+_AXES: dict[Kind, tuple[str, ...]] = {Kind.CHECKINS: ("k", "m"), Kind.FRAGMENTS: ("k", "delta_m")}
+"""The settings of ``privacy`` that combinations differ in, by kind."""
+
+RANGES: dict[str, tuple[float, ...]] = {"k": (3, 5, 10), "m": (2, 3)}
+"""Default values; other axes use the setting."""
+
+
+def variants_of(kind: Kind) -> tuple[Variant, ...]:
+    """Return all that can be compared: each model, in the order of the settings, then the named variants."""
+    named = (variant for family in FAMILIES if family.kind is kind for variant in family.variants)
+    return (*(Variant(name=model, model=model) for model in models_of(kind)), *named)
+
+
+def checked_values(name: str, values: Sequence[float]) -> tuple[float, ...]:
+    """Return values of a setting of ``privacy``, each once, ascending.
+
+    Raises:
+        ValueError: The setting does not allow one of them; the sentence says what it allows.
+    """
+    for value in values:
+        try:
+            PrivacySettings.model_validate({name: value})
+        except ValidationError as fault:
+            rule = fault.errors()[0]["msg"].removeprefix("Input ")
+            raise ValueError(f"{value:g}: it {rule}") from None
+    return tuple(sorted(set(values)))
+
+
+@dataclass(slots=True, kw_only=True)
+class Combination:
+    """One variant with one k and one m, or delta."""
+
+    variant: str
+    values: Mapping[str, float]
+    """k, and m or delta_m."""
+
+    promise: str
+    plan: Plan = field(repr=False)
+    tally: Tally = field(default_factory=Tally)
+    fault: str | None = None
+    """Why it was given up; None as long as it was not."""
+
+    @property
+    def label(self) -> str:
+        """What it is called where somebody reads along."""
+        return f"{self.variant}, {_named_values(self.values)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one combination made of one window."""
+
+    account: Account
+    loss: WindowLoss | None
+    alarmed: bool
+
+
+class Frontier:
+    """All combinations over some files of one kind.
+
+    Args:
+        load: Loads the settings with some of them set beside what is given, by dotted name.
+        kind: What the files hold.
+        ranges: Values of k, m and delta_m; of those not named :data:`RANGES`, or what the settings say.
+        variants: Names of some of :func:`variants_of`; all of them if not given.
+
+    Raises:
+        SettingsError: A variant is asked for by name and cannot run with the settings, or none can.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[dict[str, Any]], Settings],
+        kind: Kind,
+        *,
+        ranges: Mapping[str, Sequence[float]],
+        variants: Sequence[str] | None = None,
+    ) -> None:
+        self._load, self._kind = load, kind
+        # Where privacy.secret is not set: nothing leaves, so nobody has to know it.
+        self._secret = new_secret()
+        self._feed: Feed | None = None
+        self.left_out: list[str] = []
+        """What cannot run with the settings, and why."""
+
+        self.without: list[str] = []
+        """Names of what is left out, of some k and m at least."""
+
+        self.ended_early = False
+        """Whether there was more to read when the run was interrupted."""
+
+        everything = variants_of(kind)
+        chosen = everything if variants is None else tuple(one for one in everything if one.name in variants)
+        settings = load({})
+        self.axes = {
+            name: tuple(ranges.get(name) or RANGES.get(name) or (_value_of(settings, kind, name),))
+            for name in _AXES[kind]
+        }
+        self.combinations = [
+            one for variant in chosen for one in self._combinations_of(variant, must_run=variants is not None)
+        ]
+        if self._feed is None:
+            raise SettingsError("\n".join(["no model can run with these settings:", *self.left_out]))
+        # By what is compared with one another, then as the settings list the models.
+        self.combinations.sort(key=lambda one: tuple(one.values.values()))
+
+    @property
+    def feed(self) -> Feed:
+        """The feed that the files are read by: it is the same whatever the model."""
+        if self._feed is None:
+            raise RuntimeError("a frontier without a feed is never made")
+        return self._feed
+
+    def _combinations_of(self, variant: Variant, *, must_run: bool) -> list[Combination]:
+        """Make the combinations of a variant, and note those that cannot be."""
+        found: list[Combination] = []
+        reasons: dict[str, list[str]] = {}
+        for values in product(*self.axes.values()):
+            named = dict(zip(self.axes, values, strict=True))
+            try:
+                found.append(self._combination(variant, named))
+            except SettingsError as fault:
+                if must_run:
+                    raise
+                reasons.setdefault(str(fault), []).append(_named_values(named))
+        self.without += [variant.name] if reasons else []
+        for reason, where in reasons.items():
+            at = f" ({'; '.join(where)})" if found or len(reasons) > 1 else ""
+            self.left_out.append(f"{variant.name}{at} is left out: {reason}")
+        return found
+
+    def _combination(self, variant: Variant, values: dict[str, float]) -> Combination:
+        privacy = {"model": variant.model, **values, **variant.given}
+        settings = self._load({f"{self._kind}.privacy.{name}": value for name, value in privacy.items()})
+        own = settings.for_kind(self._kind).privacy.secret
+        secret = own.get_secret_value() if own is not None else self._secret
+        feed = Feed(settings, self._kind, secret=secret, like=self._feed)
+        if self._feed is None:
+            self._feed = feed
+        elif feed.vocabulary != self._feed.vocabulary:
+            raise RuntimeError(f"{variant.name} would read the records differently: a variant sets nothing but privacy")
+        return Combination(variant=variant.name, values=values, promise=feed.plan.promise, plan=feed.plan.remembering())
+
+    def run(
+        self,
+        files: Sequence[RecordFile],
+        *,
+        now_ms: int,
+        max_bytes: int,
+        progress: Callable[[int, str], None] = lambda *_: None,
+        alarm: Callable[[str], None] = lambda _: None,
+    ) -> Summary:
+        """Read everything; the results are in the combinations. Ctrl-C ends it, and what was done stays.
+
+        Args:
+            files: The files, opened as :attr:`feed` needs them.
+            now_ms: The present, Unix milliseconds.
+            max_bytes: Longest message of a release.
+            progress: Called with the bytes read so far, and with what is done next.
+            alarm: Called with what somebody must look at, once for each combination.
+
+        Returns:
+            What was read; what was released differs among combinations.
+
+        Raises:
+            FileFormatError: A file is damaged or of another form.
+        """
+        summary = Summary()
+        windows = FileWindows(self.feed, files, now_ms=now_ms, summary=summary)
+        steps: dict[int, _Step] = {}
+        people = 0
+        try:
+            for window in windows:
+                summary.windows += 1
+                people, steps = len(np.unique(window.rows["user"])), {}
+                for i, one in enumerate(self.combinations):
+                    if one.fault is not None:
+                        continue
+                    n_of = f"{i + 1} of {len(self.combinations)}"
+                    progress(windows.position, f"window {summary.windows}, {n_of}: {one.label}")
+                    if (step := _step(one, window, max_bytes=max_bytes, alarm=alarm)) is not None:
+                        steps[i] = step
+                self._take(steps, people)
+        except KeyboardInterrupt:
+            self.ended_early = True
+            # A window that some have done and others not would make them incomparable: but it may be all there is.
+            if summary.windows == 1:
+                self._take(steps, people)
+        return summary
+
+    def _take(self, steps: Mapping[int, _Step], people: int) -> None:
+        for i, step in steps.items():
+            self.combinations[i].tally.add(step.account, people, step.loss, failed=step.alarmed)
+
+
+def _named_values(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name}={value:g}" for name, value in values.items())
+
+
+def _value_of(settings: Settings, kind: Kind, name: str) -> float:
+    """Return what ``privacy`` says, that of the kind of feed first, whether or not the rest of it fits."""
+    own: PrivacySettings = getattr(settings, kind.value).privacy
+    value: float = getattr(own if name in own.model_fields_set else settings.privacy, name)
+    return value
+
+
+def _step(one: Combination, window: ReleaseWindow, *, max_bytes: int, alarm: Callable[[str], None]) -> _Step | None:
+    """Release a window and measure it; None where that fails, and the combination with it."""
+    # A window's seal depends on the plan; what it holds does not.
+    seal = one.plan.seal(window.seal.key, window.seal.last_offset, window.seal.n_rows, writer="replay")
+    result = release(seal, window.rows, one.plan, max_bytes=max_bytes)
+    if result.alarm is not None and not one.tally.windows_failed:
+        alarm(f"{one.label}: {result.alarm}; the window counts as withheld, and others like it will")
+    loss = None
+    if result.outcome == "released":
+        try:
+            loss = measure_loss(seal, window.rows, one.plan)
+        except Exception as fault:  # one combination must not stop the others
+            # The exception's text could hold data, its type cannot.
+            one.fault = f"measuring failed ({type(fault).__name__})"
+            alarm(
+                f"{one.label}: {one.fault}: it is left out from here on; `shoal replay` with its settings and "
+                "--measure all shows whether the model itself works"
+            )
+            return None
+    return _Step(account=result.account, loss=loss, alarmed=result.alarm is not None)

@@ -1,0 +1,191 @@
+"""The table of a frontier: one row a combination, as CSV and for people.
+
+Like the measures of a replay it compares with raw records: it is for those who may see them, and not for publication.
+It holds sums and means over windows alone, no position and no id.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+from core.models.frontier import undominated
+from stream.replay.frontier import Combination
+
+__all__ = ["NOTICE", "FrontierRow", "as_csv", "frontier_rows"]
+
+NOTICE = "computed from raw records; not for publication"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierRow:
+    """One row; its fields are the columns, None is empty.
+
+    It has no figures where its combination has none: nothing was released, or it failed.
+    """
+
+    model: str
+    """The model, or the name of a variant of one."""
+
+    promise: str
+    """What it promises, in a word (PRIVACY.md). Only rows of the same promise protect people alike."""
+
+    k: int
+    m: int | None
+    """Of check-ins: places that an adversary knows. Nothing that ``p2ka`` promises depends on it."""
+
+    delta_m: float | None
+    """Of fragments."""
+
+    windows: int
+    windows_released: int
+    windows_failed: int
+    """Withheld because the verifier refused them or something failed; the others without a release hold too few people
+    or too little in common."""
+
+    points: int
+    """Visits of check-ins, or points of fragments: those of accepted records, repeated and late ones left out."""
+
+    points_released: int
+    points_suppressed: int
+    """Left out of windows that are released."""
+
+    points_withheld: int
+    """Those of windows that are not."""
+
+    unreleased_percent: float | None
+    """Suppressed and withheld points, of all."""
+
+    people_lost_percent: float | None
+    """People of whom nothing is released, of the people of each window; a person in several windows counts in each."""
+
+    distance_m: float | None
+    """Of check-ins D (Poulis et al. 2014, Definition 6); 0 where places are released as they are. Of fragments the mean
+    distance of a released point from its counterpart. Mean over windows, weighted by points released; metres."""
+
+    time_s: float | None
+    """Of fragments the same of times, seconds."""
+
+    frontier: bool
+    """Whether no row of the same k and m (or delta) is as low in both ``distance_m`` and ``unreleased_percent``, and
+    lower in one."""
+
+    frontier_of_promise: bool
+    """The same among rows of the same promise."""
+
+    status: str
+    """``complete``; ``partial``, the run was ended before the file was; or ``failed``, measuring did."""
+
+    notice: str = NOTICE
+
+    @property
+    def losses(self) -> tuple[float, float] | None:
+        """What is compared: points not released, and distance; None where there is nothing to compare."""
+        if self.distance_m is None or self.unreleased_percent is None:
+            return None
+        return self.unreleased_percent, self.distance_m
+
+    @property
+    def panel(self) -> tuple[int, float | None]:
+        """What rows that are compared have in common: k, and m or delta."""
+        return self.k, self.delta_m if self.m is None else self.m
+
+
+def frontier_rows(combinations: Sequence[Combination], *, ended_early: bool) -> list[FrontierRow]:
+    """Make the rows of combinations, in their order.
+
+    Args:
+        combinations: What was run.
+        ended_early: Whether the run was ended before the file was.
+    """
+    values = [_values(one) for one in combinations]
+    panels = [tuple(one.values.values()) for one in combinations]
+    losses = [(figures.unreleased_percent, figures.distance_m) for figures in values]
+    frontier = _on_frontier(panels, losses)
+    of_promise = _on_frontier([(*panel, one.promise) for panel, one in zip(panels, combinations, strict=True)], losses)
+    return [
+        FrontierRow(
+            model=one.variant,
+            promise=one.promise,
+            k=int(one.values["k"]),
+            m=int(one.values["m"]) if "m" in one.values else None,
+            delta_m=one.values.get("delta_m"),
+            windows=one.tally.windows,
+            windows_released=one.tally.windows_released,
+            windows_failed=one.tally.windows_failed,
+            points=one.tally.points,
+            points_released=one.tally.points_released,
+            points_suppressed=one.tally.points_suppressed,
+            points_withheld=one.tally.points_withheld,
+            frontier=on,
+            frontier_of_promise=on_of_promise,
+            status="failed" if one.fault is not None else "partial" if ended_early else "complete",
+            unreleased_percent=figures.unreleased_percent,
+            people_lost_percent=figures.people_lost_percent,
+            distance_m=figures.distance_m,
+            time_s=figures.time_s,
+        )
+        for one, figures, on, on_of_promise in zip(combinations, values, frontier, of_promise, strict=True)
+    ]
+
+
+def as_csv(rows: Sequence[FrontierRow]) -> bytes:
+    """Write rows as CSV (RFC 4180), UTF-8, with a header; yes and no for what is true and not."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    names = [field.name for field in fields(FrontierRow)]
+    writer.writerow(names)
+    writer.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
+    return out.getvalue().encode()
+
+
+class _Values(NamedTuple):
+    unreleased_percent: float | None
+    people_lost_percent: float | None
+    distance_m: float | None
+    time_s: float | None
+
+
+def _values(one: Combination) -> _Values:
+    """Return the figures of a combination, as they are written: what is compared is what is read."""
+    if one.fault is not None:
+        return _Values(None, None, None, None)
+    tally = one.tally
+    return _Values(
+        unreleased_percent=_rounded(tally.unreleased_percent, 3),
+        people_lost_percent=_rounded(tally.people_lost_percent, 3),
+        distance_m=_rounded(tally.distance_m, 1),
+        time_s=_rounded(tally.time_s, 1) if "delta_m" in one.values else None,
+    )
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits) + 0.0  # never -0.0
+
+
+def _on_frontier(
+    panels: Sequence[tuple[object, ...]], losses: Sequence[tuple[float | None, float | None]]
+) -> list[bool]:
+    """Return for every row whether it is on the frontier of its panel."""
+    on = [False] * len(panels)
+    for panel in set(panels):
+        points = [(i, (x, y)) for i, (x, y) in _known(losses) if panels[i] == panel]
+        for (i, _), is_on in zip(points, undominated([point for _, point in points]), strict=True):
+            on[i] = is_on
+    return on
+
+
+def _known(losses: Sequence[tuple[float | None, float | None]]) -> Iterator[tuple[int, tuple[float, float]]]:
+    """Yield the losses that are known, with the numbers of their rows."""
+    for i, (x, y) in enumerate(losses):
+        if x is not None and y is not None:
+            yield i, (x, y)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value

@@ -1,0 +1,125 @@
+"""Replay: the service's own code on files, without Kafka."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from core.models.measures import measure_window
+from core.models.registry import family_of
+from core.places.meaning import Taxonomy
+from core.records.record import Rows
+from core.release.risk import worst
+from core.utility.window_measures import MeasureInputs, MeasureOptions
+from core.windows.seal import Seal
+from stream.feeds.feed import Feed
+from stream.formats.files import RecordFile
+from stream.formats.releases import WindowResult
+from stream.replay.file_windows import FileWindows
+from stream.replay.summary import Means, Summary
+from stream.windows.releasing import release
+
+__all__ = ["Replay"]
+
+
+class Replay:
+    """One run over some files of one kind.
+
+    Args:
+        feed: How to treat the records.
+        files: The files, read side by side.
+        now_ms: The present, Unix milliseconds.
+        max_bytes: Longest message of a release.
+        measure: Also compare each release with its raw window. What is written stays the same; the figures, which
+            may reveal something of single people, are in the summary alone.
+
+    Raises:
+        SettingsError: Something is to be measured, and the files of ``privacy.taxonomy`` do not fit.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        files: Sequence[RecordFile],
+        *,
+        now_ms: int,
+        max_bytes: int,
+        measure: MeasureOptions | None = None,
+    ) -> None:
+        self.summary = Summary(measures=None if measure is None else Means())
+        self._measure = measure
+        self._taxonomy: Taxonomy | None = None
+        if measure is not None and family_of(feed.plan.model).measures_meaning:
+            self._taxonomy = feed.taxonomy()
+        self._feed, self._max_bytes = feed, max_bytes
+        self._windows = FileWindows(feed, files, now_ms=now_ms, summary=self.summary)
+
+    def run(
+        self,
+        output: Path,
+        progress: Callable[[int], None] = lambda _: None,
+        alarm: Callable[[str], None] = lambda _: None,
+    ) -> Summary:
+        """Read everything and write ``anonymized.ndjson`` and ``windows.ndjson`` below ``output``.
+
+        Args:
+            output: A folder; made where it is missing.
+            progress: Called with the bytes read so far.
+            alarm: Called with what somebody must look at: a refused release, an anonymizer that failed.
+
+        Raises:
+            FileFormatError: A file is damaged or of another form.
+        """
+        begun = time.perf_counter()
+        output.mkdir(parents=True, exist_ok=True)
+        # Results get their names at the end, so that half of them is never taken for the whole.
+        paths = {topic: output / f"{topic}.ndjson" for topic in ("anonymized", "windows")}
+        parts = {topic: path.with_suffix(".ndjson.part") for topic, path in paths.items()}
+        with ExitStack() as stack:
+            files = {topic: stack.enter_context(part.open("wb")) for topic, part in parts.items()}
+            for result in self._results():
+                for message in result.messages:
+                    files[message.topic].write(message.value + b"\n")
+                if result.alarm is not None:
+                    alarm(result.alarm)
+                progress(self._windows.position)
+        for topic, part in parts.items():
+            part.replace(paths[topic])
+        self.summary.seconds = round(time.perf_counter() - begun, 3)
+        return self.summary
+
+    def _results(self) -> Iterator[WindowResult]:
+        for window in self._windows:
+            result = release(window.seal, window.rows, self._feed.plan, max_bytes=self._max_bytes)
+            self._count(result)
+            if self._measure is not None and result.outcome == "released":
+                self._take_measures(window.seal, window.rows, result, self._measure)
+            yield result
+
+    def _take_measures(self, seal: Seal, rows: Rows, result: WindowResult, options: MeasureOptions) -> None:
+        inputs = MeasureInputs(options=options, taxonomy=self._taxonomy)
+        measures = measure_window(seal, rows, self._feed.plan, inputs)
+        figures = {} if measures is None else measures.as_dict()
+        if self.summary.measures is not None:
+            self.summary.measures.add(figures, len(result.messages) - 1)
+
+    def _count(self, result: WindowResult) -> None:
+        summary, account = self.summary, result.account
+        summary.windows += 1
+        summary.duplicates += account.duplicates
+        summary.withheld_records += account.withheld
+        summary.points_released += account.released
+        summary.points_suppressed += account.suppressed
+        summary.trajectories_released += len(result.messages) - 1
+        if result.outcome == "released":
+            summary.windows_released += 1
+            if result.risks:
+                summary.highest_risk = max(summary.highest_risk or 0.0, round(worst(result.risks), 6))
+            return
+        summary.reasons[str(result.facts["reason"])] += 1
+        if result.outcome == "refused":
+            summary.windows_refused += 1
+        else:
+            summary.windows_withheld += 1

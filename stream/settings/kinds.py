@@ -1,0 +1,44 @@
+"""The settings of one kind of feed."""
+
+from __future__ import annotations
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+)
+
+from core.records.record import Kind
+from stream.settings.feeds import (
+    LocationSettings,
+    ShardSettings,
+    TrajectorySettings,
+    WindowSettings,
+)
+from stream.settings.privacy import PrivacySettings
+from stream.settings.section import Section
+
+__all__ = [
+    "KindSettings",
+    "OverrideSettings",
+]
+
+
+class OverrideSettings(Section):
+    """Sections that differ for one kind of feed; what is not set here is as it is for all."""
+
+    location: LocationSettings = LocationSettings()
+    shard: ShardSettings = ShardSettings()
+    window: WindowSettings = WindowSettings()
+    privacy: PrivacySettings = PrivacySettings()
+
+
+class KindSettings(BaseModel):
+    """The settings of one kind of feed, overrides applied."""
+
+    model_config = ConfigDict(frozen=True)
+    kind: Kind
+    location: LocationSettings
+    shard: ShardSettings
+    window: WindowSettings
+    trajectories: TrajectorySettings
+    privacy: PrivacySettings

@@ -1,0 +1,1 @@
+"""Windows: the shards topic is gathered in windows, which are sealed, released and emitted."""

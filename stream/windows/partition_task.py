@@ -1,0 +1,317 @@
+"""One partition of the shards topic: a task that carries out what its state machine asks for.
+
+The state machine is :class:`core.windows.partition.Partition`; here are Kafka, the clock, the processes and the
+metrics. Between Faust and it :class:`stream.windows.ordered_messages.OrderedMessages` ensures that no message is left
+out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
+
+from core.records.record import Chunk, Kind, Reason, Rejected
+from core.release.outcome import WithholdReason
+from core.windows.partition import Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
+from core.windows.seal import Seal
+from core.windows.window import WindowKey
+from stream.feeds.feed import Feed
+from stream.formats.chunks import chunk_from_bytes
+from stream.formats.dead_letters import dead_letter
+from stream.formats.errors import DecodeError
+from stream.formats.releases import WindowResult
+from stream.kafka.client import Trouble, until_it_works
+from stream.observe.metrics import Metrics
+from stream.settings.model import Settings
+from stream.windows.emit import Emitter
+from stream.windows.ordered_messages import OrderedMessages
+from stream.windows.pool import ReleasePool
+from stream.windows.releasing import withhold
+from stream.windows.report import EmittedWindow, report_window
+from stream.windows.seals_log import SealsLog
+from stream.windows.shards_log import ShardsLog
+
+__all__ = ["PartitionContext", "PartitionTask"]
+
+log = structlog.get_logger("shoal.windows")
+
+_IDLE_CHECK_S = 0.25
+"""How often idle sources are looked at."""
+
+_LONGEST_SILENCE_S = 5.0
+"""Most that counts as silence between two looks at the clock: a worker that was suspended has not been listening, and
+must not find every source idle when it wakes up, with its partitions perhaps lost."""
+
+_OVERDUE_S = 10.0
+"""For how long a message may wait to be handed over before it is read beside Faust."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionContext:
+    """What the partitions of a worker share."""
+
+    settings: Settings
+    feeds: Mapping[Kind, Feed]
+    producer: AIOKafkaProducer
+    emitter: Emitter
+    pool: ReleasePool
+    metrics: Metrics
+    writer: str
+    end_offset: Callable[[int], int | None]
+    """Where a partition of the shards topic ends, as far as that is known."""
+
+    is_held: Callable[[], bool]
+    """Whether nothing is read because buffers are full."""
+
+    wait_for_room: Callable[[PartitionTask], Awaitable[None]]
+    """Returns when something may be buffered, or the task is stopped."""
+
+    on_window: Callable[[EmittedWindow], None]
+    on_trouble: Trouble
+
+
+class PartitionTask:
+    """Carries out what one partition's state machine asks for."""
+
+    def __init__(self, number: int, context: PartitionContext, on_fatal: Callable[[BaseException], None]) -> None:
+        self.number, self._context = number, context
+        self.machine = Partition({kind: feed.policy for kind, feed in context.feeds.items()}, self._make_seal)
+        self.seals_read = asyncio.Event()
+        self.stopped = False
+        self._waiting = self._early = False
+        self.clock_ms = 0
+        self._heard_s = time.monotonic()
+        self._wake = asyncio.Event()
+        self._sealing_since_s: dict[WindowKey, float] = {}
+        self._busy = asyncio.Lock()
+        self._seals = SealsLog(
+            context.settings.kafka,
+            context.producer,
+            context.settings.topics.seals,
+            number,
+            on_trouble=context.on_trouble,
+        )
+        self._messages = OrderedMessages(
+            number,
+            ShardsLog(context.settings, number, on_lost=context.metrics.lost_chunks.inc, on_trouble=context.on_trouble),
+            self._take,
+            on_passed_over=context.metrics.passed_over_chunks.inc,
+        )
+        self._task = asyncio.create_task(self._run(), name=f"partition {number}")
+        self._task.add_done_callback(lambda task: self._ended(task, on_fatal))
+
+    def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int) -> Seal:
+        return self._context.feeds[key.kind].plan.seal(key, last_offset, n_rows, self._context.writer)
+
+    def _ended(self, task: asyncio.Task[None], on_fatal: Callable[[BaseException], None]) -> None:
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            on_fatal(fault)
+
+    async def stop(self, grace_s: float) -> None:
+        """Stop; nothing more is emitted for this partition after this returns."""
+        self.stopped = True
+        self._messages.stop()
+        self._wake.set()
+        self.seals_read.set()  # a task that waits for them must not wait for ever
+        if grace_s > 0:
+            try:
+                async with asyncio.timeout(grace_s):
+                    await self._busy.acquire()
+            except TimeoutError:
+                log.warning("window_abandoned", partition=self.number, why="its seal brings it back")
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await self._seals.close()
+
+    async def accept(self, offset: int, value: bytes) -> None:
+        """Take in a message that Faust hands over."""
+        await self.seals_read.wait()
+        await self._messages.accept(offset, value)
+
+    async def catch_up(self) -> None:
+        """Read beside Faust what has been waiting for too long."""
+        if self._context.is_held():
+            self._messages.note_pause()
+        end = self._context.end_offset(self.number)
+        if end is not None and self.n_unread and self._messages.idle_s() >= _OVERDUE_S:
+            await self._messages.catch_up(end)
+
+    async def _take(self, offset: int, value: bytes) -> None:
+        """Hand a message to the state machine, last of all: a cancelled call has taken nothing."""
+        await self._context.wait_for_room(self)
+        if self.stopped:
+            return
+        self._advance_clock()
+        try:
+            chunk = chunk_from_bytes(value)
+        except DecodeError:
+            log.error("foreign_message", partition=self.number, offset=offset, action="skipped: who else writes here?")
+            self.machine.skip(offset)
+            return
+        feed = self._context.feeds.get(chunk.kind)
+        if feed is None or chunk.vocabulary != feed.vocabulary:
+            await self._reject(chunk)
+            self.machine.skip(offset)
+        else:
+            accepted = self.machine.accept(chunk, offset, clock_ms=self.clock_ms)
+            self._count(
+                chunk.kind,
+                buffered=accepted.buffered,
+                late=accepted.late,
+                duplicate=accepted.duplicates,
+                reread=accepted.reread,
+            )
+        self._wake.set()
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether there is nothing to do until something is read or time passes."""
+        return self._waiting and not self._wake.is_set()
+
+    def seal_early(self) -> None:
+        """Seal the oldest window although more may come for it."""
+        self._early = True
+        self._wake.set()
+
+    @property
+    def n_unread(self) -> int | None:
+        """How many messages wait to be read, None while that is not known."""
+        end, next_offset = self._context.end_offset(self.number), self._messages.next_offset
+        return None if end is None or next_offset is None else max(0, end - next_offset)
+
+    def _advance_clock(self) -> None:
+        """Let time pass for idle sources only while nothing waits to be read."""
+        now_s = time.monotonic()
+        if self.n_unread == 0 and not self._context.is_held():
+            self.clock_ms += round(min(now_s - self._heard_s, _LONGEST_SILENCE_S) * 1000)
+        self._heard_s = now_s
+
+    async def _run(self) -> None:
+        seals, _ = await asyncio.gather(self._seals.open(), self._messages.begin())
+        for record in seals:
+            self.machine.apply_seal(record)
+        self.seals_read.set()
+        while not self.stopped:
+            self._wake.clear()
+            self._advance_clock()
+            async with self._busy:
+                while not self.stopped and (action := self._next_action()):
+                    if isinstance(action, WriteSeal):
+                        await self._seal(action)
+                    elif isinstance(action, ReleaseWindow):
+                        await self._release(action)
+                    else:
+                        await self._complete(action)
+            self._early = False
+            self._waiting = True
+            try:
+                async with asyncio.timeout(_IDLE_CHECK_S):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            self._waiting = False
+
+    def _next_action(self) -> Action | None:
+        return self.machine.next_action(clock_ms=self.clock_ms, now_ms=time.time() * 1000, early=self._early)
+
+    async def _seal(self, action: WriteSeal) -> None:
+        key = action.seal.key
+        if self._early:
+            log.warning(
+                "window_sealed_early",
+                kind=key.kind.value,
+                shard=key.shard,
+                why="buffers are full and no window can close: what comes later for it is late",
+                action="raise limits.buffered_rows above what is open at a time",
+            )
+            self._context.metrics.early_seals.labels(key.kind).inc()
+            self._early = False
+        self._sealing_since_s.setdefault(key, time.monotonic())
+        with self._context.metrics.stage_seconds.labels("seal").time():
+            await self._seals.write(action.seal)
+            for record in await self._seals.read():
+                self._count(record.kind, late=self.machine.apply_seal(record))
+
+    async def _release(self, action: ReleaseWindow) -> None:
+        seal, context = action.seal, self._context
+        kind, plan = seal.key.kind, context.feeds[seal.key.kind].plan
+        # The worker that sealed it may have released it: another worker, or this one before it lost the partition.
+        is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
+        begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
+        try:
+            result = await context.pool.run(kind, seal, action.rows)
+        except BrokenProcessPool:
+            why = "the anonymizer's process died twice: for want of memory, as a rule"
+            result = withhold(seal, action.rows, plan, WithholdReason.ANONYMIZER_FAILED, why)
+        context.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
+        with context.metrics.stage_seconds.labels("emit").time():
+            try:
+                emitted = await self._emit(seal, result, begun_s, is_again=is_again)
+            except (MessageSizeTooLargeError, RecordListTooLargeError):
+                # To repeat it would not help, and without its windows message nothing of it counts.
+                why = "an output topic takes shorter messages than limits.message_bytes: raise its max.message.bytes"
+                result = withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why)
+                emitted = await self._emit(seal, result, begun_s, is_again=is_again)
+        self.machine.released(seal)
+        if emitted:
+            self._report(seal.key, result, time.monotonic() - begun_s)
+
+    async def _emit(self, seal: Seal, result: WindowResult, begun_s: float, *, is_again: bool) -> bool:
+        """Send a window, unless it would contradict what is out; return whether it was sent."""
+        emitter = self._context.emitter
+        if is_again and result.outcome != "released" and await emitter.is_out(seal.release_id):
+            # Released before, and not again only now, under other settings or for want of memory: that stays true.
+            log.info("window_was_out", kind=seal.key.kind.value, shard=seal.key.shard, outcome_now=result.outcome)
+            return False
+
+        def headers() -> list[tuple[str, bytes]]:
+            durations = {
+                "anonymize_s": round(result.seconds, 4),
+                "close_to_release_s": round(time.monotonic() - begun_s, 4),
+            }
+            return [("shoal-durations", msgspec.json.encode(durations))]
+
+        await emitter.emit(result.messages, headers=headers)
+        return True
+
+    async def _complete(self, action: WriteCompletion) -> None:
+        await self._seals.write(action.until)
+        await self._seals.remove(action.obsolete)
+        self.machine.completed(action)
+
+    def _report(self, key: WindowKey, result: WindowResult, seconds: float) -> None:
+        plan = self._context.feeds[key.kind].plan
+        self._context.metrics.count_window(key.kind, result, seconds, required_k=plan.guarantee.k)
+        self._context.on_window(report_window(key, self.number, result, seconds))
+
+    async def _reject(self, chunk: Chunk) -> None:
+        """Turn away records that were located under other settings: they cannot be mixed with these."""
+        offsets = sorted(set(chunk.rows["offset"].tolist()))
+        detail = "located under other settings or another secret; the input still holds the record"
+        rejected = [
+            Rejected(reason=Reason.SETTINGS_CHANGED, detail=detail, source=chunk.source, offset=offset)
+            for offset in offsets
+        ]
+        topic = self._context.settings.topics.dead_letters
+
+        async def attempt() -> None:
+            for one in rejected:
+                await self._context.producer.send(topic, dead_letter(chunk.kind, one, chunk.log_id))
+            await self._context.producer.flush()
+
+        await until_it_works("send dead letters", attempt, on_trouble=self._context.on_trouble)
+        self._context.metrics.rejected.labels(chunk.kind, Reason.SETTINGS_CHANGED).inc(len(offsets))
+        log.warning("settings_changed", kind=chunk.kind.value, shard=chunk.shard, records=len(offsets))
+
+    def _count(self, kind: Kind, **outcomes: int) -> None:
+        for outcome, n in outcomes.items():
+            if n:
+                self._context.metrics.records.labels(kind, outcome).inc(n)

@@ -1,0 +1,65 @@
+"""Releases a sealed window: anonymizes and verifies it, and makes the messages that are emitted."""
+
+from __future__ import annotations
+
+import time
+
+from core.models.common.plan import Plan
+from core.pipeline import release_window
+from core.records.record import Rows
+from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
+from core.windows.seal import Seal
+from stream.formats.releases import WindowResult, outcome_messages
+
+__all__ = [
+    "release",
+    "withhold",
+]
+
+_ENVELOPE_BYTES = 512
+"""What Kafka adds to key and value, headers included, and counts against the longest message it takes."""
+
+
+def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResult:
+    """Anonymize, verify and encode a sealed window; a window that cannot be released is withheld.
+
+    Args:
+        seal: The window's first seal.
+        rows: Its rows.
+        plan: How to release it.
+        max_bytes: Longest message that the topics take.
+    """
+    begun = time.perf_counter()
+    alarm: str | None = None
+    try:
+        outcome: Outcome = release_window(seal, rows, plan)
+    except Exception as fault:  # a window that cannot be anonymized must not stop the feed
+        where = fault.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        # The exception's text could hold data, its type and line cannot.
+        line = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where is not None else "?"
+        alarm = f"the anonymizer failed: {type(fault).__name__} at {line}"
+        outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
+    messages = tuple(outcome_messages(outcome))
+    if any(len(message.value) + len(message.key) + _ENVELOPE_BYTES > max_bytes for message in messages):
+        alarm = f"a message of the release is longer than limits.message_bytes={max_bytes}"
+        outcome = plan.withhold(seal, WithholdReason.TOO_LARGE, withheld=len(rows))
+        messages = tuple(outcome_messages(outcome))
+    if isinstance(outcome, ReleaseRefused):
+        alarm = f"release refused: {outcome.finding}"
+    return WindowResult.of(outcome, messages, seconds=time.perf_counter() - begun, alarm=alarm)
+
+
+def withhold(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str) -> WindowResult:
+    """Withhold a window whatever it holds.
+
+    Args:
+        seal: The window's first seal.
+        rows: Its rows.
+        plan: How it would have been released.
+        reason: What is published of the reason.
+        why: What somebody must look at; no location and no user.
+    """
+    outcome = plan.withhold(seal, reason, withheld=len(rows))
+    return WindowResult.of(outcome, tuple(outcome_messages(outcome)), seconds=0.0, alarm=why)

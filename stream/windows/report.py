@@ -1,0 +1,56 @@
+"""Reports a window that was emitted, to the log and to the live page."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import structlog
+
+from core.windows.window import WindowKey
+from stream.formats.releases import OutMessage, WindowResult
+
+__all__ = ["EmittedWindow", "report_window"]
+
+log = structlog.get_logger("shoal.windows")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmittedWindow:
+    """A window that was emitted, as the live page shows it: what was published, and when."""
+
+    key: WindowKey
+    outcome: str
+    close_to_release_s: float
+    emitted_at_s: float
+    messages: tuple[OutMessage, ...] = field(default=(), repr=False)
+    """What left: trajectories, then the windows message."""
+
+
+def report_window(key: WindowKey, partition: int, result: WindowResult, seconds: float) -> EmittedWindow:
+    """Write the window's line in the log, and return what the page shows.
+
+    Args:
+        key: The window.
+        partition: Where it waited.
+        result: What became of it.
+        seconds: From the decision to seal it to its windows message.
+    """
+    where = {"kind": key.kind.value, "shard": key.shard, "partition": partition}
+    if result.alarm is not None:
+        log.error("window_alarm", **where, alarm=result.alarm)
+    log.info(
+        f"window_{result.outcome}",
+        **where,
+        start_ms=key.start_ms,
+        end_ms=key.end_ms,
+        close_to_release_s=round(seconds, 3),
+        **result.facts,
+    )
+    return EmittedWindow(
+        key=key,
+        outcome=result.outcome,
+        close_to_release_s=round(seconds, 3),
+        emitted_at_s=time.time(),
+        messages=result.messages,
+    )

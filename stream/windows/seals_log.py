@@ -1,0 +1,244 @@
+"""The seals topic: write a seal, read the topic to its end, and remove what is obsolete.
+
+It also holds the number of partitions that shards are spread over, agreed once (:func:`agree_on_partitions`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+import structlog
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.errors import KafkaError, UnsupportedCodecError
+
+from core.models.common.values import show_duration
+from core.records.record import Kind
+from core.windows.seal import PartitionCount, Seal, SealRecord
+from stream.formats.errors import DecodeError
+from stream.formats.seals import seal_from_bytes, seal_key, seal_to_bytes
+from stream.ingest.clock import Clock
+from stream.kafka.client import Trouble, new_producer, until_it_works
+from stream.kafka.compression import unreadable
+from stream.kafka.reading import batches, new_reader
+from stream.kafka.topics import BEGIN_ANEW, ClusterError
+from stream.settings.kafka import KafkaSettings
+from stream.settings.model import Settings
+
+__all__ = ["Agreed", "SealsLog", "agree_on_partitions"]
+
+log = structlog.get_logger("shoal.seals")
+
+_attempts = itertools.count()
+"""Numbers the attempts of this process to write a seal."""
+
+
+class SealsLog:
+    """The seals of one partition, in the topic's order.
+
+    Args:
+        kafka: How to connect to the cluster.
+        producer: A started producer.
+        topic: Name of the seals topic.
+        partition: The partition, the same as of the shards topic.
+        on_trouble: Called whenever the cluster does not do as asked.
+    """
+
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        producer: AIOKafkaProducer,
+        topic: str,
+        partition: int,
+        *,
+        on_trouble: Trouble,
+    ) -> None:
+        self._topic, self._partition = topic, partition
+        self._producer, self._on_trouble = producer, on_trouble
+        self._at = TopicPartition(topic, partition)
+        self.n_partitions: int | None = None
+        """Over how many partitions shards are spread, once this partition has said so."""
+        self._written = -1
+        """Offset of what was written last."""
+        # A position that is gone means lost seals: fail, and let the next start read what there is.
+        self._consumer = new_reader(kafka, auto_offset_reset="none", fetch_max_wait_ms=100)
+
+    async def open(self) -> list[SealRecord]:
+        """Return every seal record that the topic holds now.
+
+        Raises:
+            ClusterError: The oldest were deleted.
+        """
+        await until_it_works("read seals", self._consumer.start, on_trouble=self._on_trouble)
+        self._consumer.assign([self._at])
+        await self._consumer.seek_to_beginning(self._at)
+        firsts = await until_it_works(
+            "read seals", lambda: self._consumer.beginning_offsets([self._at]), on_trouble=self._on_trouble
+        )
+        # Compaction leaves the log's beginning at 0.
+        if firsts[self._at] > 0:
+            raise ClusterError(
+                f"topic {self._topic}, partition {self._partition}, begins at offset {firsts[self._at]}: its oldest "
+                f"seals were deleted, and without every seal a window could be released twice. {BEGIN_ANEW}"
+            )
+        return await self.read()
+
+    async def close(self) -> None:
+        """Stop reading."""
+        await self._consumer.stop()
+
+    async def write(self, record: SealRecord | PartitionCount) -> None:
+        """Write a record; returns once it is acknowledged."""
+
+        async def attempt() -> None:
+            written = record
+            if isinstance(record, Seal):
+                # An attempt that looks failed may have succeeded. Under one key compaction would keep the later copy
+                # alone, behind a seal that came between: another one would be first.
+                written = replace(record, writer=f"{record.writer}/{next(_attempts)}")
+            sent = await self._producer.send_and_wait(
+                self._topic, seal_to_bytes(written), key=seal_key(written), partition=self._partition
+            )
+            self._written = sent.offset
+
+        await until_it_works("write a seal", attempt, on_trouble=self._on_trouble)
+
+    async def read(self) -> list[SealRecord]:
+        """Return the records that were not read yet, up to the topic's end, without those that are removed again.
+
+        The end is asked for until nothing is left: where compaction has removed a window's first seal, a later seal
+        may look like the first, and only the completion, which was written before the removal, shows that it is not.
+
+        Raises:
+            DecodeError: What nobody has removed again is not ours; to go on without it could release a window twice.
+        """
+        values: dict[bytes, tuple[int, bytes]] = {}
+        # The end is that of what is committed: a transaction that somebody else leaves open there hides what we wrote.
+        while await self._consumer.position(self._at) < (end := max(await self._end(), self._written + 1)):
+            async for messages in batches(self._consumer, self._at, end):
+                for message in messages:
+                    if message.value is None:
+                        values.pop(message.key, None)
+                    else:
+                        values.setdefault(message.key, (message.offset, message.value))
+        records: list[SealRecord] = []
+        for offset, value in values.values():
+            record = self._decode(offset, value)
+            if not isinstance(record, PartitionCount):
+                records.append(record)
+            elif self.n_partitions is None:
+                self.n_partitions = record.n_partitions
+        return records
+
+    async def _end(self) -> int:
+        ends = await until_it_works(
+            "read seals", lambda: self._consumer.end_offsets([self._at]), on_trouble=self._on_trouble
+        )
+        return int(ends[self._at])
+
+    async def remove(self, records: Iterable[SealRecord]) -> None:
+        """Let compaction remove records that a later one replaces."""
+
+        async def attempt() -> None:
+            futures = [
+                await self._producer.send(self._topic, None, key=seal_key(record), partition=self._partition)
+                for record in records
+            ]
+            await asyncio.gather(*futures)
+
+        await until_it_works("remove seals", attempt, on_trouble=self._on_trouble)
+
+    def _decode(self, offset: int, value: bytes) -> SealRecord | PartitionCount:
+        try:
+            return seal_from_bytes(value)
+        except DecodeError as fault:
+            raise DecodeError(f"topic {self._topic}, partition {self._partition}, offset {offset}: {fault}") from None
+
+
+_SAY_AFTER_S = 2.0
+
+
+class Agreed(NamedTuple):
+    """What the seals of all partitions say together."""
+
+    n_partitions: int
+    """Over how many partitions shards are spread: what the first worker ever found."""
+
+    sealed: frozenset[Kind]
+    """The kinds of feed of which windows were sealed."""
+
+
+async def agree_on_partitions(
+    settings: Settings, n_partitions: int, progress: Callable[[str], None], *, clock: Clock | None = None
+) -> Agreed:
+    """Read all seals, and return what they say together.
+
+    Args:
+        settings: All settings.
+        n_partitions: How many partitions the shards topic has now.
+        progress: Shows people what is waited for.
+        clock: This machine's clock.
+
+    Raises:
+        ClusterError: The seals cannot be read or written, or partitions are missing.
+    """
+    topics, limit_ms = settings.topics, settings.kafka.startup_timeout
+    producer = new_producer(settings, clock=clock)
+
+    def log_of(partition: int) -> SealsLog:
+        return SealsLog(settings.kafka, producer, topics.seals, partition, on_trouble=lambda _: None)
+
+    first = log_of(0)
+    patience = asyncio.get_running_loop().call_later(_SAY_AFTER_S, progress, f"reading topic {topics.seals}")
+    try:
+        async with asyncio.timeout(limit_ms / 1000):
+            await producer.start()
+            sealed = {record.kind for record in await first.open()}
+        for partition in range(1, n_partitions):
+            other = log_of(partition)
+            try:
+                async with asyncio.timeout(limit_ms / 1000):
+                    sealed |= {record.kind for record in await other.open()}
+            finally:
+                await other.close()
+        async with asyncio.timeout(limit_ms / 1000):
+            if first.n_partitions is None:
+                await first.write(PartitionCount(n_partitions=n_partitions, writer=uuid.uuid4().hex))
+                await first.read()
+            agreed = first.n_partitions
+    except TimeoutError:
+        if clock is not None and (wrong := clock.wrong()) is not None:
+            raise ClusterError(wrong) from None
+        raise ClusterError(
+            f"a partition of topic {topics.seals} cannot be read to its end within "
+            f"kafka.startup_timeout={show_duration(limit_ms)}: may the worker's user read it? Has it a leader?"
+        ) from None
+    except DecodeError as fault:
+        raise ClusterError(
+            f"{fault} Without every seal a window could be released twice. If you know that the message is not "
+            "Shoal's, remove it: send its key with an empty value"
+        ) from None
+    except UnsupportedCodecError as fault:
+        raise ClusterError(unreadable(topics.seals, fault)) from None
+    except KafkaError as fault:
+        raise ClusterError(
+            f"topic {topics.seals} cannot be read ({type(fault).__name__}), and without every seal a window could be "
+            "released twice: let the worker's user read and write it"
+        ) from None
+    finally:
+        patience.cancel()
+        await asyncio.gather(first.close(), producer.stop())
+    if agreed is None or n_partitions < agreed:
+        raise ClusterError(
+            f"topic {topics.shards} has {n_partitions} partitions and had {agreed} when its first window was sealed: "
+            f"what waited in the others is gone, and what comes would not find its seals. {BEGIN_ANEW}"
+        )
+    if n_partitions > agreed:
+        progress(
+            f"topic {topics.shards} has {n_partitions} partitions, of which {agreed} are used, as at its first start"
+        )
+    return Agreed(agreed, frozenset(sealed))

@@ -1,0 +1,181 @@
+"""Windows: chunks in, sealed, anonymized, verified and emitted windows out.
+
+Faust's agent hands over one chunk at a time; each partition has a task of its own (``partition_task.py``), which puts
+its chunks in order (``ordered_messages.py``). After any rebalance every partition is read again from its committed
+offset, so all state is built anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping
+
+import structlog
+from aiokafka import AIOKafkaProducer
+
+from core.records.record import Kind
+from stream.feeds.feed import Feed
+from stream.kafka.client import Trouble
+from stream.observe.metrics import Metrics
+from stream.settings.model import Settings
+from stream.windows.emit import Emitter
+from stream.windows.partition_task import PartitionContext, PartitionTask
+from stream.windows.pool import ReleasePool
+from stream.windows.report import EmittedWindow
+
+__all__ = ["Windows"]
+
+log = structlog.get_logger("shoal.windows")
+
+_HELD_CHECK_S = 0.05
+"""How often full buffers are looked at."""
+
+
+class Windows:
+    """The partitions assigned to this worker.
+
+    Args:
+        settings: All settings.
+        feeds: What to do with each kind of record.
+        producer: A started producer.
+        pool: Where windows are anonymized.
+        metrics: Where to count.
+        writer: Names this worker in its seals; different in every process.
+        end_offset: Where a partition of the shards topic ends, as far as that is known.
+        commit: Commits offsets of the shards topic, by partition.
+        on_window: Called for every window that was emitted.
+        on_fatal: Called when a partition cannot go on.
+        on_trouble: Called whenever the cluster does not do as asked.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        feeds: Mapping[Kind, Feed],
+        producer: AIOKafkaProducer,
+        pool: ReleasePool,
+        metrics: Metrics,
+        *,
+        writer: str,
+        end_offset: Callable[[int], int | None],
+        commit: Callable[[dict[int, int]], Awaitable[None]],
+        on_window: Callable[[EmittedWindow], None],
+        on_fatal: Callable[[BaseException], None],
+        on_trouble: Trouble,
+    ) -> None:
+        topics = settings.topics
+        self._context = PartitionContext(
+            settings=settings,
+            feeds=feeds,
+            producer=producer,
+            emitter=Emitter(
+                settings.kafka,
+                producer,
+                {"anonymized": topics.anonymized, "windows": topics.windows},
+                on_trouble=on_trouble,
+            ),
+            pool=pool,
+            metrics=metrics,
+            writer=writer,
+            end_offset=end_offset,
+            is_held=lambda: self._held,
+            wait_for_room=self._wait_for_room,
+            on_window=on_window,
+            on_trouble=on_trouble,
+        )
+        self._commit, self._on_fatal = commit, on_fatal
+        self._partitions: dict[int, PartitionTask] = {}
+        self._committed: dict[int, int] = {}
+        self._held = False
+        self.is_assigned = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the group has assigned partitions and their seals are read."""
+        return self.is_assigned and all(p.seals_read.is_set() for p in self._partitions.values())
+
+    async def assign(self, partitions: set[int]) -> None:
+        """Take over partitions; their seals are read before their first record counts."""
+        for number in sorted(partitions - self._partitions.keys()):
+            self._partitions[number] = PartitionTask(number, self._context, self._on_fatal)
+        self.is_assigned = True
+        self._context.metrics.partitions.set(len(self._partitions))
+
+    async def revoke(self, *, grace_s: float = 0.0) -> None:
+        """Drop every partition: after a rebalance all of them are read again from their committed offsets.
+
+        Args:
+            grace_s: How long a window in hand may take to finish.
+        """
+        dropped, self._partitions, self._committed = self._partitions, {}, {}
+        self.is_assigned = False
+        await asyncio.gather(*(partition.stop(grace_s) for partition in dropped.values()))
+        self._context.metrics.partitions.set(0)
+
+    async def accept(self, partition: int, offset: int, value: bytes) -> None:
+        """Take in one message of the shards topic; waits while too much is buffered."""
+        task = self._partitions.get(partition)
+        if task is not None:  # else it is revoked, or not taken over yet: its owner reads the message from the log
+            await task.accept(offset, value)
+
+    async def catch_up(self) -> None:
+        """Read what Faust has left unread for too long."""
+        for task in list(self._partitions.values()):
+            await task.catch_up()
+
+    async def _wait_for_room(self, task: PartitionTask) -> None:
+        while self._is_full() and not task.stopped:
+            if not self._held:
+                log.warning("buffers_full", limit=self._context.settings.limits.buffered_rows, action="waiting")
+            self._held = True
+            if not self._make_room():
+                break
+            await asyncio.sleep(_HELD_CHECK_S)
+        self._held = False
+
+    def _is_full(self) -> bool:
+        buffered = sum(task.machine.buffered_rows for task in self._partitions.values())
+        return buffered >= self._context.settings.limits.buffered_rows
+
+    def _make_room(self) -> bool:
+        """Let the oldest window be sealed early where no partition has anything to do.
+
+        Nothing more is read while buffers are full, so no watermark would ever close a window.
+
+        Returns:
+            Whether room will come. If not, sealed windows wait for rows that have to be read.
+        """
+        tasks = self._partitions.values()
+        if not all(task.at_rest for task in tasks):
+            return True
+        oldest = {key: task for task in tasks if (key := task.machine.oldest_unsealed) is not None}
+        if oldest:
+            oldest[min(oldest)].seal_early()
+        return bool(oldest)
+
+    async def commit(self) -> None:
+        """Commit the offsets below the oldest open windows, where they have moved."""
+        committed = self._committed  # of this assignment: the next one begins with another
+        offsets = {
+            number: offset
+            for number, task in self._partitions.items()
+            if (offset := task.machine.committable_offset()) is not None and offset != committed.get(number)
+        }
+        if offsets:
+            await self._commit(offsets)
+            committed |= offsets
+
+    def update_metrics(self, now_ms: int) -> None:
+        """Set the gauges that describe what is waiting."""
+        metrics, tasks = self._context.metrics, self._partitions.values()
+        metrics.open_windows.set(sum(task.machine.open_windows for task in tasks))
+        metrics.buffered_rows.set(sum(task.machine.buffered_rows for task in tasks))
+        metrics.shards_lag_chunks.set(sum(task.n_unread or 0 for task in tasks))
+        for kind in self._context.feeds:
+            known = [task.machine.watermark_ms(kind, clock_ms=task.clock_ms) for task in tasks]
+            slowest = min((value for value in known if value is not None), default=None)
+            leads = [task.machine.lead_ms(kind, clock_ms=task.clock_ms) for task in tasks]
+            metrics.source_lead_seconds.labels(kind).set(max(leads, default=0) / 1000)
+            delay_s = math.nan if slowest is None else (now_ms - slowest) / 1000
+            metrics.watermark_delay_seconds.labels(kind).set(delay_s)

@@ -1,0 +1,174 @@
+"""The last windows as they left, for people to look at.
+
+Fed from the messages of a release and from nothing else, so that it cannot show what was not published. All that is
+kept is bounded: figures of :data:`KEPT_WINDOWS` windows, and for the map the messages themselves of
+:data:`MAPPED_WINDOWS` windows, of each at most :data:`MAPPED_TRAJECTORIES` trajectories and :data:`MAPPED_BYTES`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+import structlog
+
+from core.models.common.plan import Plan
+from core.models.common.values import show_duration
+from core.records.instants import rfc3339
+from core.records.record import Kind
+from core.release.outcome import WithholdReason
+from stream.feeds.feed import Feed
+from stream.settings.model import Settings
+from stream.windows.report import EmittedWindow
+from stream.worker.api import FeedStatus, WindowFigures, WithheldStatus, WorkerStatus
+from stream.worker.shapes import Shapes, shapes
+
+__all__ = [
+    "KEPT_WINDOWS",
+    "MAPPED_BYTES",
+    "MAPPED_TRAJECTORIES",
+    "MAPPED_WINDOWS",
+    "MEANINGS",
+    "RecentWindows",
+]
+
+log = structlog.get_logger("shoal.live")
+
+KEPT_WINDOWS = 60
+"""Windows whose figures are remembered."""
+
+MAPPED_WINDOWS = 12
+"""Released windows that the map can show."""
+
+MAPPED_TRAJECTORIES = 200
+"""Most trajectories of one window on the map: the first by pseudonym, a random choice that says nothing of anybody."""
+
+MAPPED_BYTES = 1024**2
+"""Most bytes of messages kept of one window for the map."""
+
+MEANINGS = {
+    WithholdReason.TOO_FEW_PEOPLE: "fewer than k people were in the window",
+    WithholdReason.NOTHING_LEFT: "after suppression nobody was left to release",
+    WithholdReason.CONSTRAINTS_NOT_SATISFIED: "the utility constraints, or the bound of losses, cannot be kept",
+    WithholdReason.SETTINGS_CHANGED: "settings or secret changed after the window was sealed",
+    WithholdReason.RECORDS_MISSING: "records of the sealed window are no longer on the shards topic",
+    WithholdReason.TOO_LARGE: "a message of the release is longer than its topic takes",
+    WithholdReason.VERIFICATION_FAILED: "the verifier refused it: somebody must look at the log",
+    WithholdReason.ANONYMIZER_FAILED: "the anonymizer failed: somebody must look at the log",
+}
+"""What each reason for withholding a window means."""
+
+_V = TypeVar("_V")
+_figures = msgspec.json.Decoder(WindowFigures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Messages of one release for the map."""
+
+    window: bytes
+    trajectories: tuple[bytes, ...]
+
+
+class RecentWindows:
+    """The windows that left this worker last.
+
+    Args:
+        settings: All settings; geometry is kept only with ``web.page``.
+        feeds: Every kind of feed that is read.
+        started_ms: When the worker started, Unix milliseconds.
+    """
+
+    def __init__(self, settings: Settings, feeds: Mapping[Kind, Feed], *, started_ms: int) -> None:
+        self.page, self.tile_url = settings.web.page, settings.web.tile_url
+        self._started = rfc3339(started_ms)
+        self._feeds = [_feed(settings, kind, feed.plan) for kind, feed in feeds.items()]
+        self._locators = {kind.value: feed.plan.locator for kind, feed in feeds.items()}
+        self._windows: OrderedDict[str, WindowFigures] = OrderedDict()
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._counts: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+
+    def add(self, window: EmittedWindow) -> None:
+        """Remember a window that left; the oldest is forgotten for it."""
+        try:
+            self._add(window)
+        except Exception as fault:  # what people look at must not stop what leaves
+            log.error("window_not_shown", fault=type(fault).__name__)
+
+    def _add(self, window: EmittedWindow) -> None:
+        *trajectories, committed = window.messages
+        published = _figures.decode(committed.value)
+        figures = msgspec.structs.replace(
+            published,
+            outcome=window.outcome,
+            close_to_release_s=window.close_to_release_s,
+            emitted=rfc3339(round(window.emitted_at_s * 1000)),
+        )
+        self._counts[figures.outcome] += 1
+        if figures.reason is not None:
+            self._reasons[figures.reason] += 1
+        _put(self._windows, figures.release, figures, most=KEPT_WINDOWS)
+        room = MAPPED_BYTES - len(committed.value)
+        if self.page and figures.outcome == "released" and room >= 0:
+            chosen: list[bytes] = []
+            for message in trajectories[:MAPPED_TRAJECTORIES]:
+                room -= len(message.value)
+                if room < 0:
+                    break
+                chosen.append(message.value)
+            _put(self._kept, figures.release, _Kept(committed.value, tuple(chosen)), most=MAPPED_WINDOWS)
+
+    def windows(self) -> list[WindowFigures]:
+        """Return the figures of the last windows, the newest first."""
+        newest_first = reversed(self._windows.values())
+        return [msgspec.structs.replace(one, on_map=one.release in self._kept) for one in newest_first]
+
+    def shapes(self, release: str) -> Shapes | None:
+        """Return the geometry of one release, or None where it is not kept (any more)."""
+        kept, figures = self._kept.get(release), self._windows.get(release)
+        if kept is None or figures is None:
+            return None
+        return shapes(kept.window, kept.trajectories, self._locators.get(figures.kind))
+
+    def status(self, failing: list[str]) -> WorkerStatus:
+        """Return the state of the worker.
+
+        Args:
+            failing: What it waits for before it is ready.
+        """
+        return WorkerStatus(
+            ready=not failing,
+            waiting_for=failing,
+            started=self._started,
+            counts={outcome: self._counts[outcome] for outcome in ("released", "withheld", "refused")},
+            withheld=[
+                WithheldStatus(reason=reason, windows=n, meaning=MEANINGS[WithholdReason(reason)])
+                for reason, n in sorted(self._reasons.items())
+            ],
+            feeds=self._feeds,
+            page=self.page,
+            tile_url=self.tile_url,
+        )
+
+
+def _put(kept: OrderedDict[str, _V], name: str, value: _V, *, most: int) -> None:
+    kept.pop(name, None)  # a window that is emitted again is one window
+    kept[name] = value
+    while len(kept) > most:
+        kept.popitem(last=False)
+
+
+def _feed(settings: Settings, kind: Kind, plan: Plan) -> FeedStatus:
+    own = settings.for_kind(kind)
+    return FeedStatus(
+        kind=kind.value,
+        model=plan.model,
+        parameters=plan.parameters,
+        promise=plan.guarantee.promise,
+        shard=own.shard.kind,
+        window=show_duration(own.window.size),
+    )

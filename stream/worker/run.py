@@ -1,0 +1,335 @@
+"""Runs a worker: one Faust app with ingest, the window agent and the web pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+import uuid
+from collections import deque
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Any
+
+import structlog
+from faust.types import TP
+from mode import Service
+from prometheus_client import CollectorRegistry
+
+from core.records.record import Kind
+from stream.feeds.feed import build_feeds
+from stream.ingest.clock import Clock
+from stream.ingest.ingest import Ingest
+from stream.kafka.client import Operation, new_producer, until_it_works
+from stream.kafka.internal_topics import check_internal_topics, recreated, sentence
+from stream.kafka.oauth import forget_token
+from stream.kafka.topic_ids import topic_ids
+from stream.kafka.topics import check_groups, check_topics
+from stream.observe.health import Health, HealthServer, check_port
+from stream.observe.metrics import Metrics
+from stream.settings.model import Settings
+from stream.windows.pool import ReleasePool
+from stream.windows.seals_log import agree_on_partitions
+from stream.windows.windows import Windows
+from stream.worker.faust_app import EXIT_FATAL, ServiceFirst, TimelyWorker, new_app
+from stream.worker.recent_windows import RecentWindows
+from stream.worker.web import add_pages
+
+__all__ = ["run_worker"]
+
+log = structlog.get_logger("shoal.worker")
+
+_COMMIT_EVERY_S = 1.0
+_CATCH_UP_EVERY_S = 1.0
+_PROBE_EVERY_S = 5.0
+_CRASH_CHECK_S = 1.0
+_LOOP_LAG_EVERY_S, _LOOP_LAG_OVER_S = 0.5, 10.0
+
+
+def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
+    """Run until SIGTERM or SIGINT; leaves by ``SystemExit``.
+
+    Args:
+        settings: Checked settings.
+        progress: Shows people what is waited for before the logs begin.
+
+    Raises:
+        ClusterError: The cluster cannot be reached or lacks a topic.
+        ListenError: A port is taken.
+        SettingsError: A setting does not fit.
+    """
+    # Process 1 of a container is not ended by a signal that it has no handler for, and Faust's comes later.
+    signal.signal(signal.SIGTERM, _end_at_once)
+    worker = _Worker(settings)
+    # One event loop from here to the end: health is asked for while the cluster is waited for, and after Faust's end.
+    runner = asyncio.Runner()
+    try:
+        runner.run(worker.prepare(progress))
+    except BaseException:
+        runner.close()
+        raise
+    app = worker.app
+    app.finalize()
+    # Logging is ours; Faust would replace it and draw a banner.
+    faust_worker = TimelyWorker(
+        app,
+        quiet=True,
+        override_logging=False,
+        redirect_stdouts=False,
+        loglevel="WARN",
+        grace_s=settings.worker.grace_period / 1000,
+        at_last=worker.health_server.stop,
+        loop=runner.get_loop(),
+    )
+    faust_worker.spinner = None
+    faust_worker.execute_from_commandline()
+
+
+def _end_at_once(*_: object) -> None:
+    """End a start on SIGTERM: nothing has begun that would have to be finished."""
+    raise SystemExit(0)
+
+
+class _Worker(Service):  # type: ignore[misc]
+    """Everything of one worker, as a service that Faust starts and stops."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+        self._feeds = build_feeds(settings)
+        self._metrics = Metrics(CollectorRegistry())
+        self._metrics.build_info.labels(version("shoal")).set(1)
+        self._metrics.buffered_rows_limit.set(settings.limits.buffered_rows)
+        for kind, feed in self._feeds.items():
+            self._metrics.expect(
+                kind,
+                model=feed.plan.model,
+                shard_kind=settings.for_kind(kind).shard.kind,
+                required_k=feed.plan.guarantee.k,
+            )
+        self._tasks: list[asyncio.Task[None]] = []
+        self._recent = RecentWindows(settings, self._feeds, started_ms=round(time.time() * 1000))
+        self._clock = Clock(self._metrics)
+        self._health = Health(
+            {
+                "the start": lambda: self.started,
+                "the Kafka cluster": lambda: self._kafka_up is True,
+                "the clock": self._clock.check,
+            }
+        )
+        self.health_server = HealthServer(settings.metrics, self._metrics.registry, self._health)
+        self._kafka_up: bool | None = None  # until it has answered or not
+        self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
+        self._internal_ids: dict[str, str] = {}
+        self.app = self._build_app()
+
+    def _build_app(self) -> Any:
+        settings = self._settings
+        app = new_app(settings)
+        # acks=False: Faust would commit over held-back offsets (faust-streaming#606); we commit ourselves.
+        shards = app.topic(settings.topics.shards, key_serializer="raw", value_serializer="raw", acks=False)
+
+        @app.agent(shards, name="windows")  # type: ignore[untyped-decorator]
+        async def windows_agent(stream: Any) -> None:
+            async for event in stream.events():
+                message = event.message
+                try:
+                    await self._windows.accept(message.partition, message.offset, message.value or b"")
+                except Exception as fault:
+                    self._fatal(fault)
+
+        app.on_partitions_revoked.connect(self._on_revoked, weak=False)
+        app.on_partitions_assigned.connect(self._on_assigned, weak=False)
+        app.on_webserver_init = lambda web: add_pages(web.web_app, self._health, self._recent)
+        app.on_before_shutdown.connect(self._on_shutdown, weak=False)
+        app.boot_strategy = ServiceFirst(app, self)
+        return app
+
+    async def prepare(self, progress: Callable[[str], None]) -> None:
+        """Begin to answer about health, and wait for the cluster: its topics and its seals."""
+        settings = self._settings
+        await self.health_server.start()
+        try:
+            await check_port("web", settings.web)
+            found = await check_topics(settings, progress)
+            await check_groups(settings, progress)
+            self._internal_ids = await check_internal_topics(settings, progress)
+            self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress, clock=self._clock)
+        except BaseException:
+            await self.health_server.stop()
+            raise
+
+    async def on_start(self) -> None:
+        """Start the producer, the pool, the windows and ingest."""
+        settings, metrics = self._settings, self._metrics
+        self._producer = new_producer(settings, clock=self._clock)
+        await until_it_works("start the producer", self._producer.start, on_trouble=self._on_trouble)
+        self._on_answer()
+        feeds = self._feeds
+        self._pool = ReleasePool(
+            {kind: feed.plan for kind, feed in feeds.items()},
+            max_bytes=settings.limits.message_bytes,
+            processes=settings.worker.processes,
+        )
+        self._windows = Windows(
+            settings,
+            feeds,
+            self._producer,
+            self._pool,
+            metrics,
+            writer=uuid.uuid4().hex,
+            end_offset=self._end_offset,
+            commit=self._commit,
+            on_window=self._recent.add,
+            on_fatal=self._fatal,
+            on_trouble=self._on_trouble,
+        )
+        self._ingest = Ingest(
+            settings,
+            feeds,
+            self._producer,
+            metrics,
+            n_partitions=self.n_partitions,
+            sealed_kinds=self._sealed,
+            internal_ids=self._internal_ids,
+            now_ms=lambda: round(time.time() * 1000),
+            on_trouble=self._on_trouble,
+            clock=self._clock,
+        )
+        self._health.checks |= {
+            "the window group": lambda: self._windows.is_ready,
+            "the ingest group": lambda: self._ingest.is_assigned,
+            "the input": self._ingest.check,
+        }
+        self._tasks = [
+            self._forever("ingest", self._run_ingest),
+            self._forever("commits", self._commit_regularly),
+            self._forever("catching up", self._catch_up_regularly),
+            self._forever("probe", self._probe_regularly),
+            self._forever("loop lag", self._measure_loop_lag),
+            self._forever("crash", self._end_on_crash),
+        ]
+        log.info(
+            "worker_started",
+            feeds=[kind.value for kind in feeds],
+            status=f"{settings.web.url}/",
+            metrics=f"{settings.metrics.url}/metrics",
+        )
+
+    async def _on_shutdown(self, *_: Any, **__: Any) -> None:
+        """Finish or abandon the windows in hand while their partitions are still ours."""
+        log.info("worker_stopping")
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._windows.revoke(grace_s=self._settings.worker.grace_period / 2000)
+
+    async def on_stop(self) -> None:
+        """Close what is left."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                await self._ingest.stop()
+                await self._producer.stop()
+        self._pool.close()
+        log.info("worker_stopped")
+
+    # ------------------------------------------------------------- called by Faust
+
+    async def _on_revoked(self, _: Any, revoked: set[TP], **__: Any) -> None:
+        self._metrics.rebalances.inc()
+        await self._windows.revoke()
+
+    async def _on_assigned(self, _: Any, assigned: set[TP], **__: Any) -> None:
+        topic = self._settings.topics.shards
+        # Partitions that were added later are not used: they hold nothing.
+        ours = {tp.partition for tp in assigned if tp.topic == topic and tp.partition < self.n_partitions}
+        await self._windows.assign(ours)
+
+    def _end_offset(self, partition: int) -> int | None:
+        end: int | None = self.app.consumer.highwater(TP(self._settings.topics.shards, partition))
+        return end
+
+    async def _commit(self, offsets: dict[int, int]) -> None:
+        # Semi-private, but the only way to commit in Faust's own group; nothing else does.
+        topic = self._settings.topics.shards
+        await self.app.consumer._commit({TP(topic, number): offset for number, offset in offsets.items()})
+
+    # ------------------------------------------------------------- tasks
+
+    def _forever(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception as fault:
+                self._fatal(fault)
+
+        return asyncio.create_task(guarded(), name=name)
+
+    async def _run_ingest(self) -> None:
+        await self._ingest.start()
+        await self._ingest.run()
+
+    async def _commit_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(_COMMIT_EVERY_S)
+            self._clock.look()
+            await self._windows.commit()
+            now_ms = round(time.time() * 1000)
+            self._windows.update_metrics(now_ms)
+            await self._ingest.update_metrics(now_ms)
+            self._metrics.pool_memory_bytes.set(self._pool.resident_bytes())
+
+    async def _catch_up_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(_CATCH_UP_EVERY_S)
+            await self._windows.catch_up()
+
+    async def _measure_loop_lag(self) -> None:
+        lags: deque[float] = deque([0.0], maxlen=round(_LOOP_LAG_OVER_S / _LOOP_LAG_EVERY_S))
+        while True:
+            begun_s = time.monotonic()
+            await asyncio.sleep(_LOOP_LAG_EVERY_S)
+            lags.append(max(0.0, time.monotonic() - begun_s - _LOOP_LAG_EVERY_S))
+            self._metrics.loop_lag_seconds.set(max(lags))
+
+    async def _probe_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(_PROBE_EVERY_S)
+            try:
+                async with asyncio.timeout(_PROBE_EVERY_S):
+                    nodes = await self._producer.client.fetch_all_metadata()
+                    ids = await topic_ids(self._producer.client, self._internal_ids)
+                self._on_answer() if nodes.brokers() else self._on_trouble("probe")
+                if ids is not None and (changed := recreated(ids, [self._internal_ids])) is not None:
+                    log.critical("internal_topic_recreated", topic=changed, action=sentence(changed))
+                    os._exit(EXIT_FATAL)
+            except Exception as fault:  # whatever it is, the cluster did not answer
+                log.warning("kafka_trouble", operation="probe", fault=type(fault).__name__)
+                self._on_trouble("probe")
+
+    async def _end_on_crash(self) -> None:
+        # A Faust service that crashed is neither restarted nor does it let the process end.
+        while not self.app.crashed:  # noqa: ASYNC110 - Faust has a flag, not an event
+            await asyncio.sleep(_CRASH_CHECK_S)
+        self._fatal(self.app.crash_reason or RuntimeError("Faust crashed"))
+
+    def _on_trouble(self, operation: Operation) -> None:
+        self._metrics.kafka_trouble.labels(operation).inc()
+        if operation == "read input":
+            return  # it answers: what it holds is the trouble
+        self._kafka_up = False
+        self._metrics.kafka_up.set(0)
+        forget_token(self._settings.kafka)
+
+    def _on_answer(self) -> None:
+        if self._kafka_up is False:
+            self._metrics.reconnects.inc()
+        self._kafka_up = True
+        self._metrics.kafka_up.set(1)
+
+    def _fatal(self, fault: BaseException) -> None:
+        """End the process at once: what it had in hand is in the topics, and a task that raised would hang Faust."""
+        log.critical("worker_failed", fault=type(fault).__name__, exc_info=fault, action="start it again")
+        os._exit(EXIT_FATAL)

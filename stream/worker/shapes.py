@@ -1,0 +1,170 @@
+"""Shapes: what a map draws of one release. A function of the messages that left and of the public vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import h3
+import msgspec
+import numpy as np
+
+from core.places.locate import AreaGrid, H3Cells, Locator, MetricGrid, Venues
+
+__all__ = ["DRAWN_CELLS", "DRAWN_REGIONS", "NAMED_MEMBERS", "Region", "Shapes", "Trajectory", "outline", "shapes"]
+
+DRAWN_REGIONS = 400
+"""Most generalized locations of one release."""
+
+DRAWN_CELLS = 2_000
+"""Most members of generalized locations of one release that are outlined."""
+
+NAMED_MEMBERS = 8
+"""Most members of one generalized location that are named."""
+
+_DIGITS = 6  # a decimetre
+
+Corners = list[tuple[float, float]]
+"""Degrees north and east; one corner is a point."""
+
+
+class Region(msgspec.Struct, kw_only=True, frozen=True):
+    """One generalized location."""
+
+    lat: float
+    lon: float
+    n_members: int
+    members: list[str]
+    """The first of them, by name."""
+
+    cells: list[Corners]
+    """Outlines of its members, as far as :data:`DRAWN_CELLS` goes."""
+
+
+class Trajectory(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """One released trajectory, without its pseudonym, which a map has no use for."""
+
+    locations: list[int] | None = None
+    """Indices of regions, in order of visit."""
+
+    points: list[tuple[float, float]] | None = None
+    """Degrees north and east."""
+
+    first: str | None = None
+    """Time of its first point."""
+
+    last: str | None = None
+    """Time of its last point."""
+
+
+class Shapes(msgspec.Struct, kw_only=True, frozen=True):
+    """The answer of ``/api/windows?release=``."""
+
+    release: str
+    regions: list[Region]
+    n_regions: int
+    """How many the release has; more than are here where it has many."""
+
+    trajectories: list[Trajectory]
+    n_trajectories: int
+    """How many the release has; more than are here where it has many."""
+
+
+class _Place(msgspec.Struct):
+    members: list[str]
+    lat: float
+    lon: float
+
+
+class _Window(msgspec.Struct):
+    release: str
+    trajectories: int
+    locations: list[_Place] = []
+
+
+class _Emitted(msgspec.Struct):
+    locations: list[list[str]] | None = None
+    points: list[tuple[str, float, float]] | None = None
+    attributes: dict[str, object] | None = None
+
+
+_window = msgspec.json.Decoder(_Window)
+_emitted = msgspec.json.Decoder(_Emitted)
+
+
+def shapes(window: bytes, trajectories: Sequence[bytes], locator: Locator | None) -> Shapes:
+    """Draw one release.
+
+    Args:
+        window: The value of its windows message.
+        trajectories: Values of messages of its trajectories.
+        locator: The vocabulary that its locations are of; None for points.
+    """
+    decoded = _window.decode(window)
+    left = DRAWN_CELLS
+    regions: list[Region] = []
+    index: dict[tuple[str, ...], int] = {}
+    for place in decoded.locations[:DRAWN_REGIONS]:
+        drawn = place.members[:left] if locator is not None else []
+        left -= len(drawn)
+        index[tuple(place.members)] = len(regions)
+        regions.append(
+            Region(
+                lat=place.lat,
+                lon=place.lon,
+                n_members=len(place.members),
+                members=place.members[:NAMED_MEMBERS],
+                cells=[corners for name in drawn if locator is not None and (corners := outline(locator, name))],
+            )
+        )
+    drawn_trajectories = [_drawn(_emitted.decode(value), index) for value in trajectories]
+    return Shapes(
+        release=decoded.release,
+        regions=regions,
+        n_regions=len(decoded.locations),
+        trajectories=[one for one in drawn_trajectories if one is not None],
+        n_trajectories=decoded.trajectories,
+    )
+
+
+def _drawn(emitted: _Emitted, index: dict[tuple[str, ...], int]) -> Trajectory | None:
+    if emitted.points:
+        points = [(lat, lon) for _, lat, lon in emitted.points]
+        return Trajectory(points=points, first=emitted.points[0][0], last=emitted.points[-1][0])
+    if emitted.attributes is not None:  # a set of locations is no way to draw
+        return None
+    visits = [index.get(tuple(members), -1) for members in emitted.locations or []]
+    return Trajectory(locations=visits) if min(visits, default=-1) >= 0 else None
+
+
+def outline(locator: Locator, name: str) -> Corners:
+    """Return the corners of a location by its public name, none where that is not of the vocabulary."""
+    try:
+        return [(round(lat, _DIGITS), round(lon, _DIGITS)) for lat, lon in _corners(locator, name)]
+    except (ValueError, IndexError, h3.H3BaseException):
+        return []
+
+
+def _corners(locator: Locator, name: str) -> Corners:
+    if isinstance(locator, H3Cells):
+        return list(h3.cell_to_boundary(name))
+    if isinstance(locator, MetricGrid):
+        row, column = map(int, name.split("-"))
+        _, _, (first,) = locator.describe(np.array([row << 32]))
+        width, height = 2 * (float(first) + 180.0), 180.0 / locator.n_rows
+        return _box(row * height - 90.0, column * width - 180.0, height, width)
+    if isinstance(locator, AreaGrid):
+        row, column = map(int, name.removeprefix("r").split("c"))
+        area = locator.area
+        width, height = area.width_deg / locator.columns, (area.north - area.south) / locator.rows
+        return _box(area.south + row * height, area.west + column * width, height, width)
+    if isinstance(locator, Venues):
+        ids, known = locator.locate(np.empty(1), np.empty(1), [name])
+        _, lat, lon = locator.describe(ids[known])
+        return list(zip(lat.tolist(), lon.tolist(), strict=True))
+    return []
+
+
+def _box(south: float, west: float, height: float, width: float) -> Corners:
+    """Four corners; beyond the antimeridian degrees go on, so that a box stays in one piece."""
+    north, east = south + height, west + width
+    return [(south, west), (south, east), (north, east), (north, west)]

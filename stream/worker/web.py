@@ -1,0 +1,85 @@
+"""Serves a JSON interface and the live page: released data only, no user and no raw place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp.web import Application, Request, Response
+
+from stream.observe.health import Health
+from stream.worker.recent_windows import RecentWindows
+
+__all__ = ["PAGE_IS_OFF", "add_pages"]
+
+PAGE_IS_OFF = "the live page is off: start the worker with web.page=true (SHOAL_WEB__PAGE=true) to turn it on"
+
+_PAGE = Path(__file__).parent / "page"
+_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def add_pages(app: Application, health: Health, recent: RecentWindows) -> None:
+    """Add ``/api/status``, ``/api/windows`` and, where it is on, the page."""
+    headers = _headers(recent.tile_url)
+
+    def answer(content: Any, *, status: int = 200) -> Response:
+        body = msgspec.json.encode(content)
+        return Response(body=body, status=status, content_type="application/json", headers=headers)
+
+    async def status(_: Request) -> Response:
+        return answer(recent.status(health.failing()))
+
+    async def windows(request: Request) -> Response:
+        release = request.query.get("release")
+        if release is None:
+            return answer({"windows": recent.windows()})
+        if not recent.page:
+            return answer({"error": PAGE_IS_OFF}, status=403)
+        shapes = recent.shapes(release)
+        if shapes is None:
+            return answer({"error": "no such release is kept for the map: only the last ones are"}, status=404)
+        return answer(shapes)
+
+    async def off(_: Request) -> Response:
+        return Response(text=f"{PAGE_IS_OFF}\n", headers=headers)
+
+    app.router.add_get("/api/status", status)
+    app.router.add_get("/api/windows", windows)
+    if not recent.page:
+        app.router.add_get("/", off)
+        return
+    for file in sorted(_PAGE.iterdir()):
+        path = "/" if file.name == "index.html" else f"/page/{file.name}"
+        app.router.add_get(path, _file(file, headers))
+
+
+def _file(file: Path, headers: dict[str, str]) -> Callable[[Request], Any]:
+    body, content_type = file.read_bytes(), _TYPES[file.suffix]
+
+    async def serve(_: Request) -> Response:
+        return Response(body=body, content_type=content_type, charset="utf-8", headers=headers)
+
+    return serve
+
+
+def _headers(tile_url: str | None) -> dict[str, str]:
+    """Return the headers that keep the page from loading or sending anything elsewhere, but for the map tiles."""
+    tiles = urlsplit(tile_url) if tile_url is not None else None
+    images = f"'self' data: {tiles.scheme}://{tiles.netloc}" if tiles is not None else "'self' data:"
+    policy = {
+        "default-src": "'self'",
+        "img-src": images,
+        "object-src": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return {
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-store",
+    }

@@ -1,0 +1,566 @@
+"""The state machine of one partition, one rule at a time.
+
+Windows are 10 ms long. In the time lines a number in brackets is an offset of the shards topic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.records.record import VISIT, Chunk, Kind, Source
+from core.windows.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
+from core.windows.seal import Seal, SealedUntil, SealRecord
+from core.windows.window import WindowKey, WindowPolicy
+
+IDLE_MS = 1_000
+NOW_MS = 40
+OTHER = Source("checkins", 1)
+
+
+def partition(*, max_open: int = 100, lateness_ms: int = 0) -> Partition:
+    """An empty partition whose seals are signed by "me"."""
+    policy = WindowPolicy(size_ms=10, allowed_lateness_ms=lateness_ms, idle_timeout_ms=IDLE_MS, max_open=max_open)
+    return Partition({Kind.CHECKINS: policy}, lambda key, last, n: seal(key, last, n_rows=n))
+
+
+def window(start_ms: int, shard: str = "a") -> WindowKey:
+    return WindowKey(start_ms + 10, Kind.CHECKINS, shard, start_ms)
+
+
+def seal(key: WindowKey, last_offset: int, *, n_rows: int = 1, writer: str = "me") -> Seal:
+    return Seal(key=key, last_offset=last_offset, n_rows=n_rows, release_id="r", digest="d", writer=writer)
+
+
+def completion(until_ms: int, shard: str = "a", *, last_offset: int = -1) -> SealedUntil:
+    return SealedUntil(kind=Kind.CHECKINS, shard=shard, until_ms=until_ms, last_offset=last_offset)
+
+
+def put(
+    machine: Partition,
+    offset: int,
+    *records: tuple[int, int],
+    shard: str = "a",
+    source: Source = OTHER,
+    n_partitions: int = 2,
+    clock_ms: int = 0,
+) -> Accepted:
+    """Read a chunk of records ``(source offset, event time)``; user and location do not matter."""
+    rows = np.array([(at, 1, ts_ms, 0, 0) for at, ts_ms in records], dtype=VISIT)
+    chunk = Chunk(kind=Kind.CHECKINS, shard=shard, source=source, n_partitions=n_partitions, vocabulary="v", rows=rows)
+    return machine.accept(chunk, offset, clock_ms=clock_ms)
+
+
+def next_when_idle(machine: Partition) -> Action | None:
+    return machine.next_action(clock_ms=10 * IDLE_MS)
+
+
+def released(machine: Partition) -> list[int]:
+    """Return the source offsets of the rows that are to be released now."""
+    action = next_when_idle(machine)
+    assert isinstance(action, ReleaseWindow)
+    return sorted(action.rows["offset"].tolist())
+
+
+def complete(machine: Partition) -> WriteCompletion:
+    """Carry out a release and its completion."""
+    action = next_when_idle(machine)
+    assert isinstance(action, ReleaseWindow)
+    machine.released(action.seal)
+    written = next_when_idle(machine)
+    assert isinstance(written, WriteCompletion)
+    machine.completed(written)
+    return written
+
+
+def test_the_first_seal_wins() -> None:
+    """
+    rows [0] [1] [2], another's seal up to [1], mine up to [2]: the window is [0] [1], and [2] is late.
+    """
+    machine = partition()
+    for offset in range(3):
+        put(machine, offset, (offset, 5))
+    assert next_when_idle(machine) == WriteSeal(seal(window(0), 2, n_rows=3))
+    assert machine.apply_seal(seal(window(0), 1, n_rows=2, writer="another")) == 1
+    assert machine.apply_seal(seal(window(0), 2, n_rows=3)) == 0
+    assert released(machine) == [0, 1]
+    assert machine.buffered_rows == 2
+
+
+def test_a_later_seal_with_a_higher_offset_brings_nothing_back() -> None:
+    """
+    The seal up to [0] came first: what arrives at [1] is late although a second seal reaches to [5].
+    """
+    machine = partition()
+    machine.apply_seal(seal(window(0), 0, writer="another"))
+    machine.apply_seal(seal(window(0), 5, writer="a third"))
+    assert put(machine, 0, (0, 5)) == Accepted(buffered=1, late=0, duplicates=0)
+    assert put(machine, 1, (1, 5)) == Accepted(buffered=0, late=1, duplicates=0)
+
+
+def test_rows_that_came_while_the_seal_was_written_are_trimmed() -> None:
+    """
+    row [0], seal decided up to [0], row [1], seal read back: [1] is late.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5))
+    action = next_when_idle(machine)
+    assert isinstance(action, WriteSeal)
+    put(machine, 1, (1, 5))
+    assert machine.apply_seal(action.seal) == 1
+    assert released(machine) == [0]
+
+
+@pytest.mark.parametrize("how", ["own seal", "a later window's seal", "completed"])
+def test_a_record_for_a_sealed_window_is_late(how: str) -> None:
+    """
+    Late is what comes after the window's seal, after the seal of a later window, or below sealed_until.
+    """
+    machine = partition()
+    records: dict[str, SealRecord] = {
+        "own seal": seal(window(0), 3),
+        "a later window's seal": seal(window(20), 3),
+        "completed": completion(10),
+    }
+    machine.apply_seal(records[how])
+    assert put(machine, 4, (0, 5)).late == 1
+    assert machine.buffered_rows == 0
+
+
+def test_one_chunk_can_be_late_in_part() -> None:
+    """
+    A chunk's rows are judged window by window.
+    """
+    machine = partition()
+    machine.apply_seal(completion(10))
+    assert put(machine, 0, (0, 5), (1, 15), (2, 5)) == Accepted(buffered=1, late=2, duplicates=0)
+
+
+def test_a_later_windows_seal_closes_earlier_ones_without_a_seal() -> None:
+    """
+    row [0] of window 0; another seals window 10, having seen nothing of window 0: the row is late, nothing is open.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5))
+    machine.apply_seal(seal(window(10), 5, writer="another"))
+    assert machine.buffered_rows == 0
+    assert machine.open_windows == 1  # the later one, whose rows are still to come
+
+
+def test_a_seal_after_a_later_windows_seal_does_not_count() -> None:
+    """
+    A worker that wakes up seals window 10 and knows nothing of window 0, which its successor seals just after: whoever
+    reads the two seals, and whatever rows they have read by then, window 0 is empty and never released.
+    """
+    behind, ahead = partition(), partition()
+    put(ahead, 0, (0, 15))
+    put(ahead, 1, (1, 5))
+    for machine in (behind, ahead):
+        machine.apply_seal(seal(window(10), 0, writer="asleep"))
+        machine.apply_seal(seal(window(0), 1))
+    put(behind, 0, (0, 15))
+    assert put(behind, 1, (1, 5)).late == 1
+    for machine in (behind, ahead):
+        assert released(machine) == [0]
+        complete(machine)
+        assert next_when_idle(machine) is None
+
+
+def test_an_earlier_windows_seal_stays_when_a_later_window_is_sealed_with_a_lower_offset() -> None:
+    """
+    Window 0 is sealed up to [5] and then window 10 up to [1]: each keeps its own cut.
+    """
+    machine = partition()
+    machine.apply_seal(seal(window(0), 5))
+    machine.apply_seal(seal(window(10), 1, writer="asleep"))
+    assert put(machine, 1, (0, 5), (1, 15)).buffered == 2
+    assert put(machine, 2, (2, 5), (3, 15)) == Accepted(buffered=1, late=1, duplicates=0)
+
+
+def test_repeated_records_are_duplicates_whatever_the_chunks_borders() -> None:
+    """
+    Source offsets 0-2, then 1-4: 1 and 2 are duplicates. Another shard and another source count on their own.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5), (1, 5), (2, 5))
+    assert put(machine, 1, (1, 5), (2, 5), (3, 5), (4, 5)) == Accepted(buffered=2, late=0, duplicates=2)
+    assert put(machine, 2, (0, 5), (4, 5)) == Accepted(buffered=0, late=0, duplicates=2)
+    assert put(machine, 3, (0, 5), shard="b").buffered == 1
+    assert put(machine, 4, (0, 5), source=Source("checkins", 0)).buffered == 1
+
+
+def test_the_points_of_one_record_share_its_offset() -> None:
+    """
+    Rows of equal source offset in one chunk are one record, not repetitions.
+    """
+    assert put(partition(), 0, (0, 5), (0, 6), (0, 15)).buffered == 3
+
+
+def test_a_sealed_window_without_rows_still_ends() -> None:
+    """
+    Whoever sealed it may have released half of it: it is released (its number of rows tells) and completed.
+    """
+    machine = partition()
+    machine.apply_seal(seal(window(0), 0))
+    assert next_when_idle(machine) is None  # its rows may still come
+    machine.skip(0)
+    assert released(machine) == []
+    assert complete(machine).until == completion(10, last_offset=0)
+    assert machine.open_windows == 0
+
+
+def test_a_sealed_window_waits_for_the_last_offset_of_its_seal() -> None:
+    """
+    Sealed up to [2]: with [1] read nothing is released yet, and of the same shard nothing else is sealed.
+    """
+    machine = partition()
+    machine.apply_seal(seal(window(0), 2, n_rows=2))
+    put(machine, 0, (0, 5))
+    put(machine, 1, (1, 15))
+    assert next_when_idle(machine) is None
+    put(machine, 2, (2, 5))
+    assert released(machine) == [0, 2]
+
+
+def test_windows_of_a_shard_come_in_order_and_shards_do_not_wait_for_each_other() -> None:
+    """
+    Shard a waits for [9] with its oldest window; b is sealed meanwhile, its oldest window first.
+    """
+    machine = partition()
+    machine.apply_seal(seal(window(0), 9))
+    put(machine, 0, (0, 15), shard="a")
+    put(machine, 1, (1, 35), (2, 25), shard="b")
+    action = next_when_idle(machine)
+    assert isinstance(action, WriteSeal)
+    assert action.seal.key == window(20, "b")
+
+
+def test_a_release_comes_before_the_next_seal_and_a_completion_before_both() -> None:
+    """
+    What is fixed leaves first, and one window at a time is in hand.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5), (1, 15))
+    put(machine, 1, (0, 5), shard="b")
+    first = seal(window(0), 1)
+    machine.apply_seal(first)
+    assert isinstance(next_when_idle(machine), ReleaseWindow)
+    machine.released(first)
+    assert next_when_idle(machine) == WriteCompletion(completion(10, last_offset=1), (first,))
+    complete_it = next_when_idle(machine)
+    assert isinstance(complete_it, WriteCompletion)
+    machine.completed(complete_it)
+    assert isinstance(next_when_idle(machine), WriteSeal)
+
+
+def test_a_window_is_due_when_the_watermark_passes_its_end() -> None:
+    """
+    The watermark is the slowest source's newest event time, less the lateness; a source not yet heard holds it back.
+    """
+    machine = partition(lateness_ms=5)
+    put(machine, 0, (0, 5), (1, 20))
+    assert machine.next_action(clock_ms=0) is None
+    put(machine, 1, (0, 14), source=Source("checkins", 0))
+    assert machine.next_action(clock_ms=0) is None
+    put(machine, 2, (1, 15), source=Source("checkins", 0))
+    assert isinstance(machine.next_action(clock_ms=0), WriteSeal)
+
+
+def test_a_source_at_its_end_holds_nothing_back() -> None:
+    """
+    With every source retired all that is open is due.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5), n_partitions=2)
+    for number in range(2):
+        assert machine.next_action(clock_ms=0) is None
+        machine.retire(Kind.CHECKINS, Source("checkins", number))
+    assert isinstance(machine.next_action(clock_ms=0), WriteSeal)
+
+
+def test_too_many_open_windows_seal_the_oldest_early() -> None:
+    """
+    max_open=2: the third open window of a shard seals the first; what comes later for the first is late.
+    """
+    machine = partition(max_open=2)
+    put(machine, 0, (0, 5), (1, 15))
+    assert machine.next_action(clock_ms=0) is None
+    put(machine, 1, (2, 25))
+    action = machine.next_action(clock_ms=0)
+    assert isinstance(action, WriteSeal)
+    assert action.seal == seal(window(0), 1)
+    machine.apply_seal(action.seal)
+    assert put(machine, 2, (3, 5)).late == 1
+    complete(machine)
+    assert machine.next_action(clock_ms=0) is None
+
+
+def test_the_committable_offset_is_the_first_chunk_of_the_open_windows() -> None:
+    """
+    Nothing before the first message; then the oldest chunk that an open window needs; with none open, the next one.
+    """
+    machine = partition()
+    assert machine.committable_offset() is None
+    machine.skip(6)
+    assert machine.committable_offset() == 7
+    put(machine, 7, (0, 15))
+    put(machine, 8, (1, 5))
+    machine.apply_seal(seal(window(0), 8))
+    assert machine.committable_offset() == 7
+    machine.released(seal(window(0), 8))
+    assert machine.committable_offset() == 7  # it is not completed before that is written
+    complete_it = next_when_idle(machine)
+    assert isinstance(complete_it, WriteCompletion)
+    machine.completed(complete_it)
+    assert machine.committable_offset() == 7
+    machine.apply_seal(seal(window(10), 8))
+    complete(machine)
+    assert machine.committable_offset() == 9
+
+
+def test_a_restart_from_seals_and_committed_offset_rebuilds_the_same_window() -> None:
+    """
+    A successor that knows only the seals, and reads from the committed offset, releases the same rows.
+    """
+    first, second = partition(), partition()
+    for offset in range(4):
+        put(first, offset, (offset, 5 + 10 * (offset == 2)))
+    records = [seal(window(0), 2, n_rows=2), seal(window(0), 3, n_rows=3, writer="another")]
+    for record in records:
+        first.apply_seal(record)
+        second.apply_seal(record)
+    assert first.committable_offset() == 0
+    for offset in range(4):
+        put(second, offset, (offset, 5 + 10 * (offset == 2)))
+    assert released(first) == released(second) == [0, 1]
+
+
+def test_what_was_repeated_before_a_restart_is_not_released_after_it() -> None:
+    """
+    Records [0] of a completed window are forwarded again at [2]; a successor that starts at [1] never saw [0]: late.
+    """
+    machine = partition()
+    machine.apply_seal(completion(10))
+    put(machine, 1, (1, 15))
+    assert put(machine, 2, (0, 5), (1, 15)) == Accepted(buffered=0, late=0, duplicates=2)
+    fresh = partition()
+    fresh.apply_seal(completion(10))
+    assert put(fresh, 2, (0, 5)) == Accepted(buffered=0, late=1, duplicates=0)
+
+
+def test_applying_a_record_again_changes_nothing() -> None:
+    """
+    Seals and completions may be read twice.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5), (1, 15))
+    for _ in range(2):
+        machine.apply_seal(seal(window(0), 0))
+        assert released(machine) == [0]
+    for _ in range(2):
+        machine.apply_seal(completion(10))
+        machine.apply_seal(seal(window(0), 0))
+        assert machine.open_windows == machine.buffered_rows == 1
+
+
+def test_a_completion_never_goes_back() -> None:
+    """
+    A zombie's completion of an earlier window, written late, opens nothing again.
+    """
+    machine = partition()
+    machine.apply_seal(completion(30))
+    machine.apply_seal(completion(10))
+    assert put(machine, 0, (0, 25)).late == 1
+    assert machine.apply_seal(seal(window(20), 5)) == 0
+    assert machine.open_windows == 0
+
+
+def test_a_completion_by_another_drops_what_is_open() -> None:
+    """
+    Rows of windows that somebody else completed are dropped and counted.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5), (1, 15), (2, 25))
+    assert machine.apply_seal(completion(20)) == 2
+    assert machine.buffered_rows == 1
+
+
+def test_a_completion_removes_every_record_that_it_replaces() -> None:
+    """
+    Seals that lost, seals that came too late and older completions go; those of open windows stay.
+    """
+    machine = partition()
+    put(machine, 0, (0, 15), (1, 25))
+    machine.skip(1)
+    stays = seal(window(20), 0)
+    goes: set[SealRecord] = {
+        completion(5),
+        seal(window(10), 0),
+        seal(window(10), 1, writer="another"),
+        seal(window(0), 1, writer="another"),
+    }
+    for record in sorted(goes, key=repr, reverse=True):
+        machine.apply_seal(record)
+    machine.apply_seal(stays)
+    machine.apply_seal(completion(5, "b"))
+    assert set(complete(machine).obsolete) == goes
+    assert set(complete(machine).obsolete) == {stays, completion(20, last_offset=1)}
+
+
+def test_rows_of_a_released_window_that_are_read_again_are_not_late() -> None:
+    """
+    [0] 5, [1] 15 are released with the window of 15 sealed at offset 1; [2] 5 was late. A successor that reads all of
+    it again knows the first two, and counts what came after the seal as late.
+    """
+    machine = partition()
+    machine.apply_seal(completion(20, last_offset=1))
+    assert put(machine, 0, (0, 5)) == Accepted(buffered=0, late=0, duplicates=0, reread=1)
+    assert put(machine, 1, (1, 15), (2, 25)) == Accepted(buffered=1, late=0, duplicates=0, reread=1)
+    assert put(machine, 2, (3, 5)) == Accepted(buffered=0, late=1, duplicates=0)
+
+
+def test_when_nothing_more_can_be_buffered_the_oldest_window_is_sealed_early() -> None:
+    """
+    Nothing is due, and all the room is taken: of two shards' windows the older one is sealed. A window that waits for
+    rows of its seal is none to seal.
+    """
+    machine = partition()
+    put(machine, 0, (0, 15), shard="a")
+    put(machine, 1, (1, 5), shard="b")
+    assert machine.next_action(clock_ms=0) is None
+    assert machine.oldest_unsealed == window(0, "b")
+    action = machine.next_action(clock_ms=0, early=True)
+    assert isinstance(action, WriteSeal)
+    assert action.seal.key == window(0, "b")
+    machine.apply_seal(seal(window(0, "b"), 7))
+    assert machine.oldest_unsealed == window(10, "a")
+    machine.apply_seal(seal(window(10, "a"), 7))
+    assert machine.oldest_unsealed is None
+    assert machine.next_action(clock_ms=0, early=True) is None
+
+
+def test_silence_closes_no_window_that_has_not_ended() -> None:
+    """
+    A pause of all sources closes the window of 5, and not that of 95: one clock is ahead, and when the others come back
+    their records are not late. As time goes on that window closes too.
+    """
+    machine = partition()
+    put(machine, 0, (0, 5), source=OTHER, n_partitions=2)
+    put(machine, 1, (0, 95), source=Source("checkins", 0), n_partitions=2)
+    action = machine.next_action(clock_ms=10 * IDLE_MS, now_ms=10)
+    assert isinstance(action, WriteSeal)
+    assert action.seal.key == window(0)
+    machine.apply_seal(action.seal)
+    complete(machine)
+    assert machine.next_action(clock_ms=20 * IDLE_MS, now_ms=99) is None
+    assert put(machine, 2, (1, 15), source=OTHER).late == 0
+    assert isinstance(machine.next_action(clock_ms=40 * IDLE_MS, now_ms=100), WriteSeal)
+
+
+class TestManyWindows:
+    @given(
+        steps=st.lists(
+            st.tuples(
+                st.sampled_from(["put", "seal", "act"]),
+                st.sampled_from("abc"),
+                st.integers(0, 59),
+                st.integers(0, 3),
+            ),
+            max_size=40,
+        )
+    )
+    def test_the_next_action_is_what_a_look_at_every_window_finds(self, steps: list[tuple[str, str, int, int]]) -> None:
+        """
+        Whatever was put, sealed by others or done before: the next action is the one that its rules name when every
+        open window is looked at.
+        """
+        machine = partition(max_open=2)
+        clock_ms = 0
+        for offset, (what, shard, at_ms, ahead) in enumerate(steps):
+            key = window(at_ms - at_ms % 10, shard)
+            if what == "put":
+                clock_ms += 300 * (ahead == 3)
+                put(machine, offset, (offset, at_ms), shard=shard, n_partitions=1, clock_ms=clock_ms)
+            elif what == "seal":
+                machine.apply_seal(seal(key, offset + ahead, writer="another"))
+            elif (action := machine.next_action(clock_ms=clock_ms, now_ms=NOW_MS)) is not None:
+                assert_is_what_is_due(machine, action, clock_ms)
+                if isinstance(action, WriteSeal):
+                    machine.apply_seal(action.seal)
+                elif isinstance(action, ReleaseWindow):
+                    machine.released(action.seal)
+                else:
+                    machine.completed(action)
+            else:
+                assert due_by_looking_at_every_window(machine, clock_ms) == (None, None)
+
+
+def assert_is_what_is_due(machine: Partition, action: Action, clock_ms: int) -> None:
+    if isinstance(action, WriteCompletion):
+        return
+    release, to_seal = due_by_looking_at_every_window(machine, clock_ms)
+    if isinstance(action, ReleaseWindow):
+        assert action.seal.key == release
+    else:
+        assert release is None
+        assert action.seal.key == to_seal
+
+
+def due_by_looking_at_every_window(machine: Partition, clock_ms: int) -> tuple[WindowKey | None, WindowKey | None]:
+    """Return which sealed window can be released and which unsealed one is due, by the rules alone."""
+    feed, next_offset = machine._feeds[Kind.CHECKINS], machine._next_offset
+    value, idle = feed.watermark.value_ms(clock_ms=clock_ms), feed.watermark.is_idle(clock_ms=clock_ms)
+    release: WindowKey | None = None
+    to_seal: WindowKey | None = None
+    oldest: dict[str, WindowKey] = {}
+    for key in sorted(feed.windows):
+        oldest.setdefault(key.shard, key)
+    for key in sorted(oldest.values()):
+        n_open = sum(other.shard == key.shard for other in feed.windows)
+        if key in feed.seals:
+            if release is None and next_offset is not None and next_offset > feed.seals[key].last_offset:
+                release = key
+        elif next_offset is not None and to_seal is None:
+            passed = value is not None and key.end_ms <= value
+            if passed or (idle and key.end_ms <= NOW_MS) or n_open > feed.policy.max_open:
+                to_seal = key
+    return release, to_seal
+
+
+def test_seals_of_a_kind_that_is_switched_off_wait() -> None:
+    """
+    Seals of fragments are no matter of a worker that reads check-ins alone: its own windows go on.
+    """
+    machine = partition()
+    machine.apply_seal(seal(WindowKey(10, Kind.FRAGMENTS, "a", 0), 3))
+    machine.apply_seal(SealedUntil(kind=Kind.FRAGMENTS, shard="a", until_ms=10))
+    put(machine, 0, (0, 5))
+    action = next_when_idle(machine)
+    assert isinstance(action, WriteSeal)
+    assert action.seal.key == window(0)
+
+
+@pytest.mark.parametrize("first", ["accept", "skip"])
+@pytest.mark.parametrize("then", ["accept", "skip"])
+@pytest.mark.parametrize("offset", [0, 4, 5])
+def test_offsets_ascend(first: str, then: str, offset: int) -> None:
+    """
+    A message at or below one that was read is refused, and changes nothing: who read it out of its order has passed
+    over others, and windows would lack them.
+    """
+    machine = partition()
+
+    def read(how: str, at: int, record: int) -> None:
+        if how == "accept":
+            put(machine, at, (record, 5))
+        else:
+            machine.skip(at)
+
+    read(first, 5, 0)
+    rows, committable = machine.buffered_rows, machine.committable_offset()
+    with pytest.raises(ValueError, match=f"offset {offset} after offset 5"):
+        read(then, offset, 1)
+    assert (machine.buffered_rows, machine.committable_offset()) == (rows, committable)
+    read(then, 7, 1)  # offsets may be left out: markers of transactions take some

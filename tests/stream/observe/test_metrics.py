@@ -1,0 +1,119 @@
+"""Metrics: what is declared is documented, labels are closed sets, and a window tells what it promised and gave."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from core.records.record import Kind
+from core.release.outcome import Account
+from core.release.risk import Attack, Risk
+from stream.formats.releases import WindowResult
+from stream.observe.metrics import LABELS, Metrics, markdown
+from tests.paths import ROOT
+
+DOCUMENTATION = ROOT / "deploy" / "METRICS.md"
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    metrics = Metrics(CollectorRegistry())
+    for kind in Kind:
+        metrics.expect(kind, model="a model", shard_kind="single", required_k=5)
+    return metrics
+
+
+def result(outcome: str = "released", **facts: float | int | str | None) -> WindowResult:
+    return WindowResult(
+        messages=(),
+        account=Account(),
+        seconds=0.1,
+        outcome=outcome,
+        facts={"smallest_support": 5, "people": 20, "trajectories": 21, "points_released": 40, "distance_m": 7.5}
+        | facts,
+        risks={
+            Attack.PLACES: Risk(highest=0.2, mean=0.1, people=20),
+            Attack.TIMES: Risk(highest=0.5, mean=0.3, people=20),
+        },
+    )
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(f"shoal_{name}", labels)
+
+
+def test_the_documentation_is_what_is_declared() -> None:
+    """
+    deploy/METRICS.md is made from the declarations: after a change, `make docs`.
+    """
+    assert DOCUMENTATION.read_text(encoding="utf-8") == markdown()
+
+
+def test_what_is_declared_is_what_is_served(metrics: Metrics) -> None:
+    """
+    Every metric of the registry is documented, under its name and with its labels, and no other is.
+    """
+    served = {
+        (family.name + ("_total" if family.type == "counter" else ""), family.type)
+        for family in metrics.registry.collect()
+    }
+    declared = {(one.name, one.type) for one in metrics.declared}
+    assert served - declared <= {("shoal_process_virtual_memory_bytes", "gauge"), ("shoal_process_max_fds", "gauge")}
+    assert declared - served == set()
+
+
+def test_every_label_has_a_closed_set(metrics: Metrics) -> None:
+    """
+    Users, places and shards are no labels: whoever adds a label has to name its values.
+    """
+    labels = {label for one in metrics.declared for label in one.labels}
+    assert labels == LABELS.keys()
+    assert all(LABELS[label] or label == "version" for label in labels)
+    assert {"seqanon", "w4m"} <= set(LABELS["model"])
+    assert set(LABELS["shard_kind"]) == {"single", "region", "user"}
+
+
+def test_a_release_tells_what_it_promised_and_gave(metrics: Metrics) -> None:
+    """
+    Support, attacks, sizes and losses of a release; with k = 5 an attack that comes to one half is above the promise.
+    """
+    metrics.count_window(Kind.CHECKINS, result(), 1.5, required_k=5)
+    assert value(metrics, "windows_total", kind="checkins", outcome="released") == 1
+    assert value(metrics, "smallest_support", kind="checkins") == 5
+    assert value(metrics, "windows_below_promise_total", kind="checkins") == 0
+    assert value(metrics, "reidentification_risk", kind="checkins", attack="times", statistic="highest") == 0.5
+    assert value(metrics, "reidentification_risk", kind="checkins", attack="places", statistic="mean") == 0.1
+    assert value(metrics, "windows_above_promised_risk_total", kind="checkins", attack="times") == 1
+    assert value(metrics, "windows_above_promised_risk_total", kind="checkins", attack="places") == 0
+    assert value(metrics, "information_loss", kind="checkins", measure="distance_m") == 7.5
+    assert value(metrics, "release_people", kind="checkins") == 20
+    assert value(metrics, "close_to_release_seconds_count", kind="checkins") == 1
+
+
+def test_a_release_below_its_promise_is_counted(metrics: Metrics) -> None:
+    """
+    A smallest support of 4 where 5 are promised: the counter that the alert looks at goes up.
+    """
+    metrics.count_window(Kind.FRAGMENTS, result(smallest_support=4), 1.0, required_k=5)
+    assert value(metrics, "windows_below_promise_total", kind="fragments") == 1
+
+
+def test_a_figure_that_may_not_be_told_is_none(metrics: Metrics) -> None:
+    """
+    A release that does not tell its people leaves no number, not that of the release before.
+    """
+    metrics.count_window(Kind.CHECKINS, result(), 1.0, required_k=5)
+    metrics.count_window(Kind.CHECKINS, result(people=None), 1.0, required_k=5)
+    assert math.isnan(value(metrics, "release_people", kind="checkins") or 0)
+
+
+def test_a_withheld_window_tells_its_reason(metrics: Metrics) -> None:
+    """
+    A withheld window counts by its reason and shows no support.
+    """
+    metrics.count_window(Kind.CHECKINS, result("withheld", reason="too_few_people"), 1.0, required_k=5)
+    assert value(metrics, "withheld_windows_total", kind="checkins", reason="too_few_people") == 1
+    assert value(metrics, "windows_total", kind="checkins", outcome="withheld") == 1
+    assert value(metrics, "smallest_support", kind="checkins") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,19 +71,26 @@ def test_a_whole_life(helm: Helm, version: str, tmp_path: Path) -> None:
         assert server.objects() == []
 
 
+@pytest.fixture(scope="module")
+def minimal(helm4: Helm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ApiServer, Release]]:
+    """A release with the least values, installed once: who changes it brings it back."""
+    with ApiServer(namespaces=("default", "monitoring")) as server:
+        release = Release(helm4, server, tmp_path_factory.mktemp("minimal"))
+        release.run("install", "--wait", "--timeout=60s", values=MINIMAL)
+        yield server, release
+
+
 @pytest.mark.parametrize("feature", FEATURES)
-def test_every_feature_can_be_switched_on_and_off(helm4: Helm, feature: str, tmp_path: Path) -> None:
+def test_every_feature_can_be_switched_on_and_off(minimal: tuple[ApiServer, Release], feature: str) -> None:
     """From the least values to a feature and back, by upgrades alone."""
     feature_values = {
         key: value for key, value in FEATURES[feature].items() if key not in ("fullnameOverride", "nameOverride")
     }
-    with ApiServer(namespaces=("default", "monitoring")) as server:
-        release = Release(helm4, server, tmp_path)
-        release.run("install", "--wait", "--timeout=60s", values=MINIMAL)
-        before = {name_of(one) for one in server.objects()}
-        release.run("upgrade", "--wait", "--timeout=60s", values=feature_values)
-        release.run("upgrade", "--wait", "--timeout=60s", values=MINIMAL)
-        assert {name_of(one) for one in server.objects()} == before
+    server, release = minimal
+    before = {name_of(one) for one in server.objects()}
+    release.run("upgrade", "--wait", "--timeout=60s", values=feature_values)
+    release.run("upgrade", "--wait", "--timeout=60s", values=MINIMAL)
+    assert {name_of(one) for one in server.objects()} == before
 
 
 def test_settings_that_no_worker_would_start_with_replace_nobody(helm: Helm, tmp_path: Path) -> None:

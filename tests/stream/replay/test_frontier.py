@@ -57,18 +57,20 @@ Row = Mapping[str, str]
 @pytest.fixture
 def shoal(monkeypatch: pytest.MonkeyPatch) -> Shoal:
     """Run ``shoal replay --frontier``; no setting comes from the environment of the tests."""
+    _forget_settings(monkeypatch)
+    return _shoal
+
+
+def _forget_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("SHOAL_")]:
         monkeypatch.delenv(name)
 
-    def shoal(
-        feed: Path, out: Path, *more: str, kind: str = "checkins", given: Mapping[str, object] = SETTINGS
-    ) -> Result:
-        named = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
-        return CliRunner().invoke(
-            main, ["replay", str(feed), "--kind", kind, "--frontier", "--output", str(out), *named, *more]
-        )
 
-    return shoal
+def _shoal(feed: Path, out: Path, *more: str, kind: str = "checkins", given: Mapping[str, object] = SETTINGS) -> Result:
+    named = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
+    return CliRunner().invoke(
+        main, ["replay", str(feed), "--kind", kind, "--frontier", "--output", str(out), *named, *more]
+    )
 
 
 @pytest.fixture(scope="session")
@@ -101,6 +103,17 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 lon = 13.4 + who * 1e-4 + (who % 2) * 0.05
                 writer.writerow((f"walker-{who:02}", round(lat, 6), round(lon, 6), START_S + at_s))
     return path
+
+
+@pytest.fixture(scope="module")
+def of_all(checkins: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """The folder and the result of one run with every model, k and m: nobody writes there."""
+    out = tmp_path_factory.mktemp("frontier")
+    with pytest.MonkeyPatch.context() as patch:
+        _forget_settings(patch)
+        result = _shoal(checkins, out)
+    assert result.exit_code == 0, result.output
+    return out, result
 
 
 def rows_of(out: Path) -> list[Row]:
@@ -233,13 +246,12 @@ def test_only_models_that_protect_sensitive_locations_run_where_there_are_some(
     }
 
 
-def test_rows_on_the_frontier_are_marked(checkins: Path, tmp_path: Path, shoal: Shoal) -> None:
+def test_rows_on_the_frontier_are_marked(of_all: tuple[Path, Result]) -> None:
     """
     A row is on it where no row of the same k and m is as low in both losses and lower in one; on that of its promise,
     where no such row has the same promise.
     """
-    assert shoal(checkins, tmp_path).exit_code == 0
-    rows = rows_of(tmp_path)
+    rows = rows_of(of_all[0])
     assert {panel(row) for row in rows} == {(str(k), str(m), "") for k in (3, 5, 10) for m in (2, 3)}
     for row in rows:
         if not row["distance_m"]:
@@ -268,7 +280,8 @@ def test_the_file_is_read_once(checkins: Path, tmp_path: Path, shoal: Shoal, mon
         return original(file)
 
     monkeypatch.setattr(RecordFile, "__iter__", counted)
-    assert shoal(checkins, tmp_path).exit_code == 0
+    assert shoal(checkins, tmp_path, "--frontier-k", "3,5", "--frontier-m", "2").exit_code == 0
+    assert len(rows_of(tmp_path)) > len(CHECKINS)
     assert read == [checkins]
 
 
@@ -286,13 +299,14 @@ def test_json_tells_the_same(checkins: Path, tmp_path: Path, shoal: Shoal) -> No
 # The picture
 
 
-def test_the_picture_names_every_model_and_is_the_same_again(checkins: Path, tmp_path: Path, shoal: Shoal) -> None:
+def test_the_picture_names_every_model_and_is_the_same_again(
+    checkins: Path, tmp_path: Path, shoal: Shoal, of_all: tuple[Path, Result]
+) -> None:
     """
     It is XML with a title and a description; in each panel stands each model, at its point or as one without a release.
     """
-    for folder in ("one", "two"):
-        assert shoal(checkins, tmp_path / folder).exit_code == 0
-    one, two = ((tmp_path / folder / "frontier.svg").read_bytes() for folder in ("one", "two"))
+    assert shoal(checkins, tmp_path).exit_code == 0
+    one, two = ((folder / "frontier.svg").read_bytes() for folder in (of_all[0], tmp_path))
     assert one == two
     root = ET.fromstring(one)  # noqa: S314 - our own
     tag = "{http://www.w3.org/2000/svg}"
@@ -311,18 +325,20 @@ def test_the_picture_names_every_model_and_is_the_same_again(checkins: Path, tmp
 
 
 @pytest.mark.parametrize("kind", ["checkins", "fragments"])
-def test_nothing_raw_is_in_the_results(kind: str, checkins: Path, walks: Path, tmp_path: Path, shoal: Shoal) -> None:
+def test_nothing_raw_is_in_the_results(
+    kind: str, checkins: Path, walks: Path, tmp_path: Path, shoal: Shoal, of_all: tuple[Path, Result]
+) -> None:
     """
     No id and no coordinate of the input is in table or picture.
     """
     if kind == "checkins":
         records = [json.loads(line) for line in checkins.read_text().splitlines()]
-        result = shoal(checkins, tmp_path)
+        out, result = of_all
     else:
         records = list(csv.DictReader(walks.open()))
-        result = shoal(walks, tmp_path, kind=kind, given={"privacy.secret": SECRET})
+        out, result = tmp_path, shoal(walks, tmp_path, kind=kind, given={"privacy.secret": SECRET})
     assert result.exit_code == 0, result.output
-    told = "".join((tmp_path / f"frontier.{form}").read_text() for form in ("csv", "svg")) + result.output
+    told = "".join((out / f"frontier.{form}").read_text() for form in ("csv", "svg")) + result.output
     for record in records:
         for name in ("user", "lat", "lon", "ts"):
             assert str(record[name]) not in told

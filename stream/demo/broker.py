@@ -23,14 +23,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-__all__ = [
-    "BrokerError",
-    "BrokerMissingError",
-    "BrokerProcess",
-    "EmbeddedBroker",
-    "cluster_id_at",
-    "free_port",
-]
+__all__ = ["BrokerError", "BrokerMissingError", "BrokerProcess", "EmbeddedBroker", "cluster_id_at", "free_port"]
 
 LOOPBACK = "127.0.0.1"
 TAIL_LINES = 15

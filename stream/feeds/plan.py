@@ -67,7 +67,6 @@ def build_plan(
             trajectory_length=limits.trajectory_length or affordable_length(privacy.m),
         ),
         secret=secret,
-        digest="",
         locator=locator,
         profile=profile,
         attributes=tuple(privacy.attributes),

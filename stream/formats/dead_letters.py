@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from core.records.record import (
-    Kind,
-    Rejected,
-)
+from core.records.record import Kind, Rejected
 from core.release.outcome import SCHEMA
 
-__all__ = [
-    "dead_letter",
-]
+__all__ = ["dead_letter"]
 
 
 class _DeadLetter(msgspec.Struct, omit_defaults=True):

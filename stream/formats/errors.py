@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "DecodeError",
-    "VersionError",
-]
+__all__ = ["DecodeError", "VersionError"]
 
 
 class DecodeError(Exception):

@@ -6,18 +6,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from core.records.record import (
-    CheckIn,
-    Fragment,
-    Kind,
-    attribute_field,
-    checkin_type,
-)
+from core.records.record import CheckIn, Fragment, Kind, attribute_field, checkin_type
 from stream.formats.foreign_json import tolerant
 
-__all__ = [
-    "decoder",
-]
+__all__ = ["decoder"]
 
 
 def decoder(kind: Kind, names: dict[str, str], attributes: Sequence[str] = ()) -> Callable[[bytes], CheckIn | Fragment]:

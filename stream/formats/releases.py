@@ -13,11 +13,7 @@ from core.records.instants import rfc3339
 from core.release.outcome import SCHEMA, Account, Outcome, Release, ReleaseRefused
 from core.release.risk import Attack, Risk, worst
 
-__all__ = [
-    "OutMessage",
-    "WindowResult",
-    "outcome_messages",
-]
+__all__ = ["OutMessage", "WindowResult", "outcome_messages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from core.records.record import (
-    Kind,
-)
+from core.records.record import Kind
 from core.windows.seal import PartitionCount, Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
 from stream.formats.errors import DecodeError
 
-__all__ = [
-    "seal_from_bytes",
-    "seal_key",
-    "seal_to_bytes",
-]
+__all__ = ["seal_from_bytes", "seal_key", "seal_to_bytes"]
 
 
 class _SealWire(msgspec.Struct, tag_field="type", tag="seal"):

@@ -32,7 +32,6 @@ __all__ = [
 _DEFAULT_MESSAGE_BYTES = 1_048_588
 """Longest message that a Kafka broker takes where nobody says otherwise."""
 
-
 BEGIN_ANEW = (
     "Restore it, with its id, from a copy of the brokers' disks, or begin anew: other names for topics.shards and "
     "topics.seals, and time.earliest after the last window that was released"

@@ -14,7 +14,6 @@ from stream.settings.service import LogSettings
 
 __all__ = ["set_up_logs"]
 
-
 _DAMPED_S = 10.0
 
 

@@ -35,7 +35,6 @@ from stream.windows.releasing import release
 
 __all__ = ["RANGES", "Combination", "Frontier", "checked_values", "variants_of"]
 
-
 _AXES: dict[Kind, tuple[str, ...]] = {Kind.CHECKINS: ("k", "m"), Kind.FRAGMENTS: ("k", "delta_m")}
 """The settings of ``privacy`` that combinations differ in, by kind."""
 

@@ -29,7 +29,6 @@ __all__ = [
     "check_topics",
 ]
 
-
 NO_KEY_IS_SET = (
     "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, the same for every worker "
     f"({HOW_TO_MAKE_ONE})"

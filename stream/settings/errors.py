@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "SettingsError",
-]
+__all__ = ["SettingsError"]
 
 
 class SettingsError(Exception):

@@ -5,20 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import (
-    Field,
-    SecretStr,
-)
+from pydantic import Field, SecretStr
 
 from core.models.common.values import PositiveDuration
 from stream.settings.names import ConsumerGroup, OptionalTopicName, TopicName
 from stream.settings.section import Section
 from stream.settings.values import Brokers, SessionTimeout, TokenAddress
 
-__all__ = [
-    "KafkaSettings",
-    "TopicSettings",
-]
+__all__ = ["KafkaSettings", "TopicSettings"]
 
 
 class KafkaSettings(Section):

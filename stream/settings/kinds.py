@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-)
+from pydantic import BaseModel, ConfigDict
 
 from core.records.record import Kind
-from stream.settings.feeds import (
-    LocationSettings,
-    ShardSettings,
-    TrajectorySettings,
-    WindowSettings,
-)
+from stream.settings.feeds import LocationSettings, ShardSettings, TrajectorySettings, WindowSettings
 from stream.settings.privacy import PrivacySettings
 from stream.settings.section import Section
 
-__all__ = [
-    "KindSettings",
-    "OverrideSettings",
-]
+__all__ = ["KindSettings", "OverrideSettings"]
 
 
 class OverrideSettings(Section):

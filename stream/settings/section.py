@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
-from stream.settings.values import (
-    not_empty,
-)
+from stream.settings.values import not_empty
 
-__all__ = [
-    "Section",
-]
+__all__ = ["Section"]
 
 
 class Section(BaseModel):

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-)
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from core.models.common.values import PositiveDuration, none_by_name
 from stream.settings.section import Section
 from stream.settings.values import tile_address
 
-__all__ = [
-    "ListenSettings",
-    "LogSettings",
-    "MetricsSettings",
-    "WebSettings",
-    "WorkerSettings",
-]
+__all__ = ["ListenSettings", "LogSettings", "MetricsSettings", "WebSettings", "WorkerSettings"]
 
 
 class ListenSettings(Section):

@@ -10,11 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from core.models.common.values import (
-    DURATION_MS,
-    Duration,
-    largest_unit,
-)
+from core.models.common.values import DURATION_MS, Duration, largest_unit
 
 __all__ = [
     "LARGEST_MESSAGE_BYTES",
@@ -38,7 +34,6 @@ __all__ = [
     "tile_address",
     "wrong_value",
 ]
-
 
 LARGEST_MESSAGE_BYTES = 8 * 1024**2
 """Longest message that can be set; our clients' requests hold one of them."""

@@ -11,10 +11,7 @@ from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
 from core.windows.seal import Seal
 from stream.formats.releases import WindowResult, outcome_messages
 
-__all__ = [
-    "release",
-    "withhold",
-]
+__all__ = ["release", "withhold"]
 
 _ENVELOPE_BYTES = 512
 """What Kafka adds to key and value, headers included, and counts against the longest message it takes."""

@@ -26,14 +26,7 @@ from stream.windows.report import EmittedWindow
 from stream.worker.api import FeedStatus, WindowFigures, WithheldStatus, WorkerStatus
 from stream.worker.shapes import Shapes, shapes
 
-__all__ = [
-    "KEPT_WINDOWS",
-    "MAPPED_BYTES",
-    "MAPPED_TRAJECTORIES",
-    "MAPPED_WINDOWS",
-    "MEANINGS",
-    "RecentWindows",
-]
+__all__ = ["KEPT_WINDOWS", "MAPPED_BYTES", "MAPPED_TRAJECTORIES", "MAPPED_WINDOWS", "MEANINGS", "RecentWindows"]
 
 log = structlog.get_logger("shoal.live")
 

@@ -19,13 +19,7 @@ import numpy as np
 
 from core.models.kkm.anonymize.bounding import anonymize_rt
 from core.models.kkm.anonymize.result import BoundNotMet, RTOptions, RTResult, published
-from core.models.kkm.attributes import (
-    Attributes,
-    CategoricalAttribute,
-    Hierarchy,
-    NumericAttribute,
-    Schema,
-)
+from core.models.kkm.attributes import Attributes, CategoricalAttribute, Hierarchy, NumericAttribute, Schema
 from core.models.kkm.guarantee import KKmAnonymity
 from core.models.kkm.verify import KKmReport, verify_kkm
 from core.places.taxonomy import Categories

@@ -41,8 +41,8 @@ class Plan(ABC):
     secret: bytes = field(repr=False)
     """Key of pseudonyms, release ids and random choices, 16 to 64 bytes."""
 
-    settings: str
-    """Digest of the settings behind this plan."""
+    settings: str = ""
+    """Digest of the settings behind this plan; added once the files that they name are read."""
 
     locator: Locator | None = field(default=None, repr=False)
     """The vocabulary that numbered the locations; None for fragments, which have none."""

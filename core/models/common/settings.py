@@ -56,9 +56,6 @@ class PlanInputs:
     secret: bytes = field(repr=False)
     """Key of releases."""
 
-    digest: str
-    """Digest of the settings behind the plan."""
-
     locator: Locator = field(repr=False)
     """The feed's vocabulary of locations."""
 

@@ -71,5 +71,4 @@ Duration = Annotated[
     WithJsonSchema({"type": ["string", "integer"], "pattern": r"^\s*(\d+\s*(ms|s|m|h|d|w)|0)\s*$", "maximum": 0}),
 ]
 
-
 PositiveDuration = Annotated[Duration, AfterValidator(positive)]

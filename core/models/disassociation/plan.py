@@ -61,7 +61,6 @@ def make_plan(settings: DisassociationSettings, inputs: PlanInputs) -> Disassoci
         guarantee=DisassociatedKm(k=inputs.k, m=inputs.m),
         limits=inputs.limits,
         secret=inputs.secret,
-        settings=inputs.digest,
         locator=inputs.locator,
         options=options,
     )

@@ -124,7 +124,6 @@ def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
         guarantee=KDelta(k=inputs.k, delta_m=inputs.delta_m, personal=algorithm.personal),
         limits=inputs.limits,
         secret=inputs.secret,
-        settings=inputs.digest,
         algorithm=algorithm,
         joining=inputs.joining,
     )

@@ -70,7 +70,6 @@ def make_plan(settings: KKmSettings, inputs: PlanInputs) -> KKmPlan:
         guarantee=KKmAnonymity(k=inputs.k, m=inputs.m, l=inputs.l if sensitive else None),
         limits=inputs.limits,
         secret=inputs.secret,
-        settings=inputs.digest,
         locator=inputs.locator,
         options=RTOptions(
             bound="ncp" if inputs.model == "rum-bound" else "ul", delta=settings.max_loss, merge=settings.merge

@@ -49,7 +49,6 @@ def make_plan(settings: KLmSettings, inputs: PlanInputs) -> KLmPlan:
         guarantee=KLmDiversity(k=inputs.k, l=inputs.l, m=inputs.m),
         limits=inputs.limits,
         secret=inputs.secret,
-        settings=inputs.digest,
         locator=inputs.locator,
         algorithm=_algorithm(settings, inputs.model),
         sensitive=inputs.sensitive_locations(),

@@ -60,7 +60,6 @@ def make_plan(settings: KmSettings, inputs: PlanInputs) -> KmPlan:
         guarantee=KmAnonymity(k=inputs.k, m=inputs.m),
         limits=inputs.limits,
         secret=inputs.secret,
-        settings=inputs.digest,
         locator=inputs.locator,
         algorithm=_algorithm(settings, inputs),
     )

@@ -77,7 +77,6 @@ def make_plan(settings: LKCSettings, inputs: PlanInputs) -> LKCPlan:
         guarantee=LKCPrivacy(l=inputs.m, k=inputs.k, c=settings.max_confidence),
         limits=inputs.limits,
         secret=inputs.secret,
-        settings=inputs.digest,
         locator=inputs.locator,
         slots=slots,
         options=LKCOptions(utility=Utility(settings.spare)),

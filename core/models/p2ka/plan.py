@@ -45,7 +45,6 @@ def make_plan(settings: P2kASettings, inputs: PlanInputs) -> P2kAPlan:
         guarantee=PatternPreservingK(k=inputs.k, alike=settings.alike),
         limits=inputs.limits,
         secret=inputs.secret,
-        settings=inputs.digest,
         locator=inputs.locator,
         known_places=inputs.m,
     )

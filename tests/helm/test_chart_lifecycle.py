@@ -46,7 +46,7 @@ def wrote(server: ApiServer) -> list[str]:
     return [f"{write.kind}/{write.name}" for write in server.writes if write.verb in ("create", "apply")]
 
 
-@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+@pytest.mark.parametrize("version", [pytest.param(OLDEST, marks=pytest.mark.deep), NEWEST])
 def test_a_whole_life(helm: Helm, version: str, tmp_path: Path) -> None:
     """Install, test, upgrade, roll back and uninstall, each waiting until all is ready; nothing is left behind."""
     with ApiServer(version=version, namespaces=("default", "monitoring")) as server:
@@ -81,6 +81,7 @@ def minimal(helm4: Helm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
 
 
 @pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.deep
 def test_every_feature_can_be_switched_on_and_off(minimal: tuple[ApiServer, Release], feature: str) -> None:
     """From the least values to a feature and back, by upgrades alone."""
     feature_values = {
@@ -109,6 +110,7 @@ def test_settings_that_no_worker_would_start_with_replace_nobody(helm: Helm, tmp
         assert release.settings["privacy"]["k"] == 9
 
 
+@pytest.mark.deep
 def test_workers_can_be_stopped_and_come_back(helm: Helm, tmp_path: Path) -> None:
     """As the runbook has it, with an autoscaler and without: by upgrades alone."""
     for feature, off in (("minimal", ()), ("hpa", ("--set", "autoscaling.hpa.enabled=false"))):
@@ -125,6 +127,7 @@ def test_workers_can_be_stopped_and_come_back(helm: Helm, tmp_path: Path) -> Non
             assert {name_of(one) for one in server.objects()} == before
 
 
+@pytest.mark.deep
 def test_no_upgrade_from_a_released_version_changes_what_cannot_change(helm4: Helm) -> None:
     """The immutable fields of every feature are those of each version before (``released/VERSION.json``).
 

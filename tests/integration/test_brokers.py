@@ -158,6 +158,7 @@ class TestEveryBroker:
 
 @pytest.mark.broker
 @pytest.mark.kafka
+@pytest.mark.deep
 class TestApacheKafka:
     async def test_what_was_acknowledged_survives_a_kill(self, disposable_kafka: ApacheKafka) -> None:
         """

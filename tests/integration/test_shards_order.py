@@ -248,6 +248,7 @@ async def test_what_is_no_chunk_is_passed_by(apache_kafka: ApacheKafka, monkeypa
 
 
 @pytest.mark.parametrize("committed", [None, 0, 3])
+@pytest.mark.deep
 async def test_faust_reads_again_from_the_committed_offset_after_every_rebalance(
     apache_kafka: ApacheKafka, committed: int | None
 ) -> None:

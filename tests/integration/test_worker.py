@@ -96,6 +96,7 @@ class TestTheSameAsAReplay:
             assert worker.stop() == 0
 
     @pytest.mark.kafka
+    @pytest.mark.deep
     def test_real_feeds(self, apache_kafka: ApacheKafka, tmp_path: Path) -> None:
         """
         The same for check-ins in New York and cabs in San Francisco.

@@ -13,7 +13,7 @@ from tests.builders.feeds import ONE_SHARD, SETTINGS, assert_all_is_released_in_
 from tests.cluster.brokers import ApacheKafka
 from tests.cluster.workers import Place, Worker, configure, wait_until
 
-pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
 MENDED = ("tests.cluster.mended_worker", "worker")
 HOURS_3 = 3 * 3600

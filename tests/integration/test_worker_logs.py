@@ -15,7 +15,7 @@ from aiokafka.structs import TopicPartition
 from tests.cluster.brokers import ApacheKafka
 from tests.cluster.workers import Place, Worker, configure, produce, recreate_topic, wait_until
 
-pytestmark = [pytest.mark.broker, pytest.mark.kafka]
+pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
 HOUR_S = 3600
 START_S = 1_700_000_000 - 1_700_000_000 % HOUR_S

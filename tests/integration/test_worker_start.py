@@ -268,6 +268,7 @@ async def configs_of(place: Place, topics: list[str]) -> dict[str, dict[str, str
         await admin.close()
 
 
+@pytest.mark.deep
 class TestACluster:
     def test_that_is_away(self) -> None:
         """
@@ -466,6 +467,7 @@ def guarded_kafka(certificate: tuple[Path, Path]) -> Iterator[tuple[ApacheKafka,
 
 @pytest.mark.broker
 @pytest.mark.kafka
+@pytest.mark.deep
 class TestAClusterThatWantsAPassword:
     @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
     def test_everything_of_a_worker_gives_it(

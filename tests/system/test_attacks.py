@@ -59,6 +59,7 @@ def test_nobody_who_checked_in_in_new_york_is_found_with_more_than_one_in_k() ->
     assert 0.1 < max(worst(one) for one in found) <= 0.2
 
 
+@pytest.mark.deep
 def test_no_cab_is_found_with_more_than_one_in_k() -> None:
     """
     Quarters of an hour of cabs in San Francisco, k=5: whoever knows where one was, or also when, finds its whole set.
@@ -68,6 +69,7 @@ def test_no_cab_is_found_with_more_than_one_in_k() -> None:
     assert 0.1 < max(worst(one) for one in found) <= 0.2
 
 
+@pytest.mark.deep
 def test_the_published_rule_gives_cabs_away() -> None:
     """
     Under minimal translation whoever is near the middle of a set is released as they were, and is found for certain.

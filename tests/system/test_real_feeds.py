@@ -201,6 +201,7 @@ def check_kdelta(replayed: Replayed, k: int, delta_m: float) -> None:
 # Check-ins
 
 
+@pytest.mark.deep
 def test_check_ins_of_new_york_are_released_week_by_week(replay: Replay) -> None:
     """
     gowalla_nyc: 18 months in weekly windows, one crowd, a grid over the city: every released week is 5^2-anonymous.
@@ -238,6 +239,7 @@ def test_dirty_times_are_rejected_and_counted(name: str, replay: Replay) -> None
 
 
 @pytest.mark.parametrize("name", FLICKR)
+@pytest.mark.deep
 def test_old_times_are_windowed_where_they_are_accepted(name: str, replay: Replay) -> None:
     """
     With an earlier ``time.earliest`` each of them has its window, before 1970 too, and is counted there.
@@ -288,6 +290,7 @@ def test_check_ins_of_calgary_are_released(replay: Replay) -> None:
 # Fragments
 
 
+@pytest.mark.deep
 def test_the_first_cabs_of_a_day_are_released(replay: Replay, first_rows: Callable[[str, int], Path]) -> None:
     """
     cabs_sf, 30,000 points in windows of 15 minutes: k = 5, delta = 500 m.
@@ -302,6 +305,7 @@ def test_the_first_cabs_of_a_day_are_released(replay: Replay, first_rows: Callab
 
 
 @pytest.mark.parametrize("translation", ["minimal", "exchangeable"])
+@pytest.mark.deep
 def test_the_trucks_of_the_papers_are_released(translation: str, replay: Replay) -> None:
     """
     athens_trucks, in metres and with lost start times, as one window: every line is counted and nobody is refused.
@@ -340,6 +344,7 @@ def check_ships(replayed: Replayed, n_rows: int) -> None:
     check_kdelta(replayed, k=5, delta_m=500.0)
 
 
+@pytest.mark.deep
 def test_ships_of_a_whole_country_are_released(replay: Replay, first_rows: Callable[[str, int], Path]) -> None:
     """
     ais_us, half a minute of all coasts, from Guam to Maine, as one crowd.

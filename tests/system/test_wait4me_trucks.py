@@ -20,7 +20,10 @@ from tests.paths import DATA
 
 TRUCKS = DATA / "athens_trucks_w4m.tsv.gz"
 
-pytestmark = pytest.mark.skipif(not TRUCKS.is_file(), reason=f"the trucks of Athens are not here: {TRUCKS}")
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(not TRUCKS.is_file(), reason=f"the trucks of Athens are not here: {TRUCKS}"),
+]
 
 THEIR_TRASH = 2
 THEIR_METRES = 4591.852

@@ -49,7 +49,7 @@ def test_rows_of_both_kinds() -> None:
     assert WindowBuffer(Kind.FRAGMENTS).rows.dtype == POINT
 
 
-@pytest.mark.parametrize("rows_a_chunk", [1, 20, 5_000])
+@pytest.mark.parametrize("rows_a_chunk", [pytest.param(1, marks=pytest.mark.deep), 20, 5_000])
 def test_a_buffered_check_in_takes_less_than_100_bytes(rows_a_chunk: int) -> None:
     """
     All that a partition keeps for 60,000 check-ins, over three open windows and four sources, whatever the chunks'

@@ -605,6 +605,7 @@ def test_rare_coincidences_do_no_harm(mistake: type[Worker], scenario: Callable[
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.deep
 def test_the_machine_finds(mistake: type[Worker]) -> None:
     """
     The test above is not blind: it finds each of these mistakes, which a reader could take for harmless.

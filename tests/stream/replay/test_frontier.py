@@ -246,6 +246,7 @@ def test_only_models_that_protect_sensitive_locations_run_where_there_are_some(
     }
 
 
+@pytest.mark.deep
 def test_rows_on_the_frontier_are_marked(of_all: tuple[Path, Result]) -> None:
     """
     A row is on it where no row of the same k and m is as low in both losses and lower in one; on that of its promise,
@@ -299,6 +300,7 @@ def test_json_tells_the_same(checkins: Path, tmp_path: Path, shoal: Shoal) -> No
 # The picture
 
 
+@pytest.mark.deep
 def test_the_picture_names_every_model_and_is_the_same_again(
     checkins: Path, tmp_path: Path, shoal: Shoal, of_all: tuple[Path, Result]
 ) -> None:
@@ -459,6 +461,7 @@ def test_a_folder_that_cannot_be_written_is_said_first(checkins: Path, tmp_path:
     assert shoal(tmp_path / "nowhere.csv", tmp_path).exit_code == 2
 
 
+@pytest.mark.deep
 def test_a_combination_that_fails_stops_no_other(
     checkins: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,7 @@ async def test_figures_are_those_of_the_windows_message() -> None:
     assert window == {name: message[name] for name in window}
 
 
+@pytest.mark.deep
 async def test_memory_is_bounded() -> None:
     """
     However many windows leave: figures of the last ones, geometry of fewer, and of each only some trajectories.

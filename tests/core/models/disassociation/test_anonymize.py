@@ -102,6 +102,7 @@ def test_it_is_the_published_algorithm_wherever_that_has_clusters_of_k(window: W
     assert release_form(run(window, 2, m, largest=3 + spare).release) == literal
 
 
+@pytest.mark.deep
 def test_the_comparison_with_the_pseudo_code_meets_all_there_is() -> None:
     """
     Among random windows that can be compared there are joint clusters, nested ones, and shared chunks with a location

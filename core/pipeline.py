@@ -2,9 +2,9 @@
 
     ingest/intake.py      validate -> locate -> shard     a batch of records in, a chunk of rows per shard out
     windows/partition.py  window -> seal                  chunks in, the rows of one sealed window out
-    release_window        assemble -> anonymize -> verify a sealed window in, what may leave out
+    release_window        assemble -> anonymize -> verify a sealed window in, its release out
 
-How each step is done is the model's: ``models/registry.py`` lists the families of models, each a folder.
+The model decides how each step is done. ``models/registry.py`` lists the families of models, each in its folder.
 
     models/km/              check-ins:  sequences of generalized locations (SeqAnon), k^m-anonymity
     models/klm/             check-ins:  the same in clusters of similar people (ZGA, SGA), (k,l)^m-anonymity
@@ -32,10 +32,10 @@ __all__ = ["release_window"]
 
 
 def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
-    """Anonymize and verify the rows of a sealed window. The same arguments give the same bytes, anywhere.
+    """Anonymize and verify the rows of a sealed window. The same arguments give the same bytes on every machine.
 
-    A window that was sealed under other settings, or whose records are no longer all there, is withheld: released now
-    it could be compared with what may already have left.
+    A window that was sealed under other settings, or that has lost records, is withheld: its first release may already
+    have been emitted, and an adversary could compare the two.
     """
     if seal.digest != plan.digest:
         return plan.withhold(seal, WithholdReason.SETTINGS_CHANGED, withheld=len(rows))
@@ -45,7 +45,7 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
 
 
 def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
-    """Take a whole window through the steps of its model."""
+    """Take a complete window through the steps of its model."""
     family, k = family_of(plan.model), plan.guarantee.k
     window = family.assemble(seal, rows, plan)
     duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
@@ -65,7 +65,7 @@ def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
     count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, k)
     contents = family.publish(seal, window, result, candidate, count, plan)
     n_suppressed = n_rows - contents.rows_released
-    # Where models were compared, the parameters state which was chosen, the first of them.
+    # If models were compared, the parameters state the chosen one, which is the first.
     chosen: Parameters = {"chosen": next(iter(contents.compared))} if contents.compared else {}
     return Release(
         release_id=seal.release_id,

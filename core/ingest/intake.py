@@ -22,36 +22,36 @@ Record = CheckIn | Fragment
 
 
 class Taken(NamedTuple):
-    """What became of a batch of records."""
+    """The result of a batch of records."""
 
     chunks: list[Chunk]
-    """The records that passed, one chunk a shard."""
+    """The valid records, one chunk for each shard."""
 
     rejected: list[Rejected]
     left_out: Mapping[Reason, int] = {}
-    """How many points of records that passed were left out, by reason."""
+    """Number of points left out of valid records, by reason."""
 
 
 class Intake(Protocol):
-    """Turns the records of one kind of feed into chunks."""
+    """Converts the records of one kind of feed to chunks."""
 
     def run(
         self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
     ) -> Taken:
-        """Turn decoded records of one source into chunks, one per shard, and rejections.
+        """Convert decoded records of one source to chunks, one for each shard, and rejections.
 
         Args:
             records: Source offset and record, offsets ascending, all of this intake's kind.
-            source: Where they came from.
+            source: The source of the records.
             n_partitions: Partitions of the source's topic.
             now_ms: The present, Unix milliseconds.
-            log_id: Which log the source's offsets are of.
+            log_id: Id of the log that the source's offsets belong to.
         """
         ...
 
 
 class CheckInIntake:
-    """Check-ins become visits to locations of a vocabulary, with what they tell of their person."""
+    """Check-ins become visits to locations of a vocabulary, with the attributes of their person."""
 
     def __init__(
         self, rules: Rules, locator: Locator, sharder: Sharder, *, vocabulary: str, profile: Profile | None = None
@@ -91,7 +91,7 @@ class CheckInIntake:
 
 
 class FragmentIntake:
-    """Fragments become GPS points; they keep their positions, and get the demands that they do not state."""
+    """Fragments become GPS points with their positions; demands that they do not state are filled in."""
 
     def __init__(
         self, rules: Rules, sharder: Sharder, *, vocabulary: str, demands: DefaultDemands = NO_DEMANDS
@@ -114,7 +114,7 @@ class FragmentIntake:
 
 
 def _unsharded(kind: Kind, rows: Rows, source: Source, n_partitions: int, vocabulary: str, log_id: str) -> Chunk:
-    """Return the rows of a batch as one chunk whose shard is still open."""
+    """Return the rows of a batch as one chunk without a shard."""
     return Chunk(
         kind=kind,
         shard="",
@@ -127,7 +127,7 @@ def _unsharded(kind: Kind, rows: Rows, source: Source, n_partitions: int, vocabu
 
 
 def _by_shard(chunk: Chunk, lat_deg: FloatArray, lon_deg: FloatArray, sharder: Sharder) -> list[Chunk]:
-    """Split a chunk whose shard is still open."""
+    """Split a chunk without a shard into one chunk for each shard."""
     if not len(chunk.rows):
         return []
     numbers, names = sharder.shard(chunk.rows["user"], lat_deg, lon_deg)

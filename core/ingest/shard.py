@@ -1,4 +1,4 @@
-"""Shard: what is anonymized on its own. The same record gets the same shard in every process and version."""
+"""Shards, each of which is anonymized on its own. A record gets the same shard in every process and version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ShardNumbers = tuple[npt.NDArray[np.intp], list[str]]
 
 
 class Sharder(Protocol):
-    """A way to split the crowd."""
+    """A way to divide records into shards."""
 
     def shard(self, users: npt.NDArray[np.uint64], lat_deg: FloatArray, lon_deg: FloatArray) -> ShardNumbers:
         """Return the shard of each row; every input has shape ``(n,)``, positions are valid degrees."""
@@ -25,7 +25,7 @@ class Sharder(Protocol):
 
 
 class SingleShard:
-    """One crowd."""
+    """One shard for all records."""
 
     def shard(self, users: npt.NDArray[np.uint64], lat_deg: FloatArray, lon_deg: FloatArray) -> ShardNumbers:
         """See :meth:`Sharder.shard`."""
@@ -33,7 +33,7 @@ class SingleShard:
 
 
 class UserShards:
-    """Cohorts: a user's keyed hash decides, so a person stays in one shard."""
+    """Cohorts of users, chosen by the keyed hash, so that all records of a person are in one shard."""
 
     def __init__(self, cohorts: int) -> None:
         self.cohorts = cohorts
@@ -45,7 +45,7 @@ class UserShards:
 
 
 class RegionShards:
-    """A coarse H3 cell: who crosses its border continues in the next shard as somebody else."""
+    """Coarse H3 cells: a person who crosses a border counts as another person in the next shard."""
 
     def __init__(self, resolution: int) -> None:
         self.resolution = resolution

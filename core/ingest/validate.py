@@ -24,20 +24,20 @@ from core.records.record import POINT, CheckIn, Fragment, Reason, Rejected, Rows
 __all__ = ["TOO_FAR_AHEAD", "Rules", "ValidCheckIns", "user_hash", "validate_checkins", "validate_fragments"]
 
 TOO_FAR_AHEAD = "ts is further ahead than time.max_ahead"
-"""What is wrong with a record whose time has not come."""
+"""Detail of a record rejected because its event time is in the future."""
 
 _ZERO = "lat and lon are both 0, which receivers without a fix report (location.zero)"
 
 _FAR_MS = 1e15
-"""Beyond every accepted time, yet far from where 64-bit integers end."""
+"""Beyond every accepted time, but far below the limit of 64-bit integers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What makes a record acceptable."""
+    """Rules for accepting records."""
 
     user_key: bytes = field(repr=False)
-    """Secret of the keyed user hash, 16 to 64 bytes; user ids go no further than here."""
+    """Secret of the keyed user hash, 16 to 64 bytes; after validation only hashes of user ids are kept."""
 
     earliest_ms: int
     """First accepted event time, Unix milliseconds."""
@@ -46,7 +46,7 @@ class Rules:
     """Last accepted event time, Unix milliseconds."""
 
     max_ahead_ms: int
-    """How far an event time may lie after the moment of validation, milliseconds."""
+    """How far an event time may be after the time of validation, milliseconds."""
 
     number_ms: int = 1000
     """Milliseconds in one unit of a numeric time stamp: 1000 for seconds, 1 for milliseconds."""
@@ -66,7 +66,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ValidCheckIns:
-    """Check-ins that passed, as columns of shape ``(n,)``; positions are NaN where a venue stands alone."""
+    """Valid check-ins, as columns of shape ``(n,)``; positions are NaN if only a venue is given."""
 
     offsets: IntArray
     users: UserHashes = field(repr=False)
@@ -80,8 +80,8 @@ class ValidCheckIns:
 def user_hash(user: str, key: bytes) -> int:
     """Hash a user id in its canonical spelling to 64 bits that mean nothing without the key.
 
-    Two users who share a hash (about one pair in a population of four billion) are taken for one person, which
-    lowers counts of people: the safe direction.
+    Two users with equal hashes (about one pair in a population of four billion) count as one person. Counts of people
+    are then too low, which is the safe direction.
     """
     return int.from_bytes(
         hashlib.blake2b(user.encode("utf-8", "surrogatepass"), key=key, digest_size=8).digest(), "little"
@@ -101,14 +101,14 @@ def validate_checkins(
 
     Args:
         records: Source offset and record, ``n`` of them.
-        rules: What is acceptable.
-        source: Where they came from.
+        rules: Rules for accepting records.
+        source: The source of the records.
         now_ms: The present, Unix milliseconds.
-        needs_position: Whether a record without a position is useless (else it must name a venue).
-        profile: What they have to tell of their person, in the order of their attributes; None for nothing.
+        needs_position: Whether a record must have a position (else it must name a venue).
+        profile: The attributes of the person, in the order of the records' attribute fields; None for none.
 
     Returns:
-        The check-ins that passed and the rejections.
+        The valid check-ins and the rejections.
     """
     n = len(records)
     ts = np.fromiter((_to_ms(r.ts, rules) for _, r in records), dtype=np.float64, count=n)
@@ -153,19 +153,19 @@ def validate_fragments(
 ) -> tuple[Rows, list[Rejected], Counter[Reason]]:
     """Check a batch of fragments.
 
-    A point without a position, as receivers without a fix report it, is left out alone. A point with a wrong position
-    or time rejects its fragment, for the rest of it cannot be trusted.
+    A point without a position, as receivers without a fix report it, is left out; the rest of its fragment is kept. A
+    point with a wrong position or time rejects its fragment, because the rest cannot be trusted.
 
     Args:
         records: Source offset and record, ``n`` of them.
-        rules: What is acceptable.
-        source: Where they came from.
+        rules: Rules for accepting records.
+        source: The source of the records.
         now_ms: The present, Unix milliseconds.
-        demands: What users demand where a record does not say it, for k and delta each on its own.
+        demands: Default demands for records that do not state a k or a delta, each on its own.
 
     Returns:
-        The points of the fragments that passed, rows of :data:`core.records.record.POINT`; the rejections; and how many
-        points were left out of fragments that passed, by reason.
+        The points of the valid fragments, rows of :data:`core.records.record.POINT`; the rejections; and the number of
+        points left out of valid fragments, by reason.
     """
     verdict = _Verdict(source, [offset for offset, _ in records])
     names = verdict.reject_users([r.user for _, r in records], rules)
@@ -194,20 +194,20 @@ class _Points:
     """The ``p`` points of some fragments of a batch, as columns of shape ``(p,)``."""
 
     owner: IntArray = field(repr=False)
-    """Which fragment of the batch each point is of."""
+    """Number of each point's fragment in the batch."""
 
     ts_ms: FloatArray = field(repr=False)
     lat: FloatArray = field(repr=False)
-    """Degrees, NaN where the point states none."""
+    """Degrees, NaN if the point states none."""
 
     lon: FloatArray = field(repr=False)
-    """Degrees, NaN where the point states none."""
+    """Degrees, NaN if the point states none."""
 
     nowhere: BoolArray
     """Whether the point states no position."""
 
     zero: BoolArray
-    """Whether its position is 0,0 and no position for that."""
+    """Whether the position is 0,0, which counts as no position under the rules."""
 
     @classmethod
     def of(cls, records: Sequence[tuple[int, Fragment]], fragments: IntArray, rules: Rules) -> _Points:
@@ -238,7 +238,7 @@ def _stated(
     Args:
         records: The fragments.
         names: Canonical spelling of the user of each.
-        accepted: Numbers of the fragments that are looked at; the others count as stating nothing.
+        accepted: Numbers of the fragments to read; the others count as stating nothing.
         rules: Holds the key of the hash.
     """
     n = len(records)
@@ -254,12 +254,12 @@ def _stated(
 
 
 def _degrees(values: Sequence[float | None]) -> FloatArray:
-    """Return coordinates as a column, NaN where there is none."""
+    """Return coordinates as a column, NaN for None."""
     return np.fromiter((np.nan if value is None else value for value in values), dtype=np.float64, count=len(values))
 
 
 def _is_zero(lat: FloatArray, lon: FloatArray, rules: Rules) -> BoolArray:
-    """Tell which positions are 0,0 and no positions for that, shape ``(n,)``."""
+    """Return which positions are 0,0 and therefore count as no position, shape ``(n,)``."""
     zero: BoolArray = (lat == 0.0) & (lon == 0.0)
     return zero if rules.rejects_zero else np.zeros_like(zero)
 
@@ -267,21 +267,21 @@ def _is_zero(lat: FloatArray, lon: FloatArray, rules: Rules) -> BoolArray:
 def _to_ms(ts: Timestamp, rules: Rules) -> float:
     if isinstance(ts, datetime):
         return round(ts.timestamp() * 1000)
-    # The comparison is false for NaN, which so becomes a time that is out of every range. JSON has integers that no
-    # float can hold: they are cut to the far end before anything is computed with them.
+    # The comparison is false for NaN, which becomes a time outside of every range. JSON may have integers that no float
+    # can hold: they are cut to the limit before any computation.
     return round(min(ts, _FAR_MS) * rules.number_ms) if ts > -_FAR_MS else -_FAR_MS
 
 
 def _name(user: Identifier, limit: int) -> str | None:
-    """Return the canonical spelling of a user id; None where it is too long."""
+    """Return the canonical spelling of a user id; None if it is too long."""
     if isinstance(user, str):
-        return None if len(user) > limit else canonical(user)  # which is slow for long texts
+        return None if len(user) > limit else canonical(user)  # slow for long texts
     name = canonical(user)
     return None if len(name) > limit else name
 
 
 class _Verdict:
-    """Which rows of a batch are still accepted, and why the others are not: the first fault counts."""
+    """Which rows of a batch are accepted, and the first fault of each other row."""
 
     def __init__(self, source: Source, offsets: Sequence[int]) -> None:
         self.offsets = np.array(offsets, dtype=np.int64)
@@ -300,7 +300,7 @@ class _Verdict:
         ]
 
     def reject_users(self, users: Sequence[Identifier], rules: Rules) -> list[str]:
-        """Return the canonical spelling of each user, empty where the record is rejected for it."""
+        """Return the canonical spelling of each user, empty if its record is rejected because of it."""
         limit = rules.max_user_length
         names = [_name(user, limit) for user in users]
         too_long = np.fromiter((name is None for name in names), dtype=np.bool_, count=len(names))
@@ -326,7 +326,7 @@ class _Verdict:
             self.reject(bad, Reason.TIME_OUT_OF_RANGE, detail)
 
     def reject_fragments(self, fragments: Sequence[Fragment], rules: Rules) -> None:
-        """Reject what is wrong with a fragment as a whole."""
+        """Reject fragments for faults of the fragment as a whole."""
         sizes = np.array([len(fragment.points) for fragment in fragments], dtype=np.int64)
         k = np.array([fragment.k is None or allows_k(fragment.k) for fragment in fragments], dtype=np.bool_)
         delta_m = np.array(
@@ -339,7 +339,7 @@ class _Verdict:
         self.reject(~delta_m, Reason.DEMAND_OUT_OF_RANGE, ALLOWED_DELTA_M)
 
     def reject_points(self, points: _Points, rules: Rules, now_ms: int) -> None:
-        """Reject fragments for the first wrong position or time of a point, else for no point with a position."""
+        """Reject fragments for the first wrong position or time of a point, or if no point has a position."""
         by_point = _Verdict(self._source, self.offsets[points.owner].tolist())
         by_point.reject_positions(points.placed, points.lat, points.lon)
         by_point.reject_times(points.ts_ms, rules, now_ms)

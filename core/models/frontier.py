@@ -1,4 +1,4 @@
-"""The frontier: of several ways to anonymize the same windows, those that no other beats in all that counts."""
+"""The Pareto frontier: the ways to anonymize the same windows that no other way beats in every loss."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ __all__ = ["Tally", "undominated"]
 
 
 def undominated(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Tell which points no other is as good as in both coordinates and better than in one. Less is better.
+    """Return which points no other point dominates. Less is better.
 
-    Of equal points each stays or none.
+    A point dominates another if it is at least as good in both coordinates and better in one. Equal points all stay or
+    all go.
 
     Args:
-        points: Two losses of each.
+        points: Two losses of each way.
 
     >>> undominated([(0.0, 8.0), (3.0, 2.0), (3.0, 4.0), (0.0, 8.0)])
     [True, True, False, True]
@@ -33,33 +34,33 @@ def undominated(points: Sequence[tuple[float, float]]) -> list[bool]:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of a feed under one way to anonymize it, summed over windows."""
+    """Counts of a feed that is anonymized in one way, summed over windows."""
 
     windows: int = 0
     windows_released: int = 0
     windows_failed: int = 0
-    """Windows that were withheld because something is wrong."""
+    """Windows that were withheld because of a failure."""
 
     points_released: int = 0
     points_suppressed: int = 0
     points_withheld: int = 0
     people: int = 0
-    """People of each window, so that whoever is in several counts in each."""
+    """People, summed over windows: a person in several windows counts in each."""
 
     people_released: int = 0
-    """Those of them of whom something is released."""
+    """People with anything released, likewise."""
 
     _distance_m: float = 0.0
     _time_s: float = 0.0
 
     def add(self, account: Account, people: int, loss: WindowLoss | None, *, failed: bool = False) -> None:
-        """Take in a window.
+        """Add a window.
 
         Args:
             account: Where its rows went.
             people: Distinct people in it.
             loss: What its release lost; None where nothing was released.
-            failed: Whether it was withheld because something is wrong.
+            failed: Whether it was withheld because of a failure.
         """
         self.windows += 1
         self.windows_failed += failed
@@ -76,25 +77,25 @@ class Tally:
 
     @property
     def points(self) -> int:
-        """Visits, or points of trajectories: those of accepted records, repeated ones left out."""
+        """Visits, or points of trajectories, of accepted records, without repeated ones."""
         return self.points_released + self.points_suppressed + self.points_withheld
 
     @property
     def unreleased_percent(self) -> float | None:
-        """Share of the points that is not released, suppressed or withheld; None without any point."""
+        """Share of the points that is suppressed or withheld, percent; None without points."""
         return 100 * (1 - self.points_released / self.points) if self.points else None
 
     @property
     def people_lost_percent(self) -> float | None:
-        """Share of the people of whom nothing is released; None without anybody."""
+        """Share of the people with nothing released, percent; None without people."""
         return 100 * (1 - self.people_released / self.people) if self.people else None
 
     @property
     def distance_m(self) -> float | None:
-        """Mean of the windows' distances, weighted by the points that were released; None without any."""
+        """Mean of the windows' distances, metres, weighted by released points; None without any."""
         return self._distance_m / self.points_released if self.points_released else None
 
     @property
     def time_s(self) -> float | None:
-        """The same mean of times."""
+        """Mean of the windows' time differences, seconds, weighted likewise; None without any."""
         return self._time_s / self.points_released if self.points_released else None

@@ -1,7 +1,6 @@
-"""Measure the release of a sealed window against its raw records, for whoever may see both. Never published.
+"""Measure the release of a sealed window against its raw records. Operator only; never published.
 
-The window is anonymized once more, which gives the same result: no release ever carries raw records along for somebody
-to measure.
+The window is anonymized once more, which gives the same result. So a release need not carry raw records to be measured.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ __all__ = ["measure_loss", "measure_window"]
 
 
 def measure_window(seal: Seal, rows: Rows, plan: Plan, inputs: MeasureInputs) -> WindowMeasures | None:
-    """Measure what a model is judged by. The same arguments give the same figures.
+    """Measure a window by the measures of its model. The same arguments give the same figures.
 
     Args:
         seal: The window's first seal.
         rows: Its rows.
         plan: How it was released.
-        inputs: What it is measured with.
+        inputs: What the measures need besides.
 
     Returns:
-        The measures; None where nothing can be released.
+        The measures; None if nothing can be released.
     """
     family = family_of(plan.model)
     window = family.assemble(seal, rows, plan)
@@ -38,7 +37,7 @@ def measure_window(seal: Seal, rows: Rows, plan: Plan, inputs: MeasureInputs) ->
 
 
 def measure_loss(seal: Seal, rows: Rows, plan: Plan) -> WindowLoss:
-    """Measure what all models are compared by. The same arguments give the same figures.
+    """Measure the loss that all models are compared by. The same arguments give the same figures.
 
     Args:
         seal: The window's first seal.

@@ -1,6 +1,6 @@
-"""The families of models: the one list. A new model is a folder beside this file, and stands here.
+"""The list of all families of models. A new family is a folder beside this file and an entry in :data:`FAMILIES`.
 
-Everything else asks this module: which models a kind of feed has, which settings there are, how a window is released.
+All other code asks this module which models a kind of feed has, which settings there are and how a window is released.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def family_of(model: str) -> Family[Any, Any, Any, Any, Any]:
     """Return the family of a model.
 
     Raises:
-        KeyError: No family has it.
+        KeyError: No family has this model.
     """
     return _FAMILY_OF[model]
 

@@ -13,7 +13,7 @@ __all__ = ["Constraints", "LevelConstraints", "ListedConstraints"]
 
 
 class Constraints(Protocol):
-    """Utility constraints: a partition of the locations; none is generalized together with another's."""
+    """Utility constraints: a partition of the locations; only locations of one part are generalized together."""
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class ListedConstraints:
 
     constraint_of: Mapping[str, str] = field(repr=False)
     default: str | None
-    """Constraint of locations that are not listed; None where all are."""
+    """Constraint of locations that are not listed; None if all are listed."""
 
     name: str
 
@@ -42,7 +42,7 @@ class ListedConstraints:
 
 @dataclass(frozen=True, slots=True)
 class LevelConstraints:
-    """The nodes of one level of a taxonomy; a location that stands above it is with its own node's."""
+    """The nodes of one level of a taxonomy; a location above that level belongs to its own node."""
 
     taxonomy: Taxonomy
     level: int

@@ -11,7 +11,7 @@ __all__ = ["LocalProjection", "geocentric", "mean_position"]
 
 _EQUATOR_M = 6_378_137.0
 _ECCENTRICITY2 = 0.0066943799901413165
-"""Of the WGS 84 ellipsoid."""
+"""Equatorial radius and squared eccentricity of the WGS 84 ellipsoid."""
 
 
 def geocentric(lat_deg: FloatArray, lon_deg: FloatArray) -> FloatArray:
@@ -30,8 +30,8 @@ def geocentric(lat_deg: FloatArray, lon_deg: FloatArray) -> FloatArray:
 def mean_position(lat_deg: FloatArray, lon_deg: FloatArray, *, digits: int = 4) -> tuple[float, float]:
     """Return the mean of positions on the sphere, degrees, rounded so that float noise cannot move it.
 
-    Positions that cancel out (two antipodes) have no mean, and neither have none at all; the equator's zero is
-    returned. A pole has longitude 0, the antimeridian -180.
+    Positions that cancel out (two antipodes) have no mean, and neither has an empty array: the result is then 0, 0.
+    A pole has longitude 0, the antimeridian -180.
     """
     if len(lat_deg) == 0:
         return 0.0, 0.0
@@ -53,7 +53,7 @@ def mean_position(lat_deg: FloatArray, lon_deg: FloatArray, *, digits: int = 4) 
 class LocalProjection:
     """Azimuthal equidistant projection of the WGS 84 ellipsoid around a centre.
 
-    Distances from the centre are exact. Between two points at most ``r`` from it they are off by a share of up to
+    Distances from the centre are exact. Between two points at most ``r`` from it they have a relative error of up to
     ``(r / 6371 km)^2 / 6``: 0.001 % at 50 km, 0.1 % at 490 km.
     """
 

@@ -1,7 +1,7 @@
-"""Locate: a position or a venue becomes a location of the vocabulary, an integer id.
+"""Locate: map a position or a venue to a location of the vocabulary, an integer id.
 
-Every vocabulary numbers its locations so that an id alone says what it is: no table has to be shared between the
-process that locates a record and the one that releases it.
+Every vocabulary can describe a location by its id alone, so the process that locates a record and the one that releases
+it share no table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EARTH_MERIDIAN_M = 111_194.9
 PlaceRejection = tuple[Reason, str]
 
 Located = tuple[IntArray, BoolArray]
-"""Location ids, shape ``(n,)``, and which rows have one; the id of a row without is meaningless."""
+"""Location ids, shape ``(n,)``, and which rows have one; other rows have a meaningless id."""
 
 
 class Locator(Protocol):
@@ -37,7 +37,7 @@ class Locator(Protocol):
     """Whether a record is located by its position (else by the venue it names)."""
 
     refusal: PlaceRejection
-    """Why a valid record may find no location here."""
+    """Reason and detail for a valid record that has no location in this vocabulary."""
 
     def locate(self, lat_deg: FloatArray, lon_deg: FloatArray, venues: Sequence[str | None]) -> Located:
         """Find the location of each record; positions are valid degrees or NaN, each input has length ``n``."""
@@ -48,7 +48,7 @@ class Locator(Protocol):
         ...
 
     def ancestors(self, locations: IntArray) -> list[Path]:
-        """Return the larger and larger places around each location id, the largest first."""
+        """Return the nested larger areas that contain each location, the largest first."""
         ...
 
 
@@ -56,7 +56,7 @@ class MetricGrid:
     """A grid over the whole earth with cells of about ``cell_m`` by ``cell_m`` metres.
 
     Rows are equal steps of latitude; each row has a whole number of equal cells around the earth, so that cells keep
-    their width towards the poles (around a pole stand three) and the antimeridian is a border like any other.
+    their width towards the poles (three cells surround a pole) and the antimeridian is a border like any other.
     """
 
     needs_position = True
@@ -114,7 +114,7 @@ class Area:
     def __post_init__(self) -> None:
         if not (-90 <= self.south < self.north <= 90 and -180 <= self.west <= 180 and -180 <= self.east <= 180):
             raise ValueError("an area is south, west, north, east in degrees, with south < north, all on the earth")
-        if self.east - self.west in (0, -360):  # the antimeridian has two names
+        if self.east - self.west in (0, -360):  # -180 and 180 are both the antimeridian
             raise ValueError("an area needs different west and east borders")
 
     @property

@@ -1,4 +1,4 @@
-"""What locations mean: where they stand in a tree of categories."""
+"""What locations mean: their place in a tree of categories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["OwnTaxonomy", "Taxonomy", "VenueTaxonomy"]
 
 
 class Taxonomy(Protocol):
-    """Where locations stand in a tree of meaning."""
+    """The place of each location in a tree of categories."""
 
     @property
     def name(self) -> str:

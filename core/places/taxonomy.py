@@ -20,7 +20,7 @@ Path = tuple[Hashable, ...]
 
 
 class TaxonomyError(ValueError):
-    """A taxonomy that is no tree, or does not cover what it has to; says what was found and what is allowed."""
+    """A taxonomy is not a tree, or lacks a category; the message says what was found and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Categories:
         """Return the categories from below the root down to this one.
 
         Raises:
-            KeyError: The tree does not hold it.
+            KeyError: The tree does not contain the category.
         """
         return self._paths[category]
 
@@ -82,7 +82,7 @@ class Categories:
 
 
 class LocationTree:
-    """The taxonomy over the locations of one window: they are its leaves, numbered as in the vocabulary.
+    """The taxonomy over the locations of one window, which are its leaves, numbered as in the vocabulary.
 
     Args:
         paths: For each location the nodes above it, coarsest first, ``L`` of them.
@@ -102,7 +102,7 @@ class LocationTree:
         self._leaves = np.bincount(nodes[nodes >= 0], minlength=len(number)).astype(np.int64)
 
     def common(self, paths: IntArray, path: IntArray) -> IntArray:
-        """Cut paths to what they share with another one.
+        """Cut paths to the beginning that they share with another path.
 
         Args:
             paths: Rows of nodes, padded by -1, shape ``(n, depth)``.
@@ -119,7 +119,7 @@ class LocationTree:
         return self._nodes.copy()
 
     def leaves(self, paths: IntArray) -> IntArray:
-        """Count the locations below the node that each path ends at; all of them below the root.
+        """Count the locations below the last node of each path; an empty path is the root, which is above all of them.
 
         Args:
             paths: Rows as :meth:`common` returns them, shape ``(n, depth)``.
@@ -135,7 +135,7 @@ class LocationTree:
         """Return the semantic dissimilarity of the generalized location of each location.
 
         ``SD(l') = CCA(l') / |H|``: the leaves below the closest common ancestor of the members, over all leaves
-        (Poulis et al. 2014, Definition 7). A location that stands alone is its own ancestor: ``1 / |H|``.
+        (Poulis et al. 2014, Definition 7). A location that is not merged is its own ancestor: ``1 / |H|``.
 
         Args:
             group_of: Generalized location of each location, shape ``(L,)``.

@@ -17,7 +17,7 @@ class Vocabulary:
     """The locations that occur in one window; a location's id is its row."""
 
     ids: IntArray
-    """What the locator calls them, shape ``(L,)``."""
+    """Ids of the locator, shape ``(L,)``."""
 
     names: tuple[str, ...]
     """Public names, strictly ascending, so that the order of ids is the order of names."""
@@ -32,5 +32,5 @@ class Vocabulary:
     """The same centres in a local projection, metres, shape ``(L, 2)``."""
 
     def among(self, names: Collection[str]) -> BoolArray:
-        """Tell which locations are named, shape ``(L,)``."""
+        """Return which locations are among the names, shape ``(L,)``."""
         return np.array([name in names for name in self.names], dtype=np.bool_)

@@ -1,1 +1,1 @@
-"""Records: what arrives, and who and when it is about."""
+"""Records: what arrives, and the person and time it is about."""

@@ -1,4 +1,4 @@
-"""Rows sorted by user: where the rows of each one begin and end."""
+"""Rows sorted by user: where the rows of each user begin and end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["is_last_of_user", "position_in_user", "same_as_before", "starts_of_u
 
 
 def starts_of_users(users: npt.NDArray[np.generic]) -> IntArray:
-    """Tell where the rows of each of ``n`` users begin, and the number of rows, shape ``(n + 1,)``."""
+    """Return where the rows of each of ``n`` users begin, then the number of rows, shape ``(n + 1,)``."""
     return np.append(np.flatnonzero(position_in_user(users) == 0), len(users)).astype(np.int64)
 
 
 def same_as_before(*columns: npt.NDArray[np.generic]) -> BoolArray:
-    """Tell which rows equal their predecessor in every column, shape ``(n,)``."""
+    """Return which rows equal their predecessor in every column, shape ``(n,)``."""
     same = np.ones(len(columns[0]), dtype=np.bool_)
     same[:1] = False
     for column in columns:
@@ -25,12 +25,12 @@ def same_as_before(*columns: npt.NDArray[np.generic]) -> BoolArray:
 
 
 def position_in_user(users: npt.NDArray[np.generic]) -> IntArray:
-    """Number the rows of each user from 0; rows of one user stand together. Shape ``(n,)``."""
+    """Number the rows of each user from 0, shape ``(n,)``; rows of one user must be adjacent."""
     first = ~same_as_before(users)
     index = np.arange(len(users))
     return index - np.maximum.accumulate(np.where(first, index, 0)) if len(users) else index
 
 
 def is_last_of_user(users: npt.NDArray[np.generic]) -> BoolArray:
-    """Tell the last row of each user, shape ``(n,)``; rows of one user stand together."""
+    """Return which rows are the last of their user, shape ``(n,)``; rows of one user must be adjacent."""
     return np.append(users[1:] != users[:-1], True)[: len(users)]

@@ -1,4 +1,4 @@
-"""Demands of users: what a k and a delta may be, and what counts where a record does not say it."""
+"""Demands of users: the allowed values of k and delta, and the defaults for records that do not state them."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ Ks = npt.NDArray[np.int32]
 
 
 def allows_k(k: float) -> bool:
-    """Tell whether a user may demand this k; NaN is none."""
+    """Return whether a user may demand this k; NaN is not allowed."""
     return 2 <= k <= 1_000_000
 
 
 def allows_delta_m(delta_m: float) -> bool:
-    """Tell whether a user may demand this delta, metres; NaN is none."""
+    """Return whether a user may demand this delta, metres; NaN is not allowed."""
     return 1 < delta_m < 1e7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DefaultDemands:
-    """What ``n`` users demand where a record of theirs does not say it.
+    """Demands of ``n`` users for records that do not state them.
 
     Raises:
-        ValueError: A user stands there twice or out of order, or the columns differ in length.
+        ValueError: A user occurs twice or out of order, or the columns differ in length.
     """
 
     users: UserHashes = field(repr=False)
     """Keyed user hashes, ascending, shape ``(n,)``."""
 
     k: Ks = field(repr=False)
-    """Shape ``(n,)``; 0 where none is demanded."""
+    """Shape ``(n,)``; 0 if the user demands none."""
 
     delta_m: Deltas = field(repr=False)
-    """Metres, shape ``(n,)``; infinite where none is demanded."""
+    """Metres, shape ``(n,)``; infinite if the user demands none."""
 
     def __post_init__(self) -> None:
         if not len(self.users) == len(self.k) == len(self.delta_m):
@@ -52,7 +52,7 @@ class DefaultDemands:
             raise ValueError("default demands: users must be unique and in ascending order")
 
     def complete(self, users: UserHashes, k: Ks, delta_m: Deltas) -> tuple[Ks, Deltas]:
-        """Fill in what records do not say: a k or a delta of their own stays, stricter or not.
+        """Fill in the demands that records do not state; a record's own k or delta is kept, even if it is weaker.
 
         Args:
             users: Keyed user hash of each record, shape ``(r,)``.
@@ -60,7 +60,7 @@ class DefaultDemands:
             delta_m: The delta that each record demands, metres, shape ``(r,)``; infinite for none.
 
         Returns:
-            What each record then demands, two columns of shape ``(r,)``.
+            The k and delta that each record demands then, two columns of shape ``(r,)``.
 
         >>> two = DefaultDemands(
         ...     users=np.array([7, 9], np.uint64), k=np.array([8, 0], np.int32), delta_m=np.array([50, 60], np.float32)

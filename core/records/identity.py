@@ -1,7 +1,7 @@
 """Identity: when two spellings mean one person, one venue, one category.
 
-A promise to k people counts people, so one person must not count twice because two systems spell an id differently.
-Where the rule is in doubt it takes two spellings for one: counts of people are then too low, never too high.
+A guarantee for k people counts people, so one person must not count twice because two systems spell an id differently.
+In doubt, the rule treats two spellings as one person: counts of people are then too low, never too high.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from functools import lru_cache
 __all__ = ["Identifier", "Names", "canonical"]
 
 Identifier = str | int | float
-"""What a feed may name a person, a venue or a category with."""
+"""The type of ids and names of persons, venues and categories in a feed."""
 
 _PLAIN = re.compile(r"[g-z][a-z0-9_.@-]*|[1-9][0-9]{0,30}|0")
-"""Ids that are their own canonical spelling, unless they are a word for nothing: nearly all, so this is tried first."""
+"""Ids that are their own canonical spelling, unless they are a word for nothing. This is tried first: most match."""
 
 _NOTHING = frozenset(("null", "(null)", "<null>", "none", "nil", "nan", "<na>", "n/a", "#n/a", "undefined", "\\n"))
-"""What programs write where nobody is named."""
+"""What programs write for a missing id."""
 
 _NIL = "0" * 32
-"""The digits of the nil UUID, which devices give when tracking is off."""
+"""The digits of the nil UUID, which devices report if tracking is off."""
 
 _UUID = re.compile(
     r"(?:urn:uuid:)?[{(]?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})[)}]?"
@@ -32,7 +32,7 @@ _UUID = re.compile(
 _MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}")
 _WHOLE = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?")
 _SCIENTIFIC = re.compile(r"[+-]?[0-9](?:\.[0-9]+e\+?|e\+)[0-9]{1,3}")
-"""As spreadsheets and Java write large numbers: ``1.5E+15``, ``1.5E9``. Not ``1e2``, which may be hexadecimal."""
+"""How spreadsheets and Java write large numbers: ``1.5E+15``, ``1.5E9``. Not ``1e2``, which may be hexadecimal."""
 
 _IGNORABLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 """Code points without an appearance that Unicode does not count among format characters."""
@@ -40,30 +40,30 @@ _IGNORABLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 _CONTROLS = {code: None for code in (*range(32), 127) if not chr(code).isspace()}
 
 _MOST_SIGNS = 2**16
-"""Code points whose appearance is remembered: more than any script has, and few enough for memory."""
+"""Size of the cache of code points: more than any script has, and small enough for memory."""
 
 _REMEMBERED = 2**15
-"""Texts whose canonical spelling is remembered: the same people, venues and categories come again and again."""
+"""Size of the cache of canonical spellings: the same people, venues and categories occur again and again."""
 
 _LONGEST_REMEMBERED = 64
-"""Characters."""
+"""Characters; the spelling of a longer text is not cached."""
 
 _SHORTEST_REFUSED = 256
-"""Characters; a shorter text is compared with every list of names, however short these are."""
+"""Characters; a text up to this length is compared with a list of names, however short the names are."""
 
 
 def canonical(name: Identifier) -> str:
-    """Return the one spelling that stands for all spellings of an id or a name; empty where it names nobody.
+    """Return the one spelling that stands for all spellings of an id or a name; empty if it names nobody.
 
     1. Compatibility forms, upper case, and code points without an appearance do not count (NFKC_Casefold of the
        Unicode Standard, section 3.13), nor do control characters, white space and quotation marks around the name;
        white space inside it is one space, and the minus sign is a hyphen.
     2. UUIDs and MAC addresses are compared by their hexadecimal digits alone.
     3. Whole numbers are compared as numbers: ``7``, ``7.0``, ``007`` and ``7E+00`` are one, in any script. So are
-       UUIDs and MAC addresses without a letter, which nothing tells from numbers where they are written as digits.
+       UUIDs and MAC addresses without a letter, because written as digits alone they look like numbers.
     4. Words that programs write for nothing, such as ``null``, ``NaN`` or the nil UUID, name nobody.
 
-    Unicode's normalization can take the square of a text's length: limit the length of a text before you call this.
+    Unicode's normalization can take time quadratic in the length of a text: limit the length before you call this.
 
     >>> [canonical(one) for one in (" P01", 7, "007", 7.0, "Jose\u0301", "null")]
     ['p01', '7', '7', '7', 'josé', '']
@@ -76,7 +76,7 @@ def canonical(name: Identifier) -> str:
 
 
 def _compared(text: str) -> str:
-    """Return what is compared of a text: empty for the nil UUID."""
+    """Return the part of a text that is compared: empty for the nil UUID."""
     shown = _settled(text)
     if (digits := _UUID.fullmatch(shown)) is not None:
         shown = "".join(digits.groups())
@@ -96,7 +96,7 @@ _remembered = lru_cache(_REMEMBERED)(_compared)
 
 
 def _settled(text: str) -> str:
-    """Leave out what does not count until nothing of it is left: so doing can bring together what composes."""
+    """Apply :func:`_shown` until nothing changes: a removed code point can bring together two that compose."""
     shown, seen, is_settled = text, None, False
     while not is_settled and shown != seen:
         seen = shown
@@ -105,10 +105,10 @@ def _settled(text: str) -> str:
 
 
 def _shown(text: str) -> tuple[str, bool]:
-    """Leave out what nobody sees, and what says only how something is written.
+    """Remove invisible code points and differences that are only a way of writing.
 
     Returns:
-        What is left, and whether it is known that it would stay as it is.
+        The remaining text, and whether another application is known to leave it unchanged.
     """
     is_settled = True
     if text.isascii():
@@ -123,7 +123,7 @@ def _shown(text: str) -> tuple[str, bool]:
 
 
 def _unquoted(text: str) -> str:
-    """Leave out quotation marks around a text whose only white space is single spaces, as often as it has them."""
+    """Remove all quotation marks around a text whose only white space is single spaces, also nested ones."""
     begin, end = 0, len(text)
     while end - begin > 1 and text[begin] == text[end - 1] == '"':
         begin, end = begin + 1, end - 1
@@ -135,7 +135,7 @@ def _unquoted(text: str) -> str:
 
 
 class _Signs(dict[int, int | str | None]):
-    """What stands for a code point, for :meth:`str.translate`: itself, a digit, a hyphen, or None for nothing."""
+    """Replacement of each code point, for :meth:`str.translate`: itself, a digit, a hyphen, or None to remove it."""
 
     def __missing__(self, code: int) -> int | str | None:
         sign, shown = chr(code), None
@@ -161,13 +161,12 @@ def _is_selector(sign: str) -> bool:
 
 
 class Names:
-    """Finds a name of a list in whatever spelling it is given.
+    """Finds a name in a list, whatever its spelling.
 
-    A name that is in the list exactly as given is found first. In another spelling it is found where only one name of
-    the list can be meant.
+    An exact match comes first. Another spelling is found only if exactly one name of the list can be meant.
 
     Args:
-        names: The list; every name differs from the others.
+        names: The list, without repeated names.
 
     >>> [Names(["Café", "CAFE", "cafe"]).find(one) for one in ("café ", "cafe", "Cafe")]
     [0, 2, -1]
@@ -189,7 +188,7 @@ class Names:
         return len(name) > self._longest
 
     def find(self, name: str) -> int:
-        """Return the index of a name in the list, or -1 where it is not there, could be several, or is too long."""
+        """Return the index of a name in the list, or -1 if it is not in the list, could be several, or is too long."""
         if (found := self._exact.get(name)) is not None:
             return found
         return -1 if self.is_too_long(name) else self._by_spelling.get(canonical(name), -1)

@@ -1,4 +1,4 @@
-"""Keys: what keyed hashes are derived with. A hash with an empty key is one that everybody can compute."""
+"""Keys of keyed hashes. A hash with an empty key is one that everybody can compute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["check_key", "keyed_generator", "keyed_id", "pseudonyms"]
 
 _LEAST_BYTES, _MOST_BYTES = 16, 64
-"""BLAKE2b takes keys of 0 to 64 bytes, and is no keyed hash with one of 0."""
+"""BLAKE2b accepts keys of 0 to 64 bytes; with 0 bytes it is not a keyed hash."""
 
 
 def check_key(key: bytes, name: str) -> None:
@@ -17,10 +17,10 @@ def check_key(key: bytes, name: str) -> None:
 
     Args:
         key: The key.
-        name: What the error calls it.
+        name: Name of the key in the error message.
 
     Raises:
-        ValueError: It has fewer than 16 or more than 64 bytes; the message does not repeat it.
+        ValueError: The key has fewer than 16 or more than 64 bytes; the message does not repeat it.
     """
     if not _LEAST_BYTES <= len(key) <= _MOST_BYTES:
         raise ValueError(f"{name} has {len(key)} bytes: it must have {_LEAST_BYTES} to {_MOST_BYTES}")
@@ -43,7 +43,7 @@ def keyed_generator(secret: bytes, release_id: str, purpose: str = "choices") ->
     Args:
         secret: The deployment's key.
         release_id: The release.
-        purpose: What the choices are for; by default the release itself. Another purpose draws independently.
+        purpose: What the choices are for; by default the release itself. Different purposes draw independently.
 
     Raises:
         ValueError: The secret has fewer than 16 or more than 64 bytes.
@@ -54,5 +54,5 @@ def keyed_generator(secret: bytes, release_id: str, purpose: str = "choices") ->
 
 
 def pseudonyms(secret: bytes, release_id: str, n: int) -> list[tuple[str, int]]:
-    """Give each of ``n`` trajectories a pseudonym of this release; returned in the order of the pseudonyms."""
+    """Return a pseudonym for each of ``n`` trajectories of a release, with its index, sorted by pseudonym."""
     return sorted((keyed_id(secret, "pseudonym", release_id, i), i) for i in range(n))

@@ -1,8 +1,8 @@
-"""Profiles: what a record tells of its person beside user, time and place, packed into one number of 32 bits.
+"""Profiles: the attributes of a person that a record states beside user, time and place, packed into 32 bits.
 
-Each attribute of a :class:`Profile` has a digit: 0 where it is not given, else one more than the index of its value.
-The digits are those of a number in mixed radix, the first attribute's the most significant, so that 0 says nothing at
-all.
+Each attribute of a :class:`Profile` has a digit: 0 if it is not given, else one more than the index of its value. The
+digits form a number in mixed radix, with the first attribute's digit the most significant. The number 0 means that no
+attribute is given.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 AttributeValue = str | int | float | bool | None
-"""What a record may say of an attribute; None where it says nothing."""
+"""Type of an attribute's value in a record; None if it is not given."""
 
 Codes = npt.NDArray[np.uint32]
 
@@ -40,7 +40,7 @@ NOT_GIVEN = -1
 
 _MOST_CODES = 2**32
 _LARGEST = 2**53
-"""Up to here every integer of JSON is the same in every program."""
+"""Up to this value all programs read integers of JSON alike."""
 
 _MOST_DIGITS = 16
 _WRONG = -1
@@ -51,7 +51,7 @@ class Numeric:
     """An attribute that is a whole number.
 
     Raises:
-        ValueError: The range is empty or reaches too far.
+        ValueError: The range is empty or too large.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Numeric:
         if not 0 <= self.low <= self.high <= _LARGEST:
             raise ValueError(
                 f"{self.name} is from {self.low} to {self.high}: it must be a range of whole numbers that begins at 0 "
-                f"or above, does not end before, and ends at {_LARGEST} at most"
+                f"or above, does not end before its beginning, and ends at {_LARGEST} at most"
             )
 
     @property
     def needed(self) -> bool:
-        """Whether a record without it is turned away."""
+        """Whether a record without it is rejected."""
         return not self.optional
 
     @property
@@ -89,9 +89,9 @@ class Numeric:
         return f"a whole number from {self.low} to {self.high}"
 
     def digits(self, column: Sequence[AttributeValue]) -> IntArray:
-        """Return the digit of each value, shape ``(n,)``: 0 where there is none, negative where it is not allowed.
+        """Return the digit of each value, shape ``(n,)``: 0 if it is missing, negative if it is not allowed.
 
-        A whole number counts however it is written: ``41``, ``41.0`` or ``"41"``, as files of text have it.
+        ``41``, ``41.0`` and ``"41"``, as in text files, are all the whole number 41.
         """
         low, high = self.low, self.high
         numbers = (value if type(value) is int else _whole(value) for value in column)
@@ -108,20 +108,20 @@ class Categorical:
     """An attribute with a closed set of values, which records may spell in any way.
 
     Raises:
-        ValueError: There are no values, or one stands there twice.
+        ValueError: There are no values, or one is repeated.
     """
 
     name: str
     """The field of a record."""
 
     values: tuple[str, ...]
-    """What it may be, in the order that numbers it."""
+    """The allowed values, in the order of their numbers."""
 
     optional: bool = False
     """Whether a record may lack it."""
 
     others: bool = False
-    """Whether a record may hold other values, which count as not given, and so may lack it."""
+    """Whether other values are allowed and count as not given; a record may then also lack the attribute."""
 
     _names: Names = field(init=False, repr=False, compare=False)
 
@@ -132,7 +132,7 @@ class Categorical:
 
     @property
     def needed(self) -> bool:
-        """Whether a record without it is turned away."""
+        """Whether a record without it is rejected."""
         return not self.optional and not self.others
 
     @property
@@ -146,9 +146,9 @@ class Categorical:
         return f"one of the {self.n_values} values that privacy.attributes allows"
 
     def digits(self, column: Sequence[AttributeValue]) -> IntArray:
-        """Return the digit of each value, shape ``(n,)``: 0 where there is none, negative where it is not allowed.
+        """Return the digit of each value, shape ``(n,)``: 0 if it is missing, negative if it is not allowed.
 
-        What is no text counts as JSON writes it: ``7``, ``7.5``, ``true``.
+        A value that is not a text is compared as JSON writes it: ``7``, ``7.5``, ``true``.
         """
         return np.fromiter(map(self._digit, column), dtype=np.int64, count=len(column))
 
@@ -168,36 +168,36 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Encoded:
-    """Records as codes, and what is wrong with them."""
+    """The codes of records, and the faults of their attributes."""
 
     codes: Codes = field(repr=False)
-    """Shape ``(n,)``; what is missing or not allowed counts as not given."""
+    """Shape ``(n,)``; a value that is missing or not allowed counts as not given."""
 
     missing: IntArray = field(repr=False)
-    """The first attribute that a record lacks and must not lack, shape ``(n,)``; -1 where there is none."""
+    """The first needed attribute that each record lacks, shape ``(n,)``; -1 if it lacks none."""
 
     wrong: IntArray = field(repr=False)
-    """The first attribute whose value is not allowed, shape ``(n,)``; -1 where there is none."""
+    """The first attribute of each record whose value is not allowed, shape ``(n,)``; -1 if all are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is told of a person: attributes in a fixed order.
+    """The attributes of a person, in a fixed order.
 
     Raises:
         ValueError: Two attributes share a name, or the combinations of their values do not fit 32 bits.
     """
 
     attributes: tuple[Numeric | Categorical, ...]
-    """What they are; the first is the most significant digit."""
+    """The attributes; the first has the most significant digit."""
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
-            raise ValueError("two attributes share a name: every attribute needs one of its own")
+            raise ValueError("two attributes share a name: every attribute needs a name of its own")
         if self.n_codes > _MOST_CODES:
             raise ValueError(
-                f"the attributes have {self.n_codes} combinations of values, counting those that are not given: "
-                f"{_MOST_CODES} are allowed; use coarser ranges, fewer values or fewer attributes"
+                f"the attributes have {self.n_codes} combinations of values, including values that are not given: at "
+                f"most {_MOST_CODES} are allowed; use coarser ranges, fewer values or fewer attributes"
             )
 
     @property
@@ -207,17 +207,17 @@ class Profile:
 
     @property
     def n_codes(self) -> int:
-        """How many codes there are: every attribute may be not given."""
+        """The number of codes; every attribute may also be not given."""
         return prod(attribute.n_values + 1 for attribute in self.attributes)
 
     def encode(self, columns: Sequence[Sequence[AttributeValue]]) -> Encoded:
-        """Pack what records say.
+        """Pack the attributes of records into codes.
 
         Args:
             columns: For each attribute its values, ``n`` of them.
 
         Returns:
-            The codes, and for each record what is wrong with it.
+            The codes, and for each record the faults of its attributes.
 
         >>> profile = Profile((Numeric("age", 18, 99), Categorical("plan", ("basic", "plus"), optional=True)))
         >>> encoded = profile.encode([[18, 41, None, 41], ["plus", None, "plus", "gold"]])
@@ -236,9 +236,9 @@ class Profile:
         return Encoded(codes=self._packed(digits, n), missing=missing, wrong=wrong)
 
     def decode(self, codes: Codes) -> list[IntArray]:
-        """Return for each attribute the values, or of a categorical one their indexes, each of shape ``(n,)``.
+        """Return for each attribute its values, or the indexes of categorical values, each of shape ``(n,)``.
 
-        :data:`NOT_GIVEN` stands for what is not given.
+        :data:`NOT_GIVEN` stands for a value that is not given.
 
         Raises:
             ValueError: A code is none of this profile.
@@ -251,7 +251,7 @@ class Profile:
         return [attribute.values_of(digits) for attribute, digits in own]
 
     def part(self, codes: Codes, names: Sequence[str]) -> tuple[Profile, Codes]:
-        """Return the profile of some attributes alone, and what its codes are, shape ``(n,)``.
+        """Return the profile of some of the attributes, and the codes in it, shape ``(n,)``.
 
         Args:
             codes: Codes of this profile, shape ``(n,)``.
@@ -283,14 +283,14 @@ class Profile:
 
 
 def common_profiles(users: UserHashes, codes: Codes) -> tuple[UserHashes, Codes]:
-    """Return one code for each user of a window, whose rows may disagree: the most frequent, of equals the smallest.
+    """Return one code for each user of a window: the most frequent in the user's rows, of equals the smallest.
 
     Args:
         users: Keyed user hash of each row, shape ``(n,)``, in any order.
         codes: Code of each row, shape ``(n,)``.
 
     Returns:
-        The ``u`` users, ascending, as sequences and trajectories number them, and their codes, both of shape ``(u,)``.
+        The ``u`` users, ascending, in the order of sequences and trajectories, and their codes, both of shape ``(u,)``.
 
     >>> [own.tolist() for own in common_profiles(np.array([7, 3, 7, 7, 3], np.uint64), np.array([4, 9, 5, 5, 8], "u4"))]
     [[3, 7], [8, 5]]
@@ -302,14 +302,14 @@ def common_profiles(users: UserHashes, codes: Codes) -> tuple[UserHashes, Codes]
 
 
 def distinct_profiles(users: UserHashes, codes: Codes) -> tuple[UserHashes, IntArray, Codes]:
-    """Return the set of codes of each user of a window, without 0: what is not given is no value.
+    """Return the set of codes of each user of a window, without 0, which means not given.
 
     Args:
         users: Keyed user hash of each row, shape ``(n,)``, in any order.
         codes: Code of each row, shape ``(n,)``, such as :meth:`Profile.part` gives for one attribute.
 
     Returns:
-        The ``u`` users, ascending, shape ``(u,)``; where the set of each begins, and the number of codes, shape
+        The ``u`` users, ascending, shape ``(u,)``; where the set of each user begins, then the number of codes, shape
         ``(u + 1,)``; the codes, ascending in each set.
 
     >>> sets = distinct_profiles(np.array([7, 3, 7, 7, 3], np.uint64), np.array([4, 0, 5, 5, 0], np.uint32))
@@ -331,18 +331,18 @@ def _counted(users: UserHashes, codes: Codes) -> tuple[UserHashes, Codes, IntArr
 
 
 def _whole(value: AttributeValue) -> int | None:
-    """Read a whole number, None where there is nothing, a negative one where it is none."""
+    """Read a whole number; None if there is no value, negative if the value is not a whole number."""
     if value is None:
         return None
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdecimal() and len(value) <= _MOST_DIGITS else _WRONG
     if isinstance(value, float) and value.is_integer():  # neither NaN nor infinite
         return int(value)
-    return value if type(value) is int else _WRONG  # a bool is one, too, but no number of anything
+    return value if type(value) is int else _WRONG  # a bool is an int in Python, but not a number here
 
 
 def _text(value: AttributeValue) -> str | None:
-    """Write a value as JSON does; None where there is nothing."""
+    """Write a value as JSON does; None if there is no value."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

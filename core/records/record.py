@@ -1,4 +1,4 @@
-"""What flows in: raw check-ins and fragments, and the columns they become once validated and located.
+"""Input records: raw check-ins and fragments, and the rows that they become once validated and located.
 
 A message value is decoded into :class:`CheckIn` or :class:`Fragment`, one object each. From validation on, records
 are rows of a numpy structured array (:data:`VISIT` or :data:`POINT`), so that a buffered record costs tens of bytes.
@@ -64,24 +64,24 @@ class CheckIn(msgspec.Struct, frozen=True, gc=False):
     category: Identifier | None = None
 
     def __repr__(self) -> str:
-        """Say what it is, never who was where."""
+        """Show the type alone: the values are the whereabouts of a person."""
         return "CheckIn(...)"
 
 
 class Point(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """One point of a fragment, ``[ts, lat, lon]``; what follows, such as altitude or accuracy, is ignored."""
+    """One point of a fragment, ``[ts, lat, lon]``; further values, such as altitude or accuracy, are ignored."""
 
     ts: Timestamp
     lat: float | None = None
     lon: float | None = None
 
     def __repr__(self) -> str:
-        """Say what it is, never where or when."""
+        """Show the type alone: the values are the whereabouts of a person."""
         return "Point(...)"
 
 
 class Fragment(msgspec.Struct, frozen=True, gc=False):
-    """A piece of GPS trajectory: points of one user, and that user's own demands."""
+    """A piece of a GPS trajectory: points of one user, and the user's own demands."""
 
     user: Identifier
     points: list[Point]
@@ -89,18 +89,18 @@ class Fragment(msgspec.Struct, frozen=True, gc=False):
     delta_m: float | None = None
 
     def __repr__(self) -> str:
-        """Say what it is, never who was where."""
+        """Show the number of points alone: the values are the whereabouts of a person."""
         return f"Fragment(<{len(self.points)} points>)"
 
 
 def attribute_field(index: int) -> str:
-    """Return the name under which a check-in holds one of the attributes of its person."""
+    """Return the name of the field in which a check-in holds an attribute of its person."""
     return f"attribute_{index}"
 
 
 @cache
 def checkin_type(n_attributes: int) -> type[CheckIn]:
-    """Return the type of check-ins that tell so many attributes of their person, each optional.
+    """Return the type of check-ins with that many attributes of their person, each optional.
 
     >>> checkin_type(1)(user="u1", ts=0, attribute_0=41)
     CheckIn(...)
@@ -113,8 +113,8 @@ def checkin_type(n_attributes: int) -> type[CheckIn]:
 
 
 VISIT = np.dtype([("offset", "<i8"), ("user", "<u8"), ("ts_ms", "<i8"), ("location", "<i8"), ("profile", "<u4")])
-"""One located check-in: offset in its source, keyed hash of the user, event time, location of the vocabulary, and what
-it tells of the person, a code of :class:`core.records.profile.Profile`, 0 where that is nothing."""
+"""One located check-in: offset in its source, keyed hash of the user, event time, location of the vocabulary, and
+the attributes of the person, a code of :class:`core.records.profile.Profile`, 0 if none is given."""
 
 POINT = np.dtype(
     [
@@ -127,7 +127,7 @@ POINT = np.dtype(
         ("delta_m", "<f4"),
     ]
 )
-"""One point of a fragment; ``k`` is 0 and ``delta_m`` infinite where the user demands nothing of their own."""
+"""One point of a fragment; ``k`` is 0 and ``delta_m`` infinite if the user makes no demand."""
 
 ROW_TYPES = {Kind.CHECKINS: VISIT, Kind.FRAGMENTS: POINT}
 
@@ -150,20 +150,20 @@ class Chunk:
     shard: str
     source: Source
     n_partitions: int
-    """Partitions of the source's topic: the sources a watermark has to wait for."""
+    """Number of partitions of the source's topic: a watermark waits for all of them."""
 
     vocabulary: str
-    """Digest of the settings that located the records; a reader with others must not mix them."""
+    """Digest of the settings that located the records; records with different digests must not be mixed."""
 
     rows: Rows = field(repr=False)
     """The records, in the order of their source offsets; the points of one record share its offset."""
 
     log_id: str = ""
-    """Which log the source's offsets are of: a topic that is created again counts from 0 again."""
+    """Id of the log that the source's offsets belong to: if a topic is created again, its offsets start at 0 again."""
 
     complete_ms: int | None = None
-    """Event time, milliseconds, that the source has reached when this chunk is there, for every shard; None: the
-    newest of the rows. The chunks that a batch makes for other shards may still be on their way."""
+    """Event time, milliseconds, that the source has reached with this chunk, for every shard; None means that of the
+    newest row. Chunks of the same batch for other shards may arrive later."""
 
 
 class Reason(StrEnum):
@@ -191,7 +191,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """A record turned away: what was wrong and where it stands, never whose it was or where that person was."""
+    """A rejected record: what was wrong and its source and offset, but nothing about the person or the position."""
 
     reason: Reason
     detail: str

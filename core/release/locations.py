@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from core.places.geo import mean_position
 from core.places.vocabulary import Vocabulary
 
-__all__ = ["GeneralizedLocation", "generalized_locations"]
+__all__ = ["GENERALIZED_LOCATION", "GeneralizedLocation", "generalized_locations"]
+
+GENERALIZED_LOCATION = {
+    "type": "array",
+    "items": {"type": "string"},
+    "minItems": 1,
+    "description": "Members of a generalized location: the visit was at one of them.",
+}
+"""JSON Schema of a generalized location in a trajectory."""
 
 
 def generalized_locations(
@@ -18,7 +26,7 @@ def generalized_locations(
 
     Args:
         vocabulary: The window's locations.
-        labels: The ids of the members of each.
+        labels: The ids of the members of each generalized location.
         sensitive: Names of sensitive locations; one that is released is a generalized location of its own.
     """
     return tuple(_described(vocabulary, list(ids), sensitive) for ids in labels)
@@ -38,4 +46,4 @@ class GeneralizedLocation:
     lat_deg: float
     lon_deg: float
     sensitive: bool = False
-    """Whether the publisher named it as sensitive. A sensitive location is released as it is, or not at all."""
+    """Whether the settings name it as sensitive. A sensitive location is released as it is, or suppressed."""

@@ -1,6 +1,6 @@
-"""What may leave: a release, or the reason why a window is withheld.
+"""The outcome of a window: a release, or the reason why the window is withheld.
 
-Counts that could point at fewer than k people are left out of everything here that is published.
+Published counts leave out every number that could single out fewer than k people.
 """
 
 from __future__ import annotations
@@ -9,19 +9,37 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, ClassVar
 
 from core.release.locations import GeneralizedLocation
 from core.release.risk import Attack, Risk
 from core.windows.window import WindowKey
 
-__all__ = ["SCHEMA", "Account", "Outcome", "Release", "ReleaseRefused", "Released", "Withheld", "WithholdReason"]
+__all__ = [
+    "PSEUDONYM",
+    "SCHEMA",
+    "Account",
+    "Outcome",
+    "Release",
+    "ReleaseRefused",
+    "Released",
+    "Withheld",
+    "WithholdReason",
+]
 
 SCHEMA = 1
-"""Version of the records that leave."""
+"""Version of the format of emitted messages."""
+
+
+PSEUDONYM = {
+    "type": "string",
+    "description": "Name of this trajectory in this release alone. The same person has another one in every window.",
+}
+"""JSON Schema of a pseudonym."""
 
 
 class WithholdReason(StrEnum):
-    """Why nothing of a window leaves: a closed set."""
+    """Why a window is withheld: a closed set."""
 
     TOO_FEW_PEOPLE = "too_few_people"
     NOTHING_LEFT = "nothing_left"
@@ -35,7 +53,7 @@ class WithholdReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Where the rows of a window went: every one is in exactly one of these counts. Not published."""
+    """The rows of a window by what happened to them; each row is in exactly one count. Not published."""
 
     duplicates: int = 0
     released: int = 0
@@ -51,6 +69,12 @@ class Released(ABC):
 
     __slots__ = ()
 
+    properties: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """JSON Schema of each field of :meth:`content`, in their order."""
+
+    optional: ClassVar[frozenset[str]] = frozenset()
+    """Fields that a message may lack."""
+
     @abstractmethod
     def content(self) -> dict[str, object]:
         """Return what the message states beside its release, window and shard, as plain data."""
@@ -65,15 +89,14 @@ class Release:
     model: str
     parameters: dict[str, float | int | str]
     population: int | None
-    """Distinct people in the window; None where it would tell how many of them, fewer than k, are not released, or
-    where ``people`` is None."""
+    """Distinct people in the window; None if it would reveal that 1 to k-1 people are not released, or if ``people`` is
+    None."""
 
     people: int | None
-    """Distinct people in the release; None where it would tell how many of them, fewer than k, have several
-    trajectories."""
+    """Distinct people in the release; None if it would reveal that 1 to k-1 people have several trajectories."""
 
     trajectories: tuple[Released, ...]
-    """In the order of their pseudonyms, where they have one."""
+    """In the order of their pseudonyms, if they have one."""
 
     locations: tuple[GeneralizedLocation, ...] | None
     """The generalized locations of a release of sequences."""
@@ -81,21 +104,21 @@ class Release:
     points_released: int
     points_suppressed: int | None
     smallest_support: int
-    """Smallest support (k^m) or smallest set, in distinct people, that verification observed; k, where ``people`` is
+    """Smallest support (k^m) or smallest set, in distinct people, that verification observed; k if ``people`` is
     None."""
 
     information_loss: dict[str, float | int | None]
     account: Account
     risks: Mapping[Attack, Risk] = field(default_factory=dict)
-    """What simulated attacks came to: for the operator, published nowhere."""
+    """Risks that simulated attacks found; for the operator, never published."""
 
     compared: Mapping[str, float] = field(default_factory=dict)
-    """What the models that were compared would lose, metres a visit, the chosen one first: for the operator, published
-    nowhere. Measured on raw visits, it would tell how far the one place is whose only visit was suppressed."""
+    """Loss of each compared model, metres per visit, the chosen one first; for the operator, never published. It is
+    measured on raw visits, and could reveal how far away a location is whose only visit was suppressed."""
 
     @property
     def counts(self) -> dict[str, float | int | None]:
-        """The numbers that are published of the release, beside its information loss."""
+        """The published numbers of the release, beside its information loss."""
         return {
             "population": self.population,
             "people": self.people,
@@ -108,7 +131,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withheld:
-    """Nothing of this window leaves."""
+    """A window of which nothing is released."""
 
     release_id: str
     key: WindowKey
@@ -120,11 +143,11 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRefused(Withheld):
-    """Verification found that the candidate breaks its guarantee; the window is withheld, and somebody must look."""
+    """Verification found that the candidate breaks its guarantee. The window is withheld; an operator must look."""
 
     reason: WithholdReason = field(default=WithholdReason.VERIFICATION_FAILED, init=False)
     finding: str
-    """What the verifier counted; no location and no user."""
+    """What the verifier counted; contains no location and no user."""
 
 
 Outcome = Release | Withheld | ReleaseRefused

@@ -1,9 +1,9 @@
-"""Simulated attacks: how probably somebody who knows a little of a person finds that person in a release.
+"""Simulated attacks: the probability that an adversary with a little knowledge of a person finds the person.
 
-For a sample of a window's people the attacker is given true knowledge and takes every released trajectory that fits it.
-The probability of finding the person is one over the people behind these, if the person is among them, and else zero.
-The attacker works on what is published; only the judge knows who is behind it. The figures are the operator's: true
-ones, of few people, they are published nowhere.
+For each person of a sample the adversary gets true knowledge, and takes every released trajectory that fits it. The
+probability of finding the person is one over the number of people behind these trajectories if the person is among
+them, and zero if not. The attack uses only what is published; the evaluation uses the true owners. The figures are for
+the operator. They are never published, because they are exact figures of few people.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from core.trajectories.trajectory import PointTrajectories, Sequences
 __all__ = ["SAMPLE", "Attack", "PublishedPoints", "Risk", "attack_points", "attack_sequences", "worst"]
 
 SAMPLE = 200
-"""Most people of a window that are attacked: time stays below a few percent of anonymizing, and with this many a share
-of 1 % of the people who could be found is missed once in seven windows."""
+"""Most people of a window that are attacked. The time stays below a few percent of anonymizing. If 1 % of the people
+can be found, a sample of this size misses all of them in one of seven windows."""
 
 
 class Attack(StrEnum):
-    """What the attacker knows."""
+    """The knowledge of the adversary."""
 
     PLACES = "places"
-    """Check-ins: up to m places of the person, in order. Fragments: a place that the person came within delta of."""
+    """Check-ins: up to m places of the person, in order. Fragments: a position within delta of one of the person."""
 
     TIMES = "times"
-    """Fragments: when, as well. Check-ins are released without times, so that to know them is to know the order."""
+    """Fragments: also the time of the position. Check-ins are released without times, so times add only the order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Risk:
-    """What an attack on a sample of people came to."""
+    """The result of an attack on a sample of people."""
 
     highest: float
-    """Largest probability of finding one of them."""
+    """Largest probability of finding a person of the sample."""
 
     mean: float
-    """Mean probability over all of them."""
+    """Mean probability over the sample."""
 
     people: int
-    """How many were attacked."""
+    """Number of people in the sample."""
 
 
 def attack_sequences(
@@ -64,12 +64,12 @@ def attack_sequences(
         truth: The true trajectories.
         names: Name of each true location.
         published: Released trajectories: the members of each generalized location, in order.
-        owners: Whose each of them is, a user number of the truth.
-        m: Most places that the attacker knows.
+        owners: User number, in the truth, of each released trajectory.
+        m: Most places that the adversary knows.
         generator: Draws people and places.
 
     Returns:
-        :data:`Attack.PLACES`; the same holds of :data:`Attack.TIMES`, which is left out.
+        The risk of :data:`Attack.PLACES`. That of :data:`Attack.TIMES` is the same, and left out.
     """
     book = _Book(published)
     owner = np.asarray(owners, dtype=np.int64)
@@ -80,7 +80,7 @@ def attack_sequences(
         which = int(generator.integers(begins[user], begins[user + 1]))
         visits = truth.locations[truth.starts[which] : truth.starts[which + 1]]
         if not len(visits):
-            return 0.0  # there is nothing to know
+            return 0.0  # there is nothing to know about the person
         known = np.sort(generator.choice(len(visits), size=min(m, len(visits)), replace=False))
         places = tuple(book.labels_of(names[location]) for location in visits[known].tolist())
         if places not in found:
@@ -91,7 +91,7 @@ def attack_sequences(
 
 
 class _Book:
-    """Where each generalized location occurs in a release."""
+    """Index of the occurrences of each generalized location in a release."""
 
     def __init__(self, published: Sequence[Sequence[tuple[str, ...]]]) -> None:
         groups: dict[tuple[str, ...], int] = {}
@@ -110,7 +110,7 @@ class _Book:
         self._at_any: dict[tuple[int, ...], IntArray] = {}
 
     def labels_of(self, name: str) -> tuple[int, ...]:
-        """Return the generalized locations that a place may have been released as: with local recoding several."""
+        """Return the generalized locations that contain a place: several with local recoding."""
         return tuple(self._labels.get(name, ()))
 
     def containing(self, places: Sequence[tuple[int, ...]]) -> IntArray:
@@ -138,18 +138,18 @@ class _Book:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublishedPoints:
-    """Released GPS trajectories, ``r`` of them with ``q`` points in all."""
+    """Released GPS trajectories: ``r`` trajectories with ``q`` points in all."""
 
     starts: IntArray
-    """Where each begins, and ``q``, shape ``(r + 1,)``."""
+    """Where each trajectory begins, then ``q``, shape ``(r + 1,)``."""
 
     t_ms: IntArray
     xy_m: FloatArray
     owners: IntArray
-    """Whose each is, a user number of the truth, shape ``(r,)``."""
+    """User number, in the truth, of each trajectory, shape ``(r,)``."""
 
     sets: IntArray | None
-    """Set of each, where its members cannot be told apart, shape ``(r,)``; None where they can."""
+    """Set of each trajectory, shape ``(r,)``, if the members of a set are indistinguishable; else None."""
 
 
 def attack_points(
@@ -157,17 +157,17 @@ def attack_points(
 ) -> dict[Attack, Risk]:
     """Attack a release of GPS trajectories with one position of a person, known up to delta.
 
-    Whoever finds one member of a set whose members cannot be told apart has found all of them.
+    An adversary who finds one member of a set of indistinguishable members finds all of them.
 
     Args:
         truth: The true trajectories.
         published: The release, in the same coordinates.
-        delta_m: How well the attacker knows the position, metres.
+        delta_m: Precision of the adversary's knowledge of the position, metres.
         generator: Draws people and positions.
     """
     trajectory = np.repeat(np.arange(len(published.owners)), np.diff(published.starts))
     t_ms, xy_m = published.t_ms, published.xy_m
-    follows = np.append(trajectory[1:] == trajectory[:-1], False)  # whether a point's successor is of its trajectory
+    follows = np.append(trajectory[1:] == trajectory[:-1], False)  # whether a point's successor is in its trajectory
     next_ms = np.append(t_ms[1:], 0)
     next_m = np.vstack([xy_m[1:], xy_m[:1]])
     begins = _begins(truth.users, truth.n_users)
@@ -209,7 +209,7 @@ def _attack(n_users: int, probability: Callable[[int], float], generator: np.ran
 
 
 def _share(user: int, people: IntArray) -> float:
-    """Return the probability of taking the right one of some people, ascending."""
+    """Return the probability that a random choice among ``people``, ascending, is the user."""
     at = int(np.searchsorted(people, user))
     return 1 / len(people) if at < len(people) and people[at] == user else 0.0
 
@@ -221,10 +221,10 @@ def _near(xy_m: FloatArray, at_m: FloatArray, within_m: float) -> BoolArray:
 
 
 def _begins(users: IntArray, n_users: int) -> IntArray:
-    """Tell where the trajectories of each user begin, and their number, shape ``(n_users + 1,)``."""
+    """Return where the trajectories of each user begin, then their number, shape ``(n_users + 1,)``."""
     return np.searchsorted(users, np.arange(n_users + 1))
 
 
 def worst(risks: Mapping[Attack, Risk]) -> float:
-    """Return the largest probability that any attack came to; 0 where there was none."""
+    """Return the largest probability that any attack found; 0 if there was no attack."""
     return max((risk.highest for risk in risks.values()), default=0.0)

@@ -1,6 +1,6 @@
-"""Supports of subtrajectories: how many distinct people's trajectories contain them.
+"""Supports of subtrajectories: the number of distinct people whose trajectories contain each.
 
 A person's several trajectories count once, and a subtrajectory never spans two of them. :mod:`core.support.table`
-counts a whole window from scratch, :mod:`core.support.incremental` as its records arrive; either one starts the
-index that follows the locations as they merge, :mod:`core.support.index`.
+counts a whole window from scratch, :mod:`core.support.incremental` counts while records arrive. Both can start the
+index that is updated while locations merge, :mod:`core.support.index`.
 """

@@ -1,8 +1,8 @@
-"""Supports counted as the records of a window arrive: in order or not, repeated or not, and with people removed.
+"""Supports counted as the records of a window arrive: in any order, with duplicates, and with people removed.
 
-A visit adds to the supports of the subtrajectories that contain it: each subtrajectory of what comes before it, with
-the visit, with each of what comes after it. Where the same subtrajectory was already there by way of other visits, the
-person is already counted.
+A visit adds to the supports of the subtrajectories that contain it: each subtrajectory of the visits before it, then
+the visit, then each subtrajectory of the visits after it. If other visits of the person already form the same
+subtrajectory, the person is already counted.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ class _Person:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        # Not a SortedList of pairs: a person has few visits, so that inserting into a list costs next to nothing, and
-        # two columns take less than half the memory.
+        # Not a SortedList of pairs: a person has few visits, so inserting into a list is cheap, and two columns take
+        # less than half the memory.
         self.times_ms = array("q")
         self.locations: list[int] = []
-        self.counted = True  # whether the supports hold what this person contributes
+        self.counted = True  # whether the supports include this person
 
 
 class WindowSupports:
     """Supports of the subtrajectories of at most ``m`` locations in one open window.
 
-    A record costs what it adds: one update for each subtrajectory of at most ``m`` locations that contains the visit,
-    up to ``C(n, m - 1)`` for a person's ``n``-th. A person whose visits have to be cut (more than
-    ``limits.trajectory_length`` or ``limits.points_per_user``) is set aside: one visit in the middle would move all
-    the cuts behind it. Such a person is counted once, from scratch, when the supports are next read.
+    A record costs one update for each subtrajectory of at most ``m`` locations that contains the visit, up to
+    ``C(n, m - 1)`` for a person's ``n``-th visit. A person whose visits have to be cut (more than
+    ``limits.trajectory_length`` or ``limits.points_per_user``) is set aside, because a visit in the middle would move
+    all cuts after it. Such a person is counted from scratch when the supports are next read.
 
     Args:
-        k: Fewest people who support what is frequent.
+        k: Least support of a frequent subtrajectory.
         m: Most locations of a subtrajectory.
-        limits: When trajectories are cut and users curbed.
-        name_of: Public name of a location: visits of one instant are in the order of names.
+        limits: Limits for the length of trajectories and the visits of a user.
+        name_of: Returns the public name of a location; visits at one instant are in the order of names.
     """
 
     def __init__(self, k: int, m: int, limits: Limits, name_of: Callable[[int], str]) -> None:
@@ -59,7 +59,7 @@ class WindowSupports:
         self._persons: dict[int, _Person] = {}
         self._arrived = 0
         self._set_aside: set[int] = set()
-        self._places: dict[int, int] = {}  # id of the locator to place, numbered as they come
+        self._places: dict[int, int] = {}  # locator's id to place, numbered by first occurrence
         self._names: list[str] = []
         self._visitors: defaultdict[int, set[int]] = defaultdict(set)
         self._people: list[dict[Subtrajectory, People]] = [{} for _ in range(2, m + 1)]
@@ -72,16 +72,16 @@ class WindowSupports:
 
     @property
     def n_visits(self) -> int:
-        """Number of visits that are counted: duplicates and what a curbed user has too many of are not."""
+        """Number of counted visits, without duplicates and visits beyond ``limits.points_per_user``."""
         return sum(min(len(p.locations), self._limits.points_per_user) for p in self._persons.values())
 
     def add(self, user: int, ts_ms: int, location: int) -> bool:
-        """Take note of a record, wherever it belongs in its user's sequence.
+        """Add a record at its place in the user's sequence.
 
         Args:
             user: Keyed hash of the user.
             ts_ms: Event time, Unix milliseconds.
-            location: What the locator calls the location.
+            location: The locator's id of the location.
 
         Returns:
             False for a duplicate: the same user was at the same location at the same instant.
@@ -108,12 +108,13 @@ class WindowSupports:
         return True
 
     def remove_user(self, user: int) -> None:
-        """Forget a user and what they contribute.
+        """Remove a user from all supports.
 
-        A subtrajectory that falls to ``k - 1`` people is looked up with those who visit all its locations.
+        If the support of a subtrajectory falls to ``k - 1``, its people are searched among the visitors of its
+        locations.
 
         Raises:
-            KeyError: No record of the user has come, or they are removed already.
+            KeyError: The user has no records, or was already removed.
         """
         person = self._persons.pop(user)
         del self._by_number[person.number]
@@ -122,7 +123,7 @@ class WindowSupports:
         self._set_aside.discard(person.number)
 
     def supports(self, size: int) -> dict[Subtrajectory, int]:
-        """Return the support of every subtrajectory of one size that occurs, in the locator's ids.
+        """Return the support of every subtrajectory of one size that occurs, by the locator's ids.
 
         Raises:
             ValueError: The size is not in ``1..m``.
@@ -142,7 +143,7 @@ class WindowSupports:
         """Hand the supports to the anonymizer. They are not copied: nothing may be added or removed afterwards.
 
         Args:
-            location_ids: What the locator calls each location of the window, :attr:`Vocabulary.ids`, shape ``(L,)``.
+            location_ids: The locator's id of each location of the window, :attr:`Vocabulary.ids`, shape ``(L,)``.
 
         Raises:
             ValueError: A location of the window is missing.
@@ -151,7 +152,7 @@ class WindowSupports:
         rows = {location: row for row, location in enumerate(location_ids.tolist())}
         row_of = [rows.get(location, -1) for location in self._places]
         if any(row_of[place] < 0 for place in self._visitors):
-            raise ValueError("location_ids leaves out a location that is visited: they are of another window")
+            raise ValueError("location_ids lacks a location that is visited: they are of another window")
         return ClosedSupports(
             k=self._k,
             m=self._m,
@@ -164,7 +165,7 @@ class WindowSupports:
     # ---------------------------------------------------------------- internals
 
     def _position(self, person: _Person, ts_ms: int, place: int) -> int | None:
-        """Find where a visit belongs; None for a duplicate."""
+        """Return the index of a new visit; None for a duplicate."""
         times_ms, locations = person.times_ms, person.locations
         if not times_ms or ts_ms > times_ms[-1]:
             return len(times_ms)
@@ -174,7 +175,7 @@ class WindowSupports:
         return bisect_left(locations, self._names[place], first, last, key=self._names.__getitem__)
 
     def _count(self, number: int, places: Iterable[int], gained: Iterable[Subtrajectory]) -> None:
-        """Count a person at places, and for subtrajectories of 2 locations or more that they are not counted for."""
+        """Count a person at places, and for subtrajectories of 2 or more locations that do not count the person yet."""
         for place in places:
             self._visitors[place].add(number)
         k = self._k
@@ -189,7 +190,7 @@ class WindowSupports:
                 people[key] = (*found, number) if len(found) + 1 < k else k
 
     def _withdraw(self, person: _Person) -> None:
-        """Take back what a person contributes."""
+        """Remove a person from the supports."""
         places, keys = self._contained(person)
         for place in places:
             self._visitors[place].remove(person.number)
@@ -206,7 +207,7 @@ class WindowSupports:
                 del people[key]
 
     def _settle(self) -> None:
-        """Count the people who are set aside; the next visit of one of them sets them aside again."""
+        """Count the people who are set aside; the next visit of such a person sets the person aside again."""
         for number in sorted(self._set_aside):
             person = self._by_number[number]
             self._count(number, *self._contained(person))
@@ -214,7 +215,7 @@ class WindowSupports:
         self._set_aside.clear()
 
     def _supporters(self, key: Subtrajectory) -> Iterator[int]:
-        """Search who among the counted contains a subtrajectory."""
+        """Yield the counted people whose trajectories contain a subtrajectory."""
         fewest, *others = sorted((self._visitors[place] for place in set(key)), key=len)
         for number in fewest.intersection(*others):
             if any(_contains(piece, key) for piece in self._pieces(self._by_number[number])):
@@ -246,7 +247,7 @@ def _subtrajectories(sequence: Sequence[int], size: int) -> list[set[Subtrajecto
 
 
 def _gained(sequence: list[int], at: int, place: int, m: int) -> Collection[Subtrajectory]:
-    """Return the subtrajectories of 2 to ``m`` locations that a visit adds to those of a sequence."""
+    """Return the subtrajectories of 2 to ``m`` locations that a new visit adds to those of a sequence."""
     if not sequence or m == 1:
         return ()
     visit = (place,)

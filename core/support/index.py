@@ -1,4 +1,4 @@
-"""Which subtrajectories are infrequent, kept up to date while locations merge."""
+"""An index of the infrequent subtrajectories, updated while locations merge."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ Subtrajectory = tuple[int, ...]
 
 
 class SupportIndex:
-    """Which subtrajectories of one size reach a support of ``k``, kept up to date while locations merge.
+    """An index of which subtrajectories of one size reach a support of ``k``, updated while locations merge.
 
-    Merging never lowers a support, so people are remembered only where there are fewer than ``k`` of them.
+    Merging never lowers a support, so people are stored only for supports below ``k``.
 
     Args:
-        people: Who supports each subtrajectory that occurs, everybody once; None stands for ``k`` people or more.
-            It is kept and changed.
+        people: The distinct people who support each subtrajectory that occurs; None stands for ``k`` or more people.
+            The index keeps and changes this object.
         k: The support to reach.
     """
 
     def __init__(self, people: dict[Subtrajectory, tuple[int, ...] | None], *, k: int) -> None:
         self._k = k
-        # Tuples, where sets would say more: a few people take a quarter of the memory, and the garbage collector,
-        # which looks at every set again and again, leaves them alone.
+        # Tuples instead of sets: for few people they take a quarter of the memory, and the garbage collector does not
+        # examine them again and again.
         self._people = people
-        # Lists that may name what is gone: nothing has to be looked for in them, and what is gone never comes back.
+        # These lists may contain removed subtrajectories: no search is needed to remove one, and none ever returns.
         self._containing: defaultdict[int, list[Subtrajectory]] = defaultdict(list)
         for key in self._people:
             for location in {*key}:
@@ -52,11 +52,11 @@ class SupportIndex:
         return sorted((len(people), key) for key, people in self._people.items() if people is not None)
 
     def is_infrequent(self, subtrajectory: Subtrajectory) -> bool:
-        """Tell whether a subtrajectory occurs with support below ``k``."""
+        """Return whether a subtrajectory occurs with support below ``k``."""
         return self._people.get(subtrajectory) is not None
 
     def suppress(self, location: int) -> None:
-        """Forget every subtrajectory that holds a location."""
+        """Remove every subtrajectory that contains a location."""
         for key in self._containing.pop(location, ()):
             self._people.pop(key, None)
 
@@ -76,7 +76,7 @@ class SupportIndex:
 
 
 def united(a: tuple[int, ...] | None, b: tuple[int, ...] | None, *, k: int) -> tuple[int, ...] | None:
-    """Return who is in either of two groups of people; None stands for ``k`` people or more."""
+    """Return the union of two groups of people; None stands for ``k`` people or more."""
     if a is None or b is None:
         return None
     people = {*a, *b}

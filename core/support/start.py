@@ -1,4 +1,4 @@
-"""Where an index starts: supports counted from scratch, or while the window was open."""
+"""The supports from which an index starts, counted from scratch or while the window was open."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from core.trajectories.trajectory import Sequences
 __all__ = ["ClosedSupports", "People", "Recounted", "Supports"]
 
 People = tuple[int, ...] | int
-"""Who supports a subtrajectory, or only how many they are where that is ``k`` or more."""
+"""The people who support a subtrajectory, or only their number if it is ``k`` or more."""
 
 
 class Supports(Protocol):
-    """What is known of the supports of a window before its locations merge. People have numbers of its own."""
+    """The supports of a window before its locations merge. Numbers of people are valid in one such object only."""
 
     @property
     def n_visits(self) -> int:
-        """Number of visits that are counted."""
+        """Number of counted visits."""
         ...
 
     def visitors(self) -> dict[int, set[int]]:
-        """Return who visits each location that is visited; the sets are the caller's."""
+        """Return the people who visit each visited location; the caller may change the sets."""
         ...
 
     def index(self, size: int, *, k: int, group_of: IntArray) -> SupportIndex:
@@ -38,13 +38,13 @@ class Supports(Protocol):
         Args:
             size: Number of locations.
             k: The support to reach.
-            group_of: What each location is released as, -1 where it is not, shape ``(L,)``.
+            group_of: Generalized location of each location, -1 if it is suppressed, shape ``(L,)``.
         """
         ...
 
 
 class Recounted:
-    """Supports counted from scratch, whenever they are asked for."""
+    """Supports counted from scratch at every request."""
 
     def __init__(self, sequences: Sequences) -> None:
         self._sequences = sequences
@@ -73,23 +73,23 @@ class Recounted:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClosedSupports:
-    """The supports of a window that has come to its end: see :class:`Supports`."""
+    """The supports of a window that is closed: see :class:`Supports`."""
 
     k: int
     m: int
-    """What was counted for: fewest people, and most locations."""
+    """The ``k`` and ``m`` of the counts: least frequent support, and most locations."""
 
     n_visits: int
-    """Number of visits that are counted."""
+    """Number of counted visits."""
 
     row_of: IntArray = field(repr=False)
-    """Row in the window's vocabulary of each place, -1 for one that nobody is left at."""
+    """Row in the window's vocabulary of each place, -1 for a place without visitors."""
 
     visitors_of: Mapping[int, Collection[int]] = field(repr=False)
-    """Who visits each place."""
+    """The people who visit each place."""
 
     people: tuple[Mapping[Subtrajectory, People], ...] = field(repr=False)
-    """Who supports each subtrajectory of 2, 3, ..., m places."""
+    """The people who support each subtrajectory of 2, 3, ..., m places."""
 
     def visitors(self) -> dict[int, set[int]]:
         """See :meth:`Supports.visitors`."""
@@ -98,14 +98,14 @@ class ClosedSupports:
     def index(self, size: int, *, k: int, group_of: IntArray) -> SupportIndex:
         """See :meth:`Supports.index`.
 
-        A subtrajectory of generalized locations is supported by whoever supports one that it was made of.
+        People who support a subtrajectory also support the subtrajectory of its generalized locations.
 
         Raises:
             ValueError: The supports were counted for another k, or for smaller sizes only.
         """
         if k != self.k or not 1 <= size <= self.m:
             raise ValueError(f"size {size}, k={k}: the supports are for k={self.k}, m={self.m}")
-        shown = np.append(group_of, -1)[self.row_of].tolist()  # what each place is released as
+        shown = np.append(group_of, -1)[self.row_of].tolist()  # generalized location of each place
         all_shown = -1 not in shown
         together: dict[Subtrajectory, tuple[int, ...] | None] = {}
         for key, people in self._of_size(size):

@@ -18,7 +18,7 @@ _CANDIDATES_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SubtrajectoryTable:
-    """Every distinct subtrajectory of one size that occurs, and who supports it."""
+    """Every distinct subtrajectory of one size that occurs, and the people who support it."""
 
     locations: IntArray
     """Location ids of each subtrajectory, rows ascending lexicographically, shape ``(s, size)``."""
@@ -31,7 +31,7 @@ class SubtrajectoryTable:
 
     @property
     def supports(self) -> IntArray:
-        """Distinct people whose trajectories contain each subtrajectory, each at least 1, shape ``(s,)``."""
+        """Number of distinct people whose trajectories contain each subtrajectory, at least 1, shape ``(s,)``."""
         return np.diff(self.starts)
 
 
@@ -40,7 +40,7 @@ def support(subtrajectory: Sequence[int], sequences: Sequences) -> int:
 
     Args:
         subtrajectory: Location ids, ``j >= 1`` of them.
-        sequences: Where to count (Poulis et al. 2014, Definition 3, over people instead of trajectories).
+        sequences: The trajectories (Poulis et al. 2014, Definition 3, over people instead of trajectories).
 
     Returns:
         The support, in ``0..n_users``.
@@ -56,11 +56,11 @@ def support(subtrajectory: Sequence[int], sequences: Sequences) -> int:
 
 
 def supporters(subtrajectory: Sequence[int], sequences: Sequences) -> IntArray:
-    """List the people whom :func:`support` counts, ascending; arguments and errors are the same."""
+    """Return the people that :func:`support` counts, ascending; arguments and errors are the same."""
     if len(subtrajectory) == 0:
         raise ValueError("the subtrajectory is empty: it needs at least one location")
     owner = np.arange(len(sequences.users))  # (c,) trajectories that contain all locations so far
-    after = sequences.starts[:-1]  # (c,) where the search for the next location begins
+    after = sequences.starts[:-1]  # (c,) start of the search for the next location
     for location in subtrajectory:
         visits = np.flatnonzero(sequences.locations == location)
         found = np.searchsorted(visits, after)
@@ -74,12 +74,12 @@ def supporters(subtrajectory: Sequence[int], sequences: Sequences) -> IntArray:
 def subtrajectories(sequences: Sequences, size: int) -> SubtrajectoryTable:
     """List the distinct subtrajectories of one size, with the people who support each.
 
-    Inside a trajectory each distinct subtrajectory is met once, at its earliest embedding: a prefix that ends
-    as early as possible goes on to the first visit of each location after it. The work so depends on the
-    distinct subtrajectories, not on the embeddings; a long trajectory over few locations stays cheap.
+    Inside a trajectory each distinct subtrajectory is found once, at its earliest embedding: a prefix that ends
+    as early as possible is extended by the first visit to each location after it. So the work depends on the number
+    of distinct subtrajectories, not of embeddings, and a long trajectory over few locations is cheap.
 
     Args:
-        sequences: Where to look.
+        sequences: The trajectories.
         size: Number of locations, at least 1.
 
     Raises:
@@ -108,7 +108,7 @@ def subtrajectories(sequences: Sequences, size: int) -> SubtrajectoryTable:
 
 
 def distinct_codes(codes: IntArray) -> IntArray:
-    """Return the distinct codes, ascending. np.unique goes by hashes here, which takes three times as long."""
+    """Return the distinct codes, ascending. np.unique uses hashes here, which takes three times as long."""
     ordered = np.sort(codes)
     first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     distinct: IntArray = ordered[first]
@@ -116,7 +116,7 @@ def distinct_codes(codes: IntArray) -> IntArray:
 
 
 def _previous_visits(visits: IntArray) -> IntArray:
-    """Return, for each (trajectory, location) code, the index where the same code came last, or -1."""
+    """Return, for each (trajectory, location) code, the index of the previous visit with the same code, or -1."""
     order = np.argsort(visits, kind="stable")
     repeats = visits[order[1:]] == visits[order[:-1]]
     previous = np.full(len(visits), -1)
@@ -125,7 +125,7 @@ def _previous_visits(visits: IntArray) -> IntArray:
 
 
 def _next_visits(at: IntArray, ends: IntArray, previous: IntArray) -> tuple[IntArray, IntArray]:
-    """Pair each visit with the first visits, after it and in its trajectory, of every location.
+    """Pair each visit with the first visit after it, in its trajectory, to each location.
 
     Returns:
         Rows of ``at``, and the visits reached from them, both of the same length.

@@ -16,13 +16,13 @@ __all__ = ["top_subtrajectories"]
 def top_subtrajectories(sequences: Sequences, n: int) -> list[tuple[Subtrajectory, int]]:
     """Find the ``n`` subtrajectories with the largest supports.
 
-    Grown best first from the frequent to the rare: no longer subtrajectory has more support than what it begins with,
-    and it comes later by its ids, so whatever is taken from the heap next is next in the result. Each of the ``n``
-    costs one pass over the visits that follow it (the projected database of PrefixSpan, Pei et al. 2004).
+    Best-first search: an extended subtrajectory never has more support than its prefix, and follows it in the order of
+    ids, so the next entry of the heap is always the next result. Each of the ``n`` costs one pass over the visits that
+    follow it (the projected database of PrefixSpan, Pei et al. 2004).
 
     Args:
-        sequences: Where to look. Support counts distinct people.
-        n: How many to find.
+        sequences: The trajectories. Support counts distinct people.
+        n: Number of subtrajectories to find.
 
     Returns:
         At most ``n`` subtrajectories with their supports, the largest first, ties by ids.
@@ -43,17 +43,17 @@ def top_subtrajectories(sequences: Sequences, n: int) -> list[tuple[Subtrajector
         found.append((pattern, -negative))
         after = _after(sequences, trajectory_of, after, pattern[-1])
         for location, count in _supports_after(sequences, user_of, after):
-            # No two entries have the same pattern, so that the arrays behind it are never compared.
+            # No two entries have the same pattern, so the arrays of entries are never compared.
             heappush(heap, (-count, (*pattern, location), after))
     return found
 
 
 def _after(sequences: Sequences, trajectory_of: IntArray, after: IntArray, location: int) -> IntArray:
-    """Return the visit behind the first one to a location from ``after`` on, the trajectory's end if there is none."""
+    """Return the visit after the first one to a location from ``after`` on; the trajectory's end if there is none."""
     at = np.flatnonzero(sequences.locations == location)
     at = at[at >= after[trajectory_of[at]]]
     following = sequences.starts[1:].copy()  # (n,)
-    # The earliest of a trajectory is written last.
+    # The earliest visit of a trajectory is written last.
     following[trajectory_of[at[::-1]]] = at[::-1] + 1
     return following
 

@@ -1,1 +1,1 @@
-"""Trajectories: the rows of a window in the order of time, cut and joined."""
+"""Trajectories: the rows of each person in a window, in the order of time, joined and cut."""

@@ -1,6 +1,6 @@
 """Assemble: the rows of one window become trajectories, in an order that does not depend on how they arrived.
 
-Rows are sorted by user, time and place first, so that every later choice is the same on every run.
+Rows are first sorted by user, time and place, so that every later choice is the same on every run.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ __all__ = ["CheckInWindow", "Limits", "SequenceWindow", "affordable_length", "as
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What keeps one user from stopping a shard."""
+    """Limits that keep one user from stopping a shard."""
 
     points_per_user: int
     """Most visits or points of one user in one window; later ones are suppressed."""
 
     trajectory_length: int
-    """Longest sequence of locations; a longer one is cut, and its pieces stay one user in every count.
+    """Longest sequence of locations; a longer one is cut, and its pieces still count as one person.
 
     A trajectory of ``n`` locations has up to ``C(n, m)`` subtrajectories of size ``m``.
     """
 
 
 def affordable_length(m: int, *, most: int = 170_000, longest: int = 100) -> int:
-    """Return how long a sequence may be so that its subtrajectories of up to ``m`` locations stay countable.
+    """Return the greatest length up to ``longest`` with at most ``most`` subtrajectories of up to ``m`` locations.
 
-    A sequence of ``n`` locations has up to ``C(n, 1) + ... + C(n, m)`` of them; one user must not stall a shard.
+    A sequence of ``n`` locations has up to ``C(n, 1) + ... + C(n, m)`` of them. The limit keeps one user from stalling
+    a shard.
 
     >>> affordable_length(2), affordable_length(3), affordable_length(4)
     (100, 100, 45)
@@ -49,28 +50,28 @@ def affordable_length(m: int, *, most: int = 170_000, longest: int = 100) -> int
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CheckInWindow:
-    """The check-ins of one window as trajectories of its people."""
+    """The check-ins of one window as trajectories of people."""
 
     sequences: Sequences
-    """What was visited, ``p`` visits; a model says what their ids stand for."""
+    """The ``p`` visits; the model defines what their ids stand for."""
 
     vocabulary: Vocabulary
-    """The locations that occur."""
+    """The locations that occur in the window."""
 
     duplicates: int
     """Rows left out because the same user was at the same location at the same instant."""
 
     suppressed: int
-    """Rows left out because their user has too many."""
+    """Rows left out because their user has too many rows."""
 
     curbed: BoolArray = field(repr=False)
-    """Users of whom rows were left out because they have too many, shape ``(n_users,)``."""
+    """Which users have too many rows, so that some were left out, shape ``(n_users,)``."""
 
     n_users: int
     """Distinct people in the rows."""
 
     def people_suppressed(self, kept: BoolArray) -> int:
-        """Count the people of whom a row is not released, where the visits that are kept, shape ``(p,)``, are."""
+        """Count the people with a row that is not released, if the visits ``kept``, shape ``(p,)``, are released."""
         affected = self.curbed.copy()
         affected[self.sequences.owners[~kept]] = True
         return int(affected.sum())
@@ -82,12 +83,12 @@ class SequenceWindow(CheckInWindow):
 
 
 def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> SequenceWindow:
-    """Turn the check-ins of a window into sequences.
+    """Build the sequences of a window from its check-ins.
 
     Args:
         rows: Rows of :data:`core.records.record.VISIT`, shape ``(n,)``, in any order.
-        locator: The vocabulary that numbered their locations.
-        limits: When trajectories are cut and users curbed.
+        locator: The vocabulary of their locations.
+        limits: Limits for the length of trajectories and the rows of a user.
     """
     vocabulary, location = vocabulary_of(rows, locator)
 
@@ -117,7 +118,7 @@ def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> Sequence
 
 
 def vocabulary_of(rows: Rows, locator: Locator) -> tuple[Vocabulary, IntArray]:
-    """Return the locations that occur, by name, and the row of each of the ``n`` rows' location in it."""
+    """Return the vocabulary of the window, and the row in it of each row's location, shape ``(n,)``."""
     present, location = np.unique(rows["location"], return_inverse=True)
     names, lat, lon = locator.describe(present)
     by_name = np.argsort(np.array(names), kind="stable") if names else np.empty(0, dtype=np.intp)

@@ -14,7 +14,7 @@ def generalized(trajectories: Sequences, group_of: IntArray, kept: BoolArray) ->
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
         group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
-        kept: False where an occurrence is suppressed, shape ``(p,)``.
+        kept: False for each suppressed visit, shape ``(p,)``.
 
     Returns:
         The same ``n`` trajectories over generalized locations; one may be empty.

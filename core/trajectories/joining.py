@@ -1,4 +1,4 @@
-"""Joining: which points of a user can follow one another, where a gap ends a trajectory, and a common step."""
+"""Joining: which points of a user can follow one another, where a gap ends a trajectory, and resampling."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ class Joining:
     """
 
     max_speed_m_s: float | None = None
-    """Fastest that anybody moves, metres a second, above 0; None for no limit."""
+    """Highest plausible speed, metres a second, above 0; None for no limit."""
 
     max_gap_ms: int | None = None
-    """Longest time between two points of one trajectory, at least 1; None for any."""
+    """Longest time between two points of one trajectory, at least 1; None for no limit."""
 
     step_ms: int | None = None
-    """Step of the common grid of times that trajectories are interpolated on, at least 1; None leaves them as they
-    are."""
+    """Step of the common time grid on which trajectories are interpolated, at least 1; None for no resampling."""
 
     def __post_init__(self) -> None:
         if self.max_speed_m_s is not None and not self.max_speed_m_s > 0:
@@ -44,15 +43,15 @@ class Joining:
 def reachable(
     starts: IntArray, t_ms: IntArray, lat_deg: FloatArray, lon_deg: FloatArray, max_speed_m_s: float
 ) -> BoolArray:
-    """Tell which points stay when nobody moves faster than a limit: of each user the most that one journey can visit.
+    """Return which points to keep: of each user the largest number that one journey within a speed limit can visit.
 
-    One wrong position costs that position, the first one too: a rule that believed it would drop the whole journey
-    behind it. Of several choices of the most points the one is taken that keeps the earliest: of two points that
-    cannot both be right, the first.
+    One wrong position costs only that position, even the first one: a rule that compares each point with the last one
+    kept would drop the whole journey after it. Of several largest choices the one with the earliest points is taken: of
+    two points that exclude each other, the first.
 
     Distances are straight lines through the earth, in whole millimetres. They are never longer than the way over the
-    ground, so what is dropped cannot have been reached, and neither poles nor the antimeridian nor the width of the
-    window matter. They fall short by 0.1 % over 1,000 km.
+    ground, so a dropped point cannot have been reached. Poles, the antimeridian and the width of the window need no
+    special case. The distances are 0.1 % too short over 1,000 km.
 
     Args:
         starts: Where the points of each of ``n`` users begin, ascending from 0, shape ``(n + 1,)``; the last is ``p``.
@@ -66,8 +65,10 @@ def reachable(
     """
     stays = np.ones(len(t_ms), dtype=np.bool_)
     xyz_m = geocentric(lat_deg, lon_deg)  # (p, 3)
-    too_fast = ~_can_follow(t_ms[:-1], xyz_m[:-1], t_ms[1:], xyz_m[1:], max_speed_m_s)  # (p - 1,) and its successor
-    too_fast[starts[1:-1] - 1] = False  # the last point of a user and the first of the next
+    too_fast = ~_can_follow(
+        t_ms[:-1], xyz_m[:-1], t_ms[1:], xyz_m[1:], max_speed_m_s
+    )  # (p - 1,) each point and its successor
+    too_fast[starts[1:-1] - 1] = False  # the last point of a user and the first of the next user
     for user in np.unique(np.searchsorted(starts, np.flatnonzero(too_fast), side="right") - 1).tolist():
         points = slice(starts[user], starts[user + 1])
         stays[points] = _longest_chain(t_ms[points], xyz_m[points], max_speed_m_s)
@@ -75,27 +76,27 @@ def reachable(
 
 
 def after_gap(t_ms: IntArray, max_gap_ms: int) -> BoolArray:
-    """Tell which points come more than ``max_gap_ms`` after their predecessor, shape ``(p,)``; the first does not."""
+    """Return which points are more than ``max_gap_ms`` after their predecessor, shape ``(p,)``; the first is not."""
     return np.diff(t_ms, prepend=t_ms[:1]) > max_gap_ms
 
 
 def resample(trajectories: PointTrajectories, step_ms: int) -> tuple[PointTrajectories, IntArray]:
-    """Interpolate trajectories, in straight lines, at the multiples of a step since 1970 that they span.
+    """Interpolate trajectories linearly at the multiples of a step since 1970 that they span.
 
-    One that spans none, being shorter than a step, becomes one point: its first position, at the multiple before it. So
-    none gets lost, and none leaves a window whose bounds are multiples of the step.
+    A trajectory shorter than a step may span none. It becomes one point: its first position, at the multiple before it.
+    So no trajectory is lost, and none leaves a window whose bounds are multiples of the step.
 
-    Each given point is stood for by exactly one of the new ones, the nearest in time of its trajectory (of two the
-    earlier): it is released when that one is. A new point stands for none where the given ones are sparse, and for
-    several where they are dense.
+    Exactly one new point of the trajectory stands for each given point: the nearest in time, of two the earlier. The
+    given point counts as released if the new one is released. A new point stands for no given point where these are
+    sparse, and for several where they are dense.
 
     Args:
-        trajectories: ``n`` of them with ``p`` points, none without.
+        trajectories: ``n`` trajectories with ``p`` points; none is empty.
         step_ms: The step, milliseconds, at least 1.
 
     Returns:
-        The same ``n`` with ``q`` new points, and how many given points each stands for, shape ``(q,)``; the sum is
-        ``p``.
+        The same ``n`` trajectories with ``q`` new points, and the number of given points that each new one stands for,
+        shape ``(q,)``; the sum is ``p``.
     """
     starts, times_ms, positions_m, stands_for = [0], [], [], []
     for begin, end in pairwise(trajectories.starts.tolist()):
@@ -121,15 +122,15 @@ def resample(trajectories: PointTrajectories, step_ms: int) -> tuple[PointTrajec
 
 
 def _nearest(t_ms: IntArray, step_ms: int) -> IntArray:
-    """Return the number of the multiple that is nearest in time, of two the earlier."""
+    """Return the index of the nearest multiple of the step, of two the earlier."""
     return (t_ms + (step_ms - 1) // 2) // step_ms
 
 
 def _longest_chain(t_ms: IntArray, xyz_m: FloatArray, max_speed_m_s: float) -> BoolArray:
-    """Find the longest subsequence of ``n`` points that nobody has to be too fast for, of several the first in order.
+    """Find the longest subsequence of ``n`` points within the speed limit, of several the first in order.
 
-    Read from the end: the longest chain that begins at a point is one longer than the longest that begins at any later
-    point which can follow it.
+    Points are processed from the end: the longest chain that begins at a point is one longer than the longest chain
+    that begins at a later point which can follow it.
     """
     n = len(t_ms)
     length = np.ones(n, dtype=np.int64)  # of the longest chain that begins here
@@ -151,7 +152,7 @@ def _longest_chain(t_ms: IntArray, xyz_m: FloatArray, max_speed_m_s: float) -> B
 def _can_follow(
     t_ms: IntArray | np.int64, xyz_m: FloatArray, later_ms: IntArray, there_m: FloatArray, max_speed_m_s: float
 ) -> BoolArray:
-    """Compare whole millimetres, so that another processor decides alike. Shape as ``later_ms``."""
+    """Return which later points can follow, shape as ``later_ms``. Compares millimetres: all processors agree."""
     away_mm = np.rint(1000.0 * np.sqrt(np.square(there_m - xyz_m).sum(axis=-1)))
     can: BoolArray = away_mm <= max_speed_m_s * (later_ms - t_ms)
     return can

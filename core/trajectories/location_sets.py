@@ -1,4 +1,4 @@
-"""What people visited, whatever the order and however often: sets of locations, one a person."""
+"""Sets of the locations that each person visited, without order and repetition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def location_sets(trajectories: Sequences) -> Sequences:
     """Return the distinct locations of each person, over all of the person's trajectories.
 
     Returns:
-        One trajectory a person, in the order of their numbers, its locations ascending.
+        One trajectory for each person, in the order of their numbers, with ascending locations.
 
     >>> window = Sequences(users=np.array([0, 0, 1]), starts=np.array([0, 2, 4, 4]), locations=np.array([7, 3, 3, 5]))
     >>> location_sets(window).locations.tolist(), location_sets(window).starts.tolist()

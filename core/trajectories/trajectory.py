@@ -1,7 +1,7 @@
 """Trajectories of one window, as columns: sequences of locations, and GPS points.
 
 Both types are flat: trajectory ``i`` is the slice ``starts[i]:starts[i + 1]`` of the value columns, in time order.
-Several trajectories may belong to one user (a long one is cut); every count of people goes by ``users``.
+Several trajectories may belong to one user, because long ones are cut; people are always counted by ``users``.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Sequences:
             raise ValueError("xy_m holds a position that is not finite: every location needs one")
 
     def where(self, kept: BoolArray) -> Sequences:
-        """Return the same trajectories with the visits that are kept, shape ``(p,)``, alone; some may be empty."""
+        """Return the same trajectories with only the visits ``kept``, shape ``(p,)``; some may be empty."""
         starts = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         return Sequences(users=self.users, starts=starts, locations=self.locations[kept])
 
     def split(self, before: IntArray) -> Sequences:
-        """Return the same visits with trajectories split in two before some of them, which stay their person's."""
+        """Return the same visits with trajectories split before some of them; all pieces keep their user."""
         inside = np.setdiff1d(before, self.starts)
         at = np.searchsorted(self.starts, inside)
         users = np.insert(self.users, at, self.users[at - 1])
@@ -94,29 +94,29 @@ class PointTrajectories:
 
 
 def positions_at(at_ms: IntArray, t_ms: IntArray, xy_m: FloatArray) -> FloatArray:
-    """Interpolate a trajectory in straight lines; before its first point and after its last it stays there.
+    """Interpolate a trajectory linearly; before its first point and after its last one it is at that point.
 
     Args:
-        at_ms: When to tell its position, milliseconds, shape ``(q,)``.
+        at_ms: Times at which to interpolate, milliseconds, shape ``(q,)``.
         t_ms: Times of its points, ascending, shape ``(m,)``.
         xy_m: Their positions, metres, shape ``(m, 2)``.
 
     Returns:
-        Metres, shape ``(q, 2)``.
+        The positions, metres, shape ``(q, 2)``.
     """
     return np.column_stack([np.interp(at_ms, t_ms, axis) for axis in xy_m.T])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Demands:
-    """What each of ``n`` trajectories is to be given: its k and its delta (Theodosopoulos 2013, Problem 1).
+    """The k and the delta that each of ``n`` trajectories demands (Theodosopoulos 2013, Problem 1).
 
     Raises:
-        ValueError: A k is below 2, a delta is not finite and above 0, or there are not as many of both.
+        ValueError: A k is below 2, a delta is not finite and above 0, or their numbers differ.
     """
 
     k: IntArray
-    """Fewest distinct users of the set that it may belong to, shape ``(n,)``. At least 2."""
+    """Least number of distinct users in the trajectory's set, shape ``(n,)``. At least 2."""
 
     delta_m: FloatArray
     """Largest distance inside that set at any time stamp, metres, shape ``(n,)``. Above 0, finite."""
@@ -139,5 +139,5 @@ class Demands:
         return cls(k=np.full(n, k, dtype=np.int64), delta_m=np.full(n, delta_m, dtype=np.float64))
 
     def of(self, numbers: IntArray) -> Demands:
-        """Return what some of them demand, by their numbers, each as often as it is named."""
+        """Return the demands of some trajectories, by their numbers; a number may be repeated."""
         return Demands(k=self.k[numbers], delta_m=self.delta_m[numbers])

@@ -1,1 +1,1 @@
-"""Utility: what a release lost, by measures that several models share."""
+"""Utility: measures of the information that a release lost, shared by several models."""

@@ -1,7 +1,7 @@
-"""Distances between locations and what is released of them, in metres (Poulis et al. 2014, Definitions 6 and 8).
+"""Distances of locations from their generalized locations, metres (Poulis et al. 2014, Definitions 6 and 8).
 
-The distances speak of the visits that are released. A suppressed one has no distance: it is left out here, and is
-to be counted apart (``~kept``), so that neither figure hides the other.
+The distances cover the visits that are released. A suppressed visit has no distance: it is left out here, and must be
+counted separately (``~kept``), so that neither figure hides the other.
 
 Each function takes ``group_of``, the generalized location of each location, shape ``(L,)``. With ``dissimilarity``,
 the semantic dissimilarity SD of each location's generalized location, in ``(0, 1]``, shape ``(L,)``, it returns the
@@ -38,7 +38,7 @@ def location_distance(xy_m: FloatArray, group_of: IntArray, *, dissimilarity: Fl
     """Mean distance of each location to the members of its generalized location.
 
     ``D_loc(l, {l_1, .., l_v}) = avg{d(l, l_i) | 1 <= i <= v}``, d the Euclidean distance, ``l`` itself one of
-    the members; 0 for a location that stands alone. ``C_loc(l, l') = avg{d(l, l_i) * SD(l') | 1 <= i <= v}``.
+    the members; 0 for a location that is not merged. ``C_loc(l, l') = avg{d(l, l_i) * SD(l') | 1 <= i <= v}``.
 
     Args:
         xy_m: Position of each location, metres, shape ``(L, 2)``.
@@ -81,7 +81,7 @@ def trajectory_distance(
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
         xy_m: Position of each location, metres, shape ``(L, 2)``.
         group_of: See the module.
-        kept: False where an occurrence was suppressed, shape ``(p,)``.
+        kept: False for each suppressed visit, shape ``(p,)``.
         dissimilarity: See the module.
 
     Returns:
@@ -96,7 +96,7 @@ def mean_over_visits(trajectories: Sequences, value_of: FloatArray, kept: BoolAr
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
         value_of: Value of each location, shape ``(L,)``.
-        kept: False where an occurrence was suppressed, shape ``(p,)``.
+        kept: False for each suppressed visit, shape ``(p,)``.
 
     Returns:
         Means, shape ``(n,)``; NaN for a trajectory without released visits.
@@ -132,10 +132,10 @@ def dataset_distance(
 
 
 def expected_distance(trajectories: Sequences, xy_m: FloatArray, group_of: IntArray, kept: BoolArray) -> float:
-    """Dataset distance as somebody expects it who has only the release.
+    """Dataset distance as expected with knowledge of the release alone.
 
-    A generalized location stands for exactly one of its members (Definition 5). With each of the ``v`` as likely
-    at every visit, ``E[D_loc] = avg{d(l_i, l_j) | 1 <= i, j <= v}``, and the means of Definition 6 over visits
+    A generalized location stands for exactly one of its members (Definition 5). If each of the ``v`` is equally
+    likely at every visit, ``E[D_loc] = avg{d(l_i, l_j) | 1 <= i, j <= v}``, and the means of Definition 6 over visits
     and trajectories follow. Unlike :func:`dataset_distance` it does not depend on which member was visited, so it
     may be published with the release. Arguments as for :func:`trajectory_distance`.
 
@@ -147,7 +147,7 @@ def expected_distance(trajectories: Sequences, xy_m: FloatArray, group_of: IntAr
     expected_m = (np.bincount(group_of, distance_m) / np.maximum(n_members, 1))[group_of]
     mean_m = mean_over_visits(trajectories, expected_m, kept)
     released = ~np.isnan(mean_m)
-    # Sorted, so that not even a rounding error tells in what order the people came.
+    # Sorted, so that not even a rounding error reveals the order of people.
     return float(np.sort(mean_m[released]).mean()) if released.any() else float("nan")
 
 
@@ -161,8 +161,8 @@ def diameter(xy_m: FloatArray) -> float:
         return 0.0
     from_centre_m = pairwise_distances(xy_m, xy_m.mean(axis=0)[None])[:, 0]
     at_least_m = float(pairwise_distances(xy_m[[np.argmax(from_centre_m)]], xy_m).max())
-    # By the triangle inequality the two ends are no nearer to the centre than this; others need no comparing.
-    # One part in a million allows for rounding.
+    # By the triangle inequality the two ends are at least this far from the centre; nearer locations need no
+    # comparison. One part in a million allows for rounding.
     candidates = xy_m[from_centre_m >= at_least_m * (1 - 1e-6) - from_centre_m.max()]
     return max(float(pairwise_distances(rows, candidates).max()) for rows in _blocks(candidates, len(candidates)))
 
@@ -170,9 +170,9 @@ def diameter(xy_m: FloatArray) -> float:
 def normalized_distance(distance_m: float, xy_m: FloatArray) -> float:
     """Divide a distance of Definition 6 by the diameter of the vocabulary.
 
-    The paper divides by "the maximum distance between locations in T". That is taken here over all locations
-    of the window's vocabulary, suppressed ones too, before generalization: it belongs to the window, not to
-    the release. Where all locations coincide the distance is 0, and so is the result.
+    The paper divides by "the maximum distance between locations in T". Here this is the maximum over all
+    locations of the window's vocabulary, including suppressed ones, before generalization: it is a property of the
+    window, not of the release. If all locations coincide, the distance is 0, and so is the result.
 
     Args:
         distance_m: D_loc, D_traj or D, metres.
@@ -194,6 +194,6 @@ def pairwise_distances(from_m: FloatArray, to_m: FloatArray) -> FloatArray:
 
 
 def _blocks(rows: Array, width: int) -> list[Array]:
-    """Cut rows so that no block's distances to ``width`` others take much memory."""
+    """Split rows into blocks, to bound the memory of each block's distances to ``width`` others."""
     step = max(1, _PAIRS_AT_ONCE // width)
     return [rows[first : first + step] for first in range(0, len(rows), step)]

@@ -16,25 +16,25 @@ __all__ = ["Divergence", "draw_subtrajectories", "support_divergence"]
 
 
 class Divergence(NamedTuple):
-    """How far the distribution of supports moved."""
+    """Change of the distribution of supports."""
 
     nats: float
-    """The divergence over what is released, at least 0; NaN where nothing of it is."""
+    """The divergence over subtrajectories that are released, at least 0; NaN if none is."""
 
     lost_share: float
-    """Share of the original supports that belongs to subtrajectories of which nothing is released."""
+    """Share of the original supports that belongs to subtrajectories that are not released."""
 
 
 def draw_subtrajectories(
     trajectories: Sequences, rng: np.random.Generator, *, size: int, n: int
 ) -> list[Subtrajectory]:
-    """Draw distinct subtrajectories that occur, without repetition: ``n`` of them, or all where there are fewer.
+    """Draw distinct subtrajectories that occur, without repetition: ``n`` of them, or all if there are fewer.
 
     Args:
         trajectories: The originals.
-        rng: All chance there is.
+        rng: The only source of randomness.
         size: Number of locations of each, at least 1.
-        n: How many.
+        n: Number of subtrajectories.
     """
     table = subtrajectories(trajectories, size).locations
     if len(table) > n:
@@ -54,9 +54,9 @@ def support_divergence(
     original over the sum of all supports of S there, and ``Q_S(s)`` the same in the release, where the support of s is
     that of its generalized counterpart (footnote 2).
 
-    Where every occurrence of a counterpart is suppressed Q is 0 and the divergence infinite; the paper, whose
-    algorithm suppresses nothing, is silent. Both distributions are therefore taken over those of S that are left, and
-    what is lost is told beside it, so that neither figure hides the other.
+    If every occurrence of a counterpart is suppressed, Q is 0 and the divergence infinite. The paper does not cover
+    this case, because its algorithm suppresses nothing. So both distributions are taken over the part of S that is
+    still released, and the lost share is returned as well, so that neither figure hides the other.
 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
@@ -72,5 +72,5 @@ def support_divergence(
     if not left.any():
         return Divergence(float("nan"), 1.0 if len(chosen) else float("nan"))
     p, q = before[left] / before[left].sum(), after[left] / after[left].sum()
-    # Rounding alone could make it a little less than the 0 that it is at least.
+    # The divergence is at least 0; rounding could make it slightly negative.
     return Divergence(max(0.0, float((p * np.log(p / q)).sum())), float(before[~left].sum() / before.sum()))

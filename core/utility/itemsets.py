@@ -1,10 +1,10 @@
 """How well sets of locations are found in a disassociated release (Terrovitis et al. 2012, Section 6).
 
-Every window is given by its people's sets of locations (:func:`core.trajectories.location_sets.location_sets`): the
-original, one that was reconstructed from the release (:func:`core.models.disassociation.reconstruct.reconstruct`; then
-these are the paper's tKd and re), or what is certain
-(:func:`core.models.disassociation.reconstruct.certain_subrecords`; then they are its tKd-a and re-a). Multiple-level
-measures need a taxonomy in the release and have no meaning here.
+A window is given by its people's sets of locations (:func:`core.trajectories.location_sets.location_sets`). The
+original is compared with a window reconstructed from the release
+(:func:`core.models.disassociation.reconstruct.reconstruct`), which gives the paper's tKd and re, or with the certain
+parts of records (:func:`core.models.disassociation.reconstruct.certain_subrecords`), which gives its tKd-a and re-a.
+The paper's multiple-level measures need a taxonomy in the release and do not apply here.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def top_itemsets(sets: Sequences, *, n: int, largest: int) -> list[tuple[int, Su
     """Return the most frequent sets of locations with their supports, by (support descending, size, ids).
 
     Args:
-        sets: Of each person the distinct locations, ascending.
-        n: Most sets to return; fewer where fewer occur.
+        sets: The distinct locations of each person, ascending.
+        n: Most sets to return; fewer if fewer occur.
         largest: Most locations of a set. The paper has no such bound.
     """
     if not len(sets.locations):
         return []
     threshold = sets.n_users
-    # Halved until enough are found: what is less frequent is not enumerated.
+    # Halved until enough sets are found, so that less frequent sets are not enumerated.
     while True:
         frequent = frequent_patterns(sets, min_support=threshold, longest=largest)
         if len(frequent) >= n or threshold == 1:
@@ -53,7 +53,7 @@ def top_deviation(original: Sequences, other: Sequences, *, n: int = 1000, large
     """Share of the ``n`` most frequent sets of the original that are not among those of another (tKd, Equation 2).
 
     Returns:
-        In 0..1; NaN where the original has none.
+        In 0..1; NaN if the original has no sets.
     """
     before = {found for _, found in top_itemsets(original, n=n, largest=largest)}
     after = {found for _, found in top_itemsets(other, n=n, largest=largest)}
@@ -65,10 +65,10 @@ def pair_error(original: Sequences, others: Collection[Sequences], *, first: int
 
     ``re = |s_o - s_p| / avg(s_o, s_p)``, in 0..2; s_p is the mean over the other windows. Pairs are those of the
     ``first``-th to ``end - 1``-th most frequent locations of the original, ties by id. The paper takes the 200th to
-    220th, of thousands; pairs that occur nowhere, for which it leaves the error undefined, are left out.
+    220th of thousands. Pairs that occur nowhere are left out: the paper does not define their error.
 
     Returns:
-        The mean over the pairs; NaN without any.
+        The mean over the pairs; NaN if there are none.
     """
     supports = np.bincount(original.locations)
     ranked = np.lexsort((np.arange(len(supports)), -supports))[first:end]

@@ -1,7 +1,7 @@
 """Frequent sequential patterns before and after (Poulis et al. 2014, Section 5, Measures).
 
-A random projection of a release puts one member, drawn at random, in the place of every generalized location; patterns
-are mined in it as in the original, by PrefixSpan.
+A random projection of a release replaces every generalized location by one member, drawn at random. Patterns are mined
+in projections as in the original, by PrefixSpan.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ __all__ = ["PatternShares", "frequent_patterns", "pattern_shares", "pattern_supp
 
 
 class PatternShares(NamedTuple):
-    """How well patterns are mined in a release."""
+    """How well frequent patterns are preserved in a release."""
 
     frequent: int
-    """Frequent patterns of the original."""
+    """Number of frequent patterns of the original."""
 
     kept: float
-    """Share of them that is frequent in a projection, mean over projections; NaN where the original has none."""
+    """Share of them that is frequent in a projection, mean over projections; NaN if the original has none."""
 
     invented: float
-    """Share of the patterns frequent in a projection that are not so in the original, mean over the projections that
-    have any; NaN where none has."""
+    """Share of the frequent patterns of a projection that are not frequent in the original, mean over the projections
+    that have any; NaN if none has."""
 
 
 def project(released: Sequences, group_of: IntArray, rng: np.random.Generator) -> Sequences:
     """Replace each visit's generalized location by one of its members.
 
-    "Every generalized location in it" is read as every occurrence: each visit is drawn on its own, each member as
-    likely.
+    The paper's "every generalized location in it" is read as every occurrence: each visit is drawn independently, with
+    equally likely members.
 
     Args:
         released: The generalized dataset.
         group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
-        rng: All chance there is.
+        rng: The only source of randomness.
     """
     members = np.argsort(group_of, kind="stable")  # (L,) locations, those of one generalized location together
     sizes = np.bincount(group_of)
@@ -56,7 +56,7 @@ def frequent_patterns(sequences: Sequences, *, min_support: int, longest: int) -
     """Mine the subtrajectories of at most ``longest`` locations that at least ``min_support`` people support.
 
     Args:
-        sequences: Where to mine.
+        sequences: The trajectories.
         min_support: Fewest people, at least 1. The paper's patterns have a support "larger than a threshold".
         longest: Most locations. The paper has no such bound; without one, people who repeat a long trajectory would
             make exponentially many patterns.
@@ -76,7 +76,7 @@ def pattern_supports(sequences: Sequences, *, min_support: int, longest: int) ->
         owner = sequences.users.tolist()
 
         def count(_: list[int], matches: list[tuple[int, int]]) -> int:
-            # Too few trajectories are too few people; counting those takes longest.
+            # Too few trajectories means too few people; counting people is slower.
             return len(matches) if len(matches) < min_support else len({owner[i] for i, _ in matches})
 
         found = miner.frequent(min_support, key=count, bound=count)
@@ -96,15 +96,15 @@ def pattern_shares(
     """Compare the frequent patterns of an original and of random projections of its release.
 
     ``kept = avg{|F(T) & F(T_i)| / |F(T)|}`` and ``invented = avg{|F(T_i) - F(T)| / |F(T_i)|}`` over the projections
-    ``T_i``, F being :func:`frequent_patterns`. The paper shows medians over 2000 projections; means are used here,
-    which can be averaged over windows. The fewest people are the same number before and after.
+    ``T_i``, F being :func:`frequent_patterns`. The paper shows medians over 2000 projections. Here means
+    are used, which can be averaged over windows. ``min_support`` is the same number of people before and after.
 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
-        released: What is released of them, over generalized locations.
+        released: Their release, over generalized locations.
         group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
-        rng: All chance there is.
-        projections: How many to draw.
+        rng: The only source of randomness.
+        projections: Number of projections to draw.
         min_support: See :func:`frequent_patterns`.
         longest: See :func:`frequent_patterns`.
     """

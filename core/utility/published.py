@@ -1,11 +1,11 @@
-"""What a windows message tells of its information loss: functions of the release, and of nothing else.
+"""The information loss that a windows message publishes: functions of the release alone.
 
 A figure that depends on which member of a generalized location was visited, or on a location that is not released,
-tells something of people which the release hides: a mean distance of five trajectories, known to a decimetre, is often
-that of one combination of true locations only, and the diameter of a window's vocabulary gives away the one far place
-whose only visit was suppressed. Such measures are for the operator (:mod:`core.models.km.measure`). Here every figure
-is computed from the released sequences, the members of their locations and the public vocabulary: whoever has the
-release could compute it as well.
+can reveal what the release hides. A mean distance over five trajectories, known to a decimetre, often fits only one
+combination of true locations. The diameter of a window's vocabulary reveals a far location whose only visit was
+suppressed. Such measures are for the operator (:mod:`core.models.km.measure`). Here every figure is computed from the
+released sequences, the members of their locations and the public vocabulary, so every reader of the release could
+compute it.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ def published_loss(
     kept: BoolArray,
     taxonomy: Taxonomy | None = None,
 ) -> dict[str, float | int | None]:
-    """Measure a release of sequences by what it tells itself.
+    """Measure a release of sequences by figures that follow from the release itself.
 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits, at least one of which is kept.
         vocabulary: Their ``L`` locations.
-        group_of: Generalized location of each, named by a member's id, shape ``(L,)``.
-        kept: False where an occurrence is suppressed, shape ``(p,)``.
-        taxonomy: What was known of the locations' meaning, if anything.
+        group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
+        kept: False for each suppressed visit, shape ``(p,)``.
+        taxonomy: The taxonomy of the locations, if the model used one.
 
     Returns:
         ``distance_m``, the dataset distance as expected from the release
-        (:func:`core.utility.distance.expected_distance`); ``distance_share``, that over the largest distance between
-        locations of the release, members included; ``original_locations`` and ``generalized_locations``;
-        ``generalized_size`` and ``generalized_distance_share``, the mean members of a generalized location and the
-        average distance between them, None where there is none; with a taxonomy ``semantic_penalty``, P over the leaves
-        that the release holds.
+        (:func:`core.utility.distance.expected_distance`); ``distance_share``, the same divided by the largest distance
+        between locations of the release, members included; ``original_locations`` and ``generalized_locations``;
+        ``generalized_size`` and ``generalized_distance_share``, the mean number of members of a generalized location
+        and the average distance between them, None if there is none; with a taxonomy ``semantic_penalty``, P over the
+        leaves in the release.
     """
     held = np.flatnonzero(np.isin(group_of, group_of[trajectories.locations[kept]]))  # (h,) locations and members
     number = np.full(len(group_of), -1)
     number[held] = np.arange(len(held))
-    # Only what the release holds from here on: not the order, the number or the place of any other location.
+    # From here on only the release is used: not the order, number or position of any other location.
     released = generalized(trajectories, number, kept)
     lat, lon = vocabulary.lat_deg[held], vocabulary.lon_deg[held]
     xy_m: FloatArray = LocalProjection.around(lat, lon).to_metres(lat, lon)
-    groups = np.searchsorted(held, group_of[held])  # named by a member's row again
+    groups = np.searchsorted(held, group_of[held])  # again named by a member's row
     everything = np.ones(len(released.locations), np.bool_)
 
     distance_m = expected_distance(released, xy_m, groups, everything)
@@ -76,20 +76,20 @@ def published_loss(
 def published_recoding_loss(
     trajectories: Sequences, vocabulary: Vocabulary, recoding: Recoding
 ) -> dict[str, float | int | None]:
-    """Measure a release of local recoding by what it tells itself.
+    """Measure a release of local recoding by figures that follow from the release itself.
 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
         vocabulary: Their ``L`` locations.
-        recoding: What is released of them; at least one visit is.
+        recoding: Their release, of at least one visit.
 
     Returns:
-        The figures of :func:`published_loss` but for the semantic one. Locations are counted as labels: one that is
-        released under two counts twice.
+        The figures of :func:`published_loss` except ``semantic_penalty``. Locations are counted as labels: a location
+        that is released under two labels counts twice.
     """
     held = sorted({location for label in recoding.labels for location in label})
     number = {location: row for row, location in enumerate(held)}
-    # Only what the release holds from here on: not the order, the number or the place of any other location.
+    # From here on only the release is used: not the order, number or position of any other location.
     labels = tuple(tuple(number[location] for location in label) for label in recoding.labels)
     released = Recoding(labels=labels, label_of=recoding.label_of)
     lat, lon = vocabulary.lat_deg[held], vocabulary.lon_deg[held]

@@ -1,9 +1,9 @@
 """Average relative error of COUNT queries (Poulis et al. 2014, Section 5, Measures).
 
-A query asks how many people's trajectories contain a subtrajectory. Who has only the release estimates the answer:
-a generalized location stands for exactly one of its members (Definition 5), and with nothing else known each member is
-as likely, at every visit on its own. The paper gives no estimator; this is the expectation over the same random
-projections that it mines patterns in.
+A query asks for the number of people whose trajectories contain a subtrajectory. With the release alone the answer is
+estimated: a generalized location stands for exactly one of its members (Definition 5), and without further knowledge
+all members are equally likely, at every visit independently. The paper gives no estimator; this is the expectation over
+the random projections in which the paper mines patterns.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = ["average_relative_error", "draw_queries", "expected_count"]
 def draw_queries(trajectories: Sequences, rng: np.random.Generator, *, n: int, largest: int = 2) -> list[Subtrajectory]:
     """Draw a workload of COUNT queries.
 
-    The paper draws "randomly selected subtrajectories with size in [1, 2]". Here a size is drawn first, each as
-    likely, and then one of the distinct subtrajectories of that size that occur in the original, each as likely;
-    drawn together, nearly all would have the largest size. Queries may repeat. None of them has the answer 0.
+    The paper draws "randomly selected subtrajectories with size in [1, 2]". Here first a size is drawn uniformly,
+    then one of the distinct subtrajectories of that size in the original, also uniformly. Drawn from all sizes at once,
+    nearly all queries would have the largest size. Queries may repeat. No query has the answer 0.
 
     Args:
         trajectories: The originals.
-        rng: All chance there is.
+        rng: The only source of randomness.
         n: Number of queries.
         largest: Largest size, at least 1; sizes that do not occur are left out.
 
     Returns:
-        ``n`` subtrajectories; none where the originals hold no visit.
+        ``n`` subtrajectories; none if the originals have no visits.
     """
     tables = [subtrajectories(trajectories, size).locations for size in range(1, largest + 1)]
     tables = [table for table in tables if len(table)]
@@ -50,16 +50,16 @@ def average_relative_error(
     """Mean relative error of the answers that a release gives to COUNT queries.
 
     ``ARE = avg{|sup(q, T) - est(q, T')| / sup(q, T)}`` over the queries q, where ``est`` is
-    :func:`expected_count`. A suppressed visit is not there to be counted.
+    :func:`expected_count`. Suppressed visits are not counted.
 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
-        released: What is released of them, over generalized locations.
+        released: Their release, over generalized locations.
         group_of: Generalized location of each location, named by a member's id, shape ``(L,)``.
         queries: Subtrajectories that occur in the originals.
 
     Returns:
-        The error, at least 0; NaN without a query.
+        The error, at least 0; NaN if there are no queries.
     """
     errors: list[float] = []
     for query in queries:
@@ -69,12 +69,12 @@ def average_relative_error(
 
 
 def expected_count(query: Sequence[int], released: Sequences, group_of: IntArray) -> float:
-    """Expected number of people whose trajectories contain a subtrajectory, by the release.
+    """Expected number of people whose trajectories contain a subtrajectory, given the release.
 
     Every visit to a generalized location is one of its ``v`` members with probability ``1 / v``, independently. A
-    trajectory contains the query if the visits, taken in order, meet its locations one after the other; the
-    probability of having met the first ``i`` of them is carried from visit to visit:
-    ``p_i += p_{i-1} / v - (p_i / v if the next location may be met, else 0)``.
+    trajectory contains the query if its visits, in order, match the query's locations one after the other. The
+    probability ``p_i`` that the first ``i`` are matched is updated at every visit:
+    ``p_i += p_{i-1} / v - (p_i / v if the next location may be matched, else 0)``.
     A person counts once: the probability that none of their trajectories contains it is a product.
 
     Args:
@@ -88,10 +88,10 @@ def expected_count(query: Sequence[int], released: Sequences, group_of: IntArray
     wanted = group_of[np.array(query)]  # (j,)
     at = np.flatnonzero(np.isin(released.locations, wanted))  # (r,) visits that may be one of the query's
     owner, number = np.unique(np.searchsorted(released.starts, at, side="right") - 1, return_inverse=True)
-    turn = np.arange(len(at)) - np.searchsorted(number, number)  # (r,) which of its trajectory's such visits
+    turn = np.arange(len(at)) - np.searchsorted(number, number)  # (r,) rank among such visits of its trajectory
     chance = 1.0 / np.bincount(group_of)[released.locations[at]]  # (r,)
     may_be = wanted == released.locations[at][:, None]  # (r, j)
-    met = np.zeros((len(owner), len(query) + 1))  # (t, j + 1) probability that the first i are met
+    met = np.zeros((len(owner), len(query) + 1))  # (t, j + 1) probability that the first i are matched
     met[:, 0] = 1.0
     by_turn = np.argsort(turn, kind="stable")
     for visits in np.split(by_turn, np.flatnonzero(np.diff(turn[by_turn])) + 1):

@@ -1,7 +1,7 @@
 """Distances of a local recoding, in metres, and statistics of its labels (Select-Organize-Anonymize, Definition 4).
 
-As :mod:`core.utility.distance` and :mod:`core.utility.locations`, where a location may be released under several
-labels. The distances speak of the visits that are released; suppressed ones are to be counted apart.
+Like :mod:`core.utility.distance` and :mod:`core.utility.locations`, but a location may be released under several
+labels. The distances cover the visits that are released; suppressed visits must be counted separately.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def recoded_visit_distance(trajectories: Sequences, xy_m: FloatArray, recoding: 
     Args:
         trajectories: The originals, ``n`` trajectories with ``p`` visits.
         xy_m: Position of each location, metres, shape ``(L, 2)``.
-        recoding: What is released of them.
+        recoding: Their release.
 
     Returns:
-        Metres, shape ``(p,)``; NaN where the visit is suppressed.
+        Metres, shape ``(p,)``; NaN for a suppressed visit.
 
     Raises:
-        ValueError: A visit's label does not hold its location.
+        ValueError: A visit's label does not contain its location.
     """
     distance_m = np.full(len(trajectories.locations), np.nan)
     order = np.argsort(recoding.label_of, kind="stable")
@@ -46,14 +46,14 @@ def recoded_visit_distance(trajectories: Sequences, xy_m: FloatArray, recoding: 
         visits, members = order[start:end], np.array(label)
         locations = trajectories.locations[visits]
         if not np.isin(locations, members).all():
-            raise ValueError("a visit's label does not hold its location: this is a recoding of another window")
+            raise ValueError("a visit's label does not contain its location: this is a recoding of another window")
         of_member_m = location_distance(xy_m[members], np.zeros(len(members), np.int64))
         distance_m[visits] = of_member_m[np.searchsorted(members, locations)]
     return distance_m
 
 
 def recoded_distance(trajectories: Sequences, xy_m: FloatArray, recoding: Recoding) -> float:
-    """Mean, over the trajectories released, of the mean of D_loc over their released visits: D.
+    """The distance D: the mean, over released trajectories, of the mean D_loc of their released visits.
 
     Arguments and errors as for :func:`recoded_visit_distance`.
 
@@ -65,15 +65,15 @@ def recoded_distance(trajectories: Sequences, xy_m: FloatArray, recoding: Recodi
 
 
 def recoding_loss(window: SequenceWindow, recoding: Recoding) -> WindowLoss:
-    """Measure what every model that releases labels is compared by: D of its recoding, and its people."""
+    """Return the loss by which models that release labels are compared: D, and the number of people."""
     distance_m = recoded_distance(window.sequences, window.vocabulary.xy_m, recoding)
     return WindowLoss.of(distance_m, window.sequences.owners[recoding.kept])
 
 
 def expected_recoded_distance(trajectories: Sequences, xy_m: FloatArray, recoding: Recoding) -> float:
-    """D as somebody expects it who has only the release, each member of a label as likely at every visit.
+    """D as expected with the release alone, if all members of a label are equally likely at every visit.
 
-    A function of the release and the positions of its members, so that it may be published with it. Arguments as for
+    It depends only on the release and the positions of its members, so it may be published with it. Arguments as for
     :func:`recoded_visit_distance`.
 
     Returns:
@@ -81,12 +81,12 @@ def expected_recoded_distance(trajectories: Sequences, xy_m: FloatArray, recodin
     """
     of_label_m = np.array([_mean_distance(xy_m, label) for label in recoding.labels] + [np.nan])  # the last for -1
     means_m = _means(trajectories, of_label_m[recoding.label_of])
-    # Sorted, so that not even a rounding error tells in what order the people came.
+    # Sorted, so that not even a rounding error reveals the order of people.
     return float(np.sort(means_m).mean()) if len(means_m) else float("nan")
 
 
 def label_statistics(xy_m: FloatArray, recoding: Recoding) -> LocationStatistics:
-    """Describe the labels of a release, each once, however many trajectories show it.
+    """Describe the labels of a release; each counts once, however many trajectories have it.
 
     Args:
         xy_m: Position of each location, metres, shape ``(L, 2)``.
@@ -95,7 +95,7 @@ def label_statistics(xy_m: FloatArray, recoding: Recoding) -> LocationStatistics
     held = sorted({location for label in recoding.labels for location in label})
     several = [label for label in recoding.labels if len(label) > 1]
     widest_m = diameter(xy_m[held])
-    # D_loc counts a member's distance of 0 to itself: v distances where v - 1 are between different members.
+    # D_loc includes a member's distance of 0 to itself: only v - 1 of its v distances are between different members.
     between_m = [_mean_distance(xy_m, label) * len(label) / (len(label) - 1) for label in several]
     share = float(np.mean(between_m)) / widest_m if several and widest_m > 0 else 0.0
     return LocationStatistics(
@@ -107,7 +107,7 @@ def label_statistics(xy_m: FloatArray, recoding: Recoding) -> LocationStatistics
 
 
 def _mean_distance(xy_m: FloatArray, label: tuple[int, ...]) -> float:
-    """Return the mean distance between two members of a label, each as likely, the same one included."""
+    """Return the mean distance between two random members of a label, which may be the same."""
     return float(location_distance(xy_m[list(label)], np.zeros(len(label), np.int64)).mean())
 
 

@@ -1,7 +1,7 @@
-"""What is measured of one window against its raw records. Never published.
+"""Measures that compare a release with its raw window. Never published.
 
-Every measure here is computed from raw records, so that differences between two of them could reveal single people.
-:mod:`core.utility.published` has what leaves.
+Every measure here is computed from raw records, so differences between two measures could reveal single people.
+:mod:`core.utility.published` has the published measures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["NOTHING_RELEASED", "MeasureInputs", "MeasureOptions", "WindowLoss", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowMeasures:
-    """Measures of one kind of window; its fields are numbers, NaN where there is nothing to measure."""
+    """Measures of one kind of window; its fields are numbers, NaN if there is nothing to measure."""
 
     def as_dict(self) -> dict[str, float]:
         """Return the figures by name, in order."""
@@ -28,22 +28,22 @@ class WindowMeasures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowLoss:
-    """What the release of one window lost."""
+    """The information loss of one window."""
 
     distance_m: float
-    """Of check-ins D (Poulis et al. 2014, Definition 6): how far a released visit is on average from the members of
-    what it is released as; 0 where places are released as they are. Of fragments the mean distance of a released point
-    from its counterpart. Metres; NaN where nothing is released."""
+    """Metres; NaN if nothing is released. For check-ins D (Poulis et al. 2014, Definition 6): the mean distance of a
+    released visit from the members of its generalized location; 0 if locations are not generalized. For fragments the
+    mean distance between a released point and its counterpart."""
 
     time_s: float
-    """Of fragments the mean time between a released point and its counterpart, seconds; else 0."""
+    """For fragments the mean time between a released point and its counterpart, seconds; 0 for check-ins."""
 
     people: int
-    """Distinct people of whom something is released."""
+    """Number of distinct people with a released visit or point."""
 
     @classmethod
     def of(cls, distance_m: float, users: IntArray) -> WindowLoss:
-        """Return the loss of check-ins: their mean distance, and the users behind what is released."""
+        """Return the loss of check-ins, from their mean distance and the users of released visits or trajectories."""
         return cls(distance_m=distance_m, time_s=0.0, people=len(np.unique(users)))
 
 
@@ -51,39 +51,39 @@ NOTHING_RELEASED = WindowLoss(distance_m=math.nan, time_s=0.0, people=0)
 
 
 def exact_loss(users: IntArray) -> WindowLoss:
-    """Return the loss where all that is released of these users is released as it is."""
+    """Return the loss if everything that is released of these users is released without generalization."""
     return WindowLoss.of(0.0, users) if len(users) else NOTHING_RELEASED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureOptions:
-    """How much is drawn, and what counts as frequent."""
+    """Sizes of random samples, and the threshold of frequent patterns."""
 
     queries: int = 100
-    """COUNT queries of a window, and subtrajectories whose supports are compared. The paper's number."""
+    """Number of COUNT queries of a window, and of subtrajectories whose supports are compared; as in the paper."""
 
     largest_query: int = 2
-    """Most locations of a query. The paper's number."""
+    """Most locations of a query; as in the paper."""
 
     projections: int = 20
-    """Random projections of a window. The paper draws 2000 of one data set; here windows are averaged as well."""
+    """Number of random projections of a window. The paper draws 2000; here windows are averaged as well."""
 
     min_support_percent: float = 1.0
-    """Fewest people behind a frequent pattern, in percent of the window's, and never fewer than k: rarer patterns are
-    what the release is to hide. The paper takes 0.83 % and 0.14 % of much larger data."""
+    """Least support of a frequent pattern, in percent of the window's people, and never below k, because the release
+    must hide rarer patterns. The paper takes 0.83 % and 0.14 % of much larger data."""
 
     longest_pattern: int = 3
     """Most locations of a frequent pattern."""
 
     def min_support(self, people: int, k: int) -> int:
-        """Return the fewest people behind a frequent pattern of a window."""
+        """Return the least support of a frequent pattern of a window."""
         return max(k, math.ceil(people * self.min_support_percent / 100))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureInputs:
-    """What a release is measured with."""
+    """Inputs for the measures of a release."""
 
     options: MeasureOptions
     taxonomy: Taxonomy | None = None
-    """What the locations mean; for the models whose measures need it."""
+    """The taxonomy of the locations, for models whose measures need it."""

@@ -1,4 +1,4 @@
-"""The rows of one open window, as columns that grow; an object for each record would be ten times as large."""
+"""The rows of one open window, as growing columns; an object for each record would take ten times the memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from core.records.record import ROW_TYPES, Kind, Rows
 __all__ = ["WindowBuffer"]
 
 _GROWTH = 1.5
-"""By how much a full buffer grows: copies stay few and at most a third of it is empty."""
+"""Factor by which a full buffer grows: copies are rare, and at most a third of the buffer is empty."""
 
 
 class WindowBuffer:
-    """Rows in the order of the offsets that brought them.
+    """Rows in the order of the offsets of their chunks.
 
     Args:
-        kind: What the rows are.
+        kind: The kind of feed of the rows.
     """
 
     __slots__ = ("_ends", "_offsets", "_rows")
@@ -27,16 +27,16 @@ class WindowBuffer:
     def __init__(self, kind: Kind) -> None:
         self._rows: Rows = np.empty(0, dtype=ROW_TYPES[kind])
         self._offsets = array("q")
-        """Offset of each chunk that brought rows, ascending."""
+        """Offset of each chunk with rows of the window, ascending."""
         self._ends = array("q")
-        """Number of rows up to and with each of these chunks."""
+        """Number of rows up to and including each of these chunks."""
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
     @property
     def first_offset(self) -> int | None:
-        """Offset of the first chunk that brought rows, or None."""
+        """Offset of the first chunk with rows of the window, or None."""
         return self._offsets[0] if self._offsets else None
 
     @property
@@ -45,7 +45,7 @@ class WindowBuffer:
         return self._rows[: len(self)]
 
     def add(self, offset: int, rows: Rows) -> None:
-        """Append the rows that a chunk brought; offsets ascend."""
+        """Append the rows of a chunk; offsets must ascend."""
         begin, end = len(self), len(self) + len(rows)
         if end > len(self._rows):
             larger = np.empty(max(end, round(_GROWTH * len(self._rows))), dtype=self._rows.dtype)
@@ -56,7 +56,7 @@ class WindowBuffer:
         self._ends.append(end)
 
     def trim(self, last_offset: int) -> int:
-        """Drop the rows that came after an offset, and return how many they are."""
+        """Drop the rows of chunks after an offset, and return their number."""
         before, keep = len(self), bisect_right(self._offsets, last_offset)
         del self._offsets[keep:], self._ends[keep:]
         return before - len(self)

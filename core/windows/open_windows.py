@@ -1,4 +1,4 @@
-"""The open windows of one kind of feed on one partition: what is buffered, sealed, and due next."""
+"""The open windows of one kind of feed on one partition: which are buffered, sealed, and due next."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["OpenWindows", "ShardProgress"]
 
 @dataclass(slots=True)
 class ShardProgress:
-    """What one shard has come to."""
+    """Progress of one shard."""
 
     open_windows: set[WindowKey] = field(default_factory=set)
 
     sealed_ms: float = -math.inf
-    """Windows that end by then are sealed, completed, or empty for good."""
+    """All windows that end at or before this event time are sealed, completed, or will stay empty."""
 
     completed_offset: int = -1
     """Last offset that is included in a completed window."""
@@ -34,10 +34,10 @@ class ShardProgress:
 
 
 class OpenWindows:
-    """Open windows in the order of release, so that nobody looks at those that are not due.
+    """Open windows in the order of release, so that those that are not due need no check.
 
     Args:
-        policy: How they behave.
+        policy: How the windows behave.
     """
 
     def __init__(self, policy: WindowPolicy) -> None:
@@ -53,14 +53,14 @@ class OpenWindows:
 
         self.shards: dict[str, ShardProgress] = {}
         self.crowded: set[str] = set()
-        """Shards with more open windows than they may have."""
+        """Shards with more open windows than are allowed."""
 
     def shard(self, name: str) -> ShardProgress:
-        """Return a shard, which exists as soon as somebody names it."""
+        """Return a shard, created if it does not exist."""
         return self.shards.setdefault(name, ShardProgress())
 
     def open_window(self, key: WindowKey) -> WindowBuffer:
-        """Return an open window, opened if need be."""
+        """Return an open window, opened if it is not."""
         if key not in self.windows:
             self.windows[key] = WindowBuffer(key.kind)
             self.shard(key.shard).open_windows.add(key)
@@ -69,7 +69,7 @@ class OpenWindows:
         return window
 
     def close_window(self, key: WindowKey) -> int:
-        """Close a window, and return how many rows were in it."""
+        """Close a window, and return the number of its rows."""
         window: WindowBuffer = self.windows.pop(key)
         self.seals.pop(key, None)
         self.shards[key.shard].open_windows.discard(key)
@@ -81,12 +81,12 @@ class OpenWindows:
         (self.crowded.add if crowded else self.crowded.discard)(shard)
 
     def is_late(self, key: WindowKey, offset: int) -> bool:
-        """Tell whether rows of a window that an offset brings come after its content is fixed."""
+        """Return whether rows of a window at this offset are late, because the window's content is already fixed."""
         own: Seal | None = self.seals.get(key)
         return key.end_ms <= self.shards[key.shard].sealed_ms if own is None else offset > own.last_offset
 
     def ending_by(self, shard: str, end_ms: int) -> list[WindowKey]:
-        """Return the open windows of a shard that end by then, in the order of release."""
+        """Return the open windows of a shard that end at or before ``end_ms``, in the order of release."""
         return sorted(key for key in self.shards[shard].open_windows if key.end_ms <= end_ms)
 
     def releasable(self, next_offset: int) -> WindowKey | None:
@@ -101,12 +101,12 @@ class OpenWindows:
         return None
 
     def due(self, clock_ms: int, now_ms: float) -> WindowKey | None:
-        """Return the first window that is to be sealed; a shard with a sealed window waits for its release.
+        """Return the first window to seal, or None; a shard with a sealed window waits for its release.
 
         Args:
-            clock_ms: The clock, which stands still while something waits to be read.
-            now_ms: The event time that has come. Later windows stay open however silent their sources are: by a clock
-                that is ahead, all others would be late when they come back.
+            clock_ms: The clock, which does not advance while messages wait to be read.
+            now_ms: The present in event time. Windows that end later stay open even if all sources are silent.
+                Otherwise a source whose clock is ahead would make the later records of all others late.
         """
         reached_ms = self.watermark.value_ms(clock_ms=clock_ms)
         until_ms = now_ms if self.watermark.is_idle(clock_ms=clock_ms) else -math.inf
@@ -117,10 +117,10 @@ class OpenWindows:
         return min((min(self.shards[name].open_windows) for name in self.crowded - self._waiting()), default=None)
 
     def oldest_unsealed(self) -> WindowKey | None:
-        """Return the oldest window of a shard that waits for no release, or None."""
+        """Return the oldest window among the shards without a sealed window, or None."""
         waiting = self._waiting()
         return next((key for key in self.windows if key.shard not in waiting), None)
 
     def _waiting(self) -> set[str]:
-        """Return the shards with a sealed window: the next one is sealed when it has left."""
+        """Return the shards with a sealed window; their next window is sealed after its release."""
         return {key.shard for key in self.seals}

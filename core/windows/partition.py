@@ -1,14 +1,14 @@
 """The seal protocol for one partition of the shards topic, as a deterministic state machine.
 
 Inputs are method calls: chunks in the order of their offsets, seal records in the order of the seals topic, the clock,
-and what the driver has finished. Outputs are actions, one at a time, that the driver carries out:
+and actions that the driver has finished. Outputs are actions, one at a time, which the driver carries out::
 
     accept(chunk) ...  next_action() -> WriteSeal   -> write it, read the seals topic to its end, apply_seal(each)
                                      -> ReleaseWindow -> anonymize, verify, emit, all acknowledged, then released(seal)
                                      -> WriteCompletion -> write it, acknowledged, then completed(...)
     committable_offset()
 
-A window's content depends on its first seal alone, never on clocks or watermarks: those only decide when to seal.
+A window's content depends on its first seal alone, never on clocks or watermarks, which only decide when to seal.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ __all__ = ["Accepted", "Action", "Partition", "ReleaseWindow", "WriteCompletion"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """What became of the rows of one chunk."""
+    """Number of rows of one chunk by what happened to them."""
 
     buffered: int
     late: int
     duplicates: int
     reread: int = 0
-    """Rows of windows that have left, which a worker before has read: it knew what became of them."""
+    """Rows of completed windows that an earlier worker has read and counted already."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteSeal:
-    """Write the seal, then apply all that the seals topic holds, to its end."""
+    """Write the seal, then read the seals topic to its end and apply every record."""
 
     seal: Seal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReleaseWindow:
-    """Anonymize, verify and emit the rows under their seal."""
+    """Anonymize, verify and emit the rows of a sealed window."""
 
     seal: Seal
     rows: Rows = field(repr=False)
@@ -55,7 +55,7 @@ class ReleaseWindow:
 
 @dataclass(frozen=True, slots=True)
 class WriteCompletion:
-    """Write ``until``, then drop the seal records that it replaces."""
+    """Write ``until``, then remove the seal records that it replaces."""
 
     until: SealedUntil
     obsolete: tuple[SealRecord, ...]
@@ -69,7 +69,7 @@ class Partition:
 
     Args:
         policies: How the windows of each kind behave.
-        make_seal: Makes the seal of a window, given its key, the last offset that it includes, and its number of rows.
+        make_seal: Makes the seal of a window from its key, the last offset that it includes, and its number of rows.
     """
 
     def __init__(self, policies: Mapping[Kind, WindowPolicy], make_seal: Callable[[WindowKey, int, int], Seal]) -> None:
@@ -82,10 +82,10 @@ class Partition:
     # ------------------------------------------------------------------ inputs
 
     def accept(self, chunk: Chunk, offset: int, *, clock_ms: int) -> Accepted:
-        """Buffer a chunk read at ``offset``. Late rows and repeated ones are left out and counted.
+        """Buffer a chunk read at ``offset``. Late rows and duplicates are left out and counted.
 
         Raises:
-            ValueError: The offset is not above all before it.
+            ValueError: The offset is not above all earlier ones.
         """
         self._pass(offset)
         feed = self._feeds[chunk.kind]
@@ -119,22 +119,23 @@ class Partition:
         return Accepted(buffered=buffered, late=late, duplicates=duplicates, reread=reread)
 
     def skip(self, offset: int) -> None:
-        """Take note of a message that holds no chunk for this partition's windows.
+        """Record the offset of a message that is not a chunk for this partition's windows.
 
         Raises:
-            ValueError: The offset is not above all before it.
+            ValueError: The offset is not above all earlier ones.
         """
         self._pass(offset)
 
     def apply_seal(self, record: SealRecord) -> int:
-        """Learn what the seals topic says next, and return how many buffered rows that turns late.
+        """Apply the next record of the seals topic, and return how many buffered rows become late by it.
 
-        Of several seals of one window the first one applied counts, and none after a later window's: that one's
-        writer, who seals in order, had no rows of the earlier window, and may have released and completed its own.
+        Of several seals of one window the first one applied counts. A seal that follows the seal of a later window
+        does not count: windows are sealed in order, so the writer of the later seal had no rows of the earlier window,
+        and may have released and completed the later one already.
         """
         feed = self._feeds.get(record.kind)
         if feed is None:
-            return 0  # a kind that is switched off: its windows wait until it is read again
+            return 0  # this kind of feed is switched off: its windows wait until it is read again
         shard = feed.shard(record.shard)
         shard.known.add(record)
         if isinstance(record, SealedUntil):
@@ -145,39 +146,39 @@ class Partition:
         if key.end_ms <= shard.sealed_ms:
             return 0
         shard.sealed_ms = key.end_ms
-        window = feed.open_window(key)  # even if its rows are gone, the window has to come to an end
+        window = feed.open_window(key)  # even a window whose rows are gone must be completed
         feed.seals[key] = record
         trimmed = window.trim(record.last_offset)
         self.buffered_rows -= trimmed
         return trimmed + self._close(feed, [k for k in feed.ending_by(key.shard, key.end_ms) if k not in feed.seals])
 
     def retire(self, kind: Kind, source: Source) -> None:
-        """Stop waiting for a source that has come to its end."""
+        """Stop waiting for a source that has ended."""
         self._feeds[kind].watermark.retire(source)
 
     def released(self, seal: Seal) -> None:
-        """The window is emitted and acknowledged: its completion comes next."""
+        """Record that the window is emitted and acknowledged; the next action is its completion."""
         shard = self._feeds[seal.kind].shard(seal.shard)
         until = SealedUntil(kind=seal.kind, shard=seal.shard, until_ms=seal.key.end_ms, last_offset=seal.last_offset)
         obsolete = tuple(r for r in sorted(shard.known, key=repr) if _replaces(until, r))
         self._pending_completion = WriteCompletion(until, obsolete)
 
     def completed(self, completion: WriteCompletion) -> None:
-        """The completion is written: the window's rows may go."""
+        """Record that the completion is written, and drop the rows of the window."""
         self._pending_completion = None
-        self.apply_seal(completion.until)  # drops the rows, which have left
+        self.apply_seal(completion.until)  # drops the released rows
         shard = self._feeds[completion.until.kind].shard(completion.until.shard)
         shard.known -= set(completion.obsolete)
 
     # ----------------------------------------------------------------- outputs
 
     def next_action(self, *, clock_ms: int, now_ms: float = math.inf, early: bool = False) -> Action | None:
-        """Return what to do next, or None when nothing is due; ask again after every input.
+        """Return the next action, or None if nothing is due; call this again after every input.
 
         Args:
-            clock_ms: The clock, which stands still while something waits to be read.
-            now_ms: The event time that has come: silence closes no window that ends later.
-            early: Whether to seal the oldest window where none is due: nothing more can be buffered.
+            clock_ms: The clock, which does not advance while messages wait to be read.
+            now_ms: The present in event time; silence of sources closes no window that ends later.
+            early: Whether to seal the oldest window if none is due, because nothing more can be buffered.
         """
         if self._pending_completion is not None:
             return self._pending_completion
@@ -201,7 +202,7 @@ class Partition:
 
     @property
     def oldest_unsealed(self) -> WindowKey | None:
-        """The window that an early seal would be for, or None: all that are open wait for rows of theirs."""
+        """The window that would be sealed early, or None if there is none without a seal before it."""
         return min((key for feed in self._feeds.values() if (key := feed.oldest_unsealed()) is not None), default=None)
 
     @property
@@ -210,7 +211,7 @@ class Partition:
         return sum(len(feed.windows) for feed in self._feeds.values())
 
     def watermark_ms(self, kind: Kind, *, clock_ms: int) -> int | None:
-        """Return the watermark of one kind of feed, or None while it cannot be told."""
+        """Return the watermark of one kind of feed, or None while it is unknown."""
         return self._feeds[kind].watermark.value_ms(clock_ms=clock_ms)
 
     def lead_ms(self, kind: Kind, *, clock_ms: int) -> int:
@@ -218,9 +219,9 @@ class Partition:
         return self._feeds[kind].watermark.lead_ms(clock_ms=clock_ms)
 
     def _pass(self, offset: int) -> None:
-        # What comes out of its order would be taken for repeated, and seals would count windows that lack rows.
+        # Rows that arrive out of order would count as duplicates, and seals would fix windows that lack rows.
         if self._next_offset is not None and offset < self._next_offset:
-            raise ValueError(f"offset {offset} after offset {self._next_offset - 1}: offsets ascend")
+            raise ValueError(f"offset {offset} after offset {self._next_offset - 1}: offsets must ascend")
         self._next_offset = offset + 1
 
     def _close(self, feed: OpenWindows, keys: list[WindowKey]) -> int:

@@ -1,4 +1,4 @@
-"""Seals: the durable records that fix what a window contains. The first seal of a window is the one that counts."""
+"""Seals: durable records that fix the content of a window. Only the first seal of a window counts."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ class Seal:
     key: WindowKey
     last_offset: int
     n_rows: int
-    """How many rows that is; where a rebuilt window has another number, its records are no longer all there."""
+    """Number of rows of the window; if a rebuilt window has another number, some of its records are lost."""
 
     release_id: str
     digest: str
-    """Digest of the settings, the secret and the algorithms' version that the release is made with."""
+    """Digest of the settings, the secret and the algorithms' versions with which the release is made."""
 
     writer: str
-    """Who wrote it, and in which attempt; part of its key, so that compaction never lets a later record replace it."""
+    """Id of the writer and its attempt; part of the record's key, so that compaction keeps every seal."""
 
     @property
     def kind(self) -> Kind:
-        """Kind of feed of the window, as every seal record has one."""
+        """Kind of feed of the window; every seal record has this attribute."""
         return self.key.kind
 
     @property
     def shard(self) -> str:
-        """Shard of the window, as every seal record has one."""
+        """Shard of the window; every seal record has this attribute."""
         return self.key.shard
 
 
@@ -45,8 +45,8 @@ class SealedUntil:
     shard: str
     until_ms: int
     last_offset: int = -1
-    """Last offset of the shards topic's partition that is included in the last of these windows: what comes up to there
-    for one of them is read again, what comes later is late."""
+    """Last offset of the shards topic's partition that is included in the last of these windows. Rows of these windows
+    up to this offset were counted before, later ones are late."""
 
 
 SealRecord = Seal | SealedUntil
@@ -54,9 +54,9 @@ SealRecord = Seal | SealedUntil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionCount:
-    """Over how many partitions shards are spread. The first one in the seals topic counts, for as long as it exists:
-    with another number a shard would go on in a partition that knows nothing of its seals."""
+    """Number of partitions over which shards are spread. The first such record in the seals topic counts as long as the
+    topic exists: with another number, a shard would move to a partition that does not have its seals."""
 
     n_partitions: int
     writer: str
-    """Who wrote it; part of its key, so that compaction keeps the first one."""
+    """Id of the writer; part of the record's key, so that compaction keeps the first one."""

@@ -1,7 +1,7 @@
-"""Watermarks: how far event time has come, over several sources of one feed.
+"""Watermarks: the progress of event time over several sources of one feed.
 
 Wall-clock time enters as ``clock_ms``, an argument that the caller advances only while nothing is left to read:
-a backlog must never make the sources that are still waiting in it look idle.
+otherwise a source whose records still wait in a backlog would look idle.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ class _Progress:
 
 
 class Watermark:
-    """The event time before which a feed is complete, as far as its sources tell.
+    """The event time up to which a feed is expected to be complete.
 
-    The watermark is the least of the sources' newest event times, less the allowed lateness. A source that is
-    expected but has not been heard holds it back, a source that is silent for the idle time-out does not.
+    The watermark is the least of the sources' newest event times, less the allowed lateness. An expected source without
+    records holds it back, until the source has been silent for the idle time-out.
 
-    A source whose clock is ahead must not push those that are silent just now: its newest event time counts at most as
-    ``max_lead_ms`` after that of the others, who are taken to have gone on with the clock since they were last heard.
-    Alone, it counts as it is.
+    A source whose clock is ahead must not make the next records of silent sources late. So its newest event time counts
+    as at most ``max_lead_ms`` after that of the others, whose event times are assumed to have advanced with the clock
+    since their last records. This limit does not apply to a source without others.
 
     Args:
-        allowed_lateness_ms: How far behind the newest event time a record may come.
-        idle_timeout_ms: After how much silence a source stops holding the watermark.
-        max_lead_ms: How far a source may push the others; None for any.
+        allowed_lateness_ms: How far behind the newest event time a record may be.
+        idle_timeout_ms: Silence after which a source no longer holds back the watermark.
+        max_lead_ms: How far one source may advance the watermark beyond the others; None for no limit.
     """
 
     def __init__(self, *, allowed_lateness_ms: int, idle_timeout_ms: int, max_lead_ms: int | None = None) -> None:
@@ -43,37 +43,37 @@ class Watermark:
         self._retired: set[Source] = set()
 
     def expect(self, topic: str, n_partitions: int, *, clock_ms: int) -> None:
-        """Wait for every partition of a topic until it is heard or has been idle for long enough."""
+        """Wait for every partition of a topic until it has records or has been idle for the time-out."""
         for source in (Source(topic, partition) for partition in range(n_partitions)):
             if source not in self._retired:
                 self._sources.setdefault(source, _Progress(None, clock_ms))
 
     def advance(self, source: Source, newest_ms: int, *, clock_ms: int) -> None:
-        """Take note of a source's newest event time, milliseconds; it never goes back."""
+        """Record a source's newest event time, milliseconds; an earlier one has no effect."""
         known = self._sources.setdefault(source, _Progress(None, clock_ms))
         known.heard_ms = clock_ms
         known.newest_ms = newest_ms if known.newest_ms is None else max(known.newest_ms, newest_ms)
 
     def retire(self, source: Source) -> None:
-        """Stop waiting for a source that has come to its end, unless it is heard again."""
+        """Stop waiting for a source that has ended, unless it has records again."""
         self._retired.add(source)
         self._sources.pop(source, None)
 
     def value_ms(self, *, clock_ms: int) -> int | None:
-        """Return the watermark, or None while it cannot be told: a source is awaited, or none is left."""
+        """Return the watermark, or None if it is unknown: a source has no records yet, or all are idle."""
         awake = [p for p in self._sources.values() if not self._is_idle(p, clock_ms)]
         newest = [p.newest_ms for p in awake if p.newest_ms is not None]
         if not awake or len(newest) < len(awake):
             return None
         reached_ms = min(newest)
         if self._max_lead_ms is not None and len(awake) == 1:
-            # With two awake the slower one decides, which leads nobody.
+            # With two active sources the slower one decides, and it is not ahead.
             others_ms = self._others_ms(awake[0], clock_ms)
             reached_ms = reached_ms if others_ms is None else min(reached_ms, others_ms + self._max_lead_ms)
         return reached_ms - self._allowed_lateness_ms
 
     def lead_ms(self, *, clock_ms: int) -> int:
-        """Return how far the most advanced source is ahead of all others, 0 where it is alone."""
+        """Return how far the most advanced source is ahead of all others; 0 if it is the only one."""
         known = [p for p in self._sources.values() if p.newest_ms is not None]
         if not known:
             return 0
@@ -82,12 +82,12 @@ class Watermark:
         return 0 if others_ms is None else max(0, (first.newest_ms or 0) - others_ms)
 
     def _others_ms(self, source: _Progress, clock_ms: int) -> int | None:
-        """Return how far the most advanced of the other sources is by now, or None where none was heard."""
+        """Return the present event time of the most advanced other source; None if no other has records."""
         others = [p for p in self._sources.values() if p is not source and p.newest_ms is not None]
         return max((_now_ms(p, clock_ms) for p in others), default=None)
 
     def is_idle(self, *, clock_ms: int) -> bool:
-        """Tell whether every source is silent or at its end: nothing holds back what is open."""
+        """Return whether every source is idle or has ended, so that none holds back the open windows."""
         return all(self._is_idle(p, clock_ms) for p in self._sources.values())
 
     def _is_idle(self, progress: _Progress, clock_ms: int) -> bool:
@@ -95,5 +95,5 @@ class Watermark:
 
 
 def _now_ms(progress: _Progress, clock_ms: int) -> int:
-    """Return the event time that a source has reached if it went on with the clock since it was heard."""
+    """Return the event time that a source has now if it advanced with the clock since its last record."""
     return (progress.newest_ms or 0) + clock_ms - progress.heard_ms

@@ -14,14 +14,14 @@ __all__ = ["Window", "WindowKey", "WindowPolicy", "window_starts"]
 
 
 class Window(NamedTuple):
-    """A span of event time; ``end_ms`` is the first instant outside."""
+    """A span of event time; ``end_ms`` is the first instant after it."""
 
     start_ms: int
     end_ms: int
 
 
 class WindowKey(NamedTuple):
-    """One window of one shard: what is released on its own. Keys sort in the order of release."""
+    """Key of one window of one shard, which is released on its own. Keys sort in the order of release."""
 
     end_ms: int
     kind: Kind
@@ -42,16 +42,16 @@ class WindowPolicy:
     """Length of a window."""
 
     allowed_lateness_ms: int
-    """How far behind the newest event time a record may come."""
+    """How far behind the newest event time a record may be."""
 
     idle_timeout_ms: int
-    """After how much silence a source stops holding windows open."""
+    """Silence after which a source no longer keeps windows open."""
 
     max_open: int
-    """Most open windows of one shard; the oldest is sealed early beyond it."""
+    """Most open windows of one shard; beyond this the oldest is sealed early."""
 
     max_lead_ms: int | None = None
-    """How far the event time of one source may push the others; None for any."""
+    """How far one source may advance the watermark beyond the others; None for no limit."""
 
 
 def window_starts(ts_ms: IntArray, *, size_ms: int) -> IntArray:

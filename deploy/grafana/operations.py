@@ -211,7 +211,7 @@ def operations() -> str:
                 Panel(
                     title="Memory",
                     description="Resident memory of each worker and of its processes that anonymize. See "
-                    "deploy/README.md, Memory, for how much to give.",
+                    "docs/operate/sizing.md, Memory, for how much to give.",
                     unit="bytes",
                     queries=[
                         (f"max by (instance) ({series('shoal_process_resident_memory_bytes')})", f"worker: {_WORKER}"),

@@ -1,1 +1,1 @@
-"""The command line; one module a command that is more than a call."""
+"""The command line: each module holds one command or several related ones."""

@@ -17,7 +17,10 @@ __all__ = ["check_config", "print_secret"]
 @click.command(name="check-config")
 @with_settings
 def check_config(config: Path | None, given: tuple[str, ...]) -> None:
-    """Check the settings as a worker would, and print them with secrets masked."""
+    """Check the settings as a worker does, and print them.
+
+    Secrets are masked. The exit code is 0 if all settings are valid, and 2 if not.
+    """
     settings = load_given(config, given)
     click.echo(yaml.safe_dump(settings.masked(), sort_keys=False).rstrip())
     build_feeds(settings.checked())
@@ -28,6 +31,6 @@ def check_config(config: Path | None, given: tuple[str, ...]) -> None:
 def print_secret() -> None:
     """Print a new random secret for privacy.secret.
 
-    Every worker of a deployment needs the same: make it once, and keep it where you keep secrets.
+    Every worker of a deployment needs the same secret: make it once, and store it with your other secrets.
     """
     click.echo(new_secret())

@@ -1,4 +1,4 @@
-"""What commands show on standard error: bars of progress, and lines of ours."""
+"""What commands print to standard error: progress bars and messages."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 __all__ = ["print_line", "progress_bar", "stderr"]
 
 stderr = Console(stderr=True)
-"""Standard error, on which bars of progress and lines do not get into each other's way."""
+"""Standard error; progress bars and messages printed to it do not overwrite each other."""
 
 
 def print_line(line: str) -> None:
-    """Print a line of ours as it stands, also while a bar of progress is shown."""
+    """Print a message without markup, also while a progress bar is shown."""
     stderr.print(f"shoal: {line}", markup=False, highlight=False)
 
 
 def progress_bar() -> Progress:
-    """Return a bar of progress with the time that remains."""
+    """Return a progress bar that shows the remaining time."""
     return Progress(
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), console=stderr
     )

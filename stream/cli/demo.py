@@ -1,4 +1,4 @@
-"""``shoal demo`` and ``shoal generate``: the service at work on a simulated city, and that city's feed."""
+"""``shoal demo`` and ``shoal generate``: run the service on a simulated city, or write the city's feed."""
 
 from __future__ import annotations
 
@@ -25,25 +25,34 @@ __all__ = ["demo", "generate"]
 
 
 @click.command()
-@click.option("--seconds", type=click.FloatRange(min=1), help="End after this long; until Ctrl-C if not given.")
-@click.option("--people", type=click.IntRange(50, 20_000), default=1000, show_default=True, help="People in the city.")
+@click.option("--seconds", type=click.FloatRange(min=1), help="Stop after this many seconds; by default at Ctrl-C.")
+@click.option("--people", type=click.IntRange(50, 20_000), default=1000, show_default=True, help="Number of people.")
 def demo(seconds: float | None, people: int) -> None:
-    """Start an embedded broker, a worker and a simulated city, and print each window as it leaves."""
+    """Run the service on a simulated city, and print each window.
+
+    Starts an embedded broker and a worker, so no Kafka cluster is needed.
+    """
     run_demo(seconds=seconds, people=people, say=click.echo)
 
 
 @click.command()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="NDJSON file to write.")
-@click.option("--kind", type=KIND, help="What to write to the file.")
-@click.option("--to-topics", is_flag=True, help="Send both kinds to the input topics instead.")
-@click.option("--hours", type=click.FloatRange(min=0.01), default=24.0, show_default=True, help="Event time to cover.")
+@click.option("--kind", type=KIND, help="Kind of records to write to the file.")
+@click.option("--to-topics", is_flag=True, help="Send both kinds of records to the input topics.")
 @click.option(
-    "--speed", type=click.FloatRange(min=0.001), help="Times faster than the clock; unset: as fast as it goes."
+    "--hours", type=click.FloatRange(min=0.01), default=24.0, show_default=True, help="Hours of event time to generate."
 )
-@click.option("--start", type=click.DateTime(), help="First event time, UTC; a Monday if not given.")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed, the same bytes.")
-@click.option("--people", type=int, default=400, show_default=True, help="People who live in the city.")
-@click.option("--dirty", type=float, default=0.01, show_default=True, help="Share of spoiled records.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0.001),
+    help="Send this many times faster than real time; by default as fast as possible.",
+)
+@click.option("--start", type=click.DateTime(), help="First event time, UTC; by default a Monday.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed gives the same bytes."
+)
+@click.option("--people", type=int, default=400, show_default=True, help="Number of people.")
+@click.option("--dirty", type=float, default=0.01, show_default=True, help="Share of records made invalid.")
 @click.option("--duplicates", type=float, default=0.01, show_default=True, help="Share of repeated records.")
 @click.option("--out-of-order", type=float, default=0.02, show_default=True, help="Share of delayed records.")
 @with_settings
@@ -62,7 +71,10 @@ def generate(
     config: Path | None,
     given: tuple[str, ...],
 ) -> None:
-    """Make the feed of a simulated city: seeded roads, venues and people with habits."""
+    """Generate the feed of a simulated city.
+
+    Roads, venues, people and their habits are random. Write a file, or send the records to the input topics.
+    """
     if to_topics == (output is not None):
         raise click.UsageError("give either --output FILE with --kind, or --to-topics")
     if output is not None and kind is None:

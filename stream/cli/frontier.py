@@ -1,4 +1,4 @@
-"""The options of ``shoal replay --frontier``, and what it does."""
+"""``shoal replay --frontier``: its options, and the comparison of models."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from stream.settings.model import Settings
 __all__ = ["draw_frontier", "frontier_options"]
 
 _INTERRUPTED = 130
-"""What shells say of a program that Ctrl-C ended."""
+"""Exit code of a program that Ctrl-C ended: 128 and the number of SIGINT."""
 
 
 class _Numbers(click.ParamType):
-    """Numbers separated by commas that a setting allows."""
+    """Numbers separated by commas, each of which a setting allows."""
 
     name = "numbers"
 
@@ -46,7 +46,7 @@ class _Numbers(click.ParamType):
             numbers = [self._kind(part) for part in str(value).split(",")]
         except ValueError:
             what = "whole numbers" if self._kind is int else "numbers"
-            self.fail(f"{value}: it must be {what} with commas between them, such as {self._example}", param, ctx)
+            self.fail(f"{value}: it must be {what} separated by commas, such as {self._example}", param, ctx)
         try:
             return checked_values(self._setting, numbers)
         except ValueError as fault:
@@ -54,36 +54,37 @@ class _Numbers(click.ParamType):
 
 
 def frontier_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of the frontier to a command, which takes them by name."""
+    """Add the options of the frontier to a command; its parameters have their names."""
     for option in (
         click.option(
             "--frontier-models",
             metavar="NAMES",
-            help="Models to compare, separated by commas; by default all of the kind that the settings let run.",
+            help="Models to compare, separated by commas; by default all models of the kind that the settings allow.",
         ),
         click.option(
             "--frontier-delta-m",
             type=_Numbers("delta_m", float, "100,500"),
             metavar="METRES",
-            help="Values of delta to compare, of fragments; privacy.delta_m if not given.",
+            help="Values of privacy.delta_m to compare, for fragments; by default only the setting's value.",
         ),
         click.option(
             "--frontier-m",
             type=_Numbers("m", int, "2,3"),
             metavar="NUMBERS",
-            help="Values of m to compare, of check-ins; 2,3 if not given.",
+            help="Values of privacy.m to compare, for check-ins; by default 2,3.",
         ),
         click.option(
             "--frontier-k",
             type=_Numbers("k", int, "3,5,10"),
             metavar="NUMBERS",
-            help="Values of k to compare; 3,5,10 if not given.",
+            help="Values of privacy.k to compare; by default 3,5,10.",
         ),
         click.option(
             "--frontier",
             is_flag=True,
-            help="Instead of releases write frontier.csv and frontier.svg: what every model would lose and leave out, "
-            "for a range of k and m. Takes as long as that many replays; for you, not for publication.",
+            help="Compare models instead of writing releases: frontier.csv and frontier.svg show each model's "
+            "information loss, and the share of records and people that it leaves out, for ranges of k and m (or "
+            "delta_m). Takes as long as one replay for each combination. Do not publish the results.",
         ),
     ):
         command = option(command)
@@ -99,14 +100,14 @@ def draw_frontier(
     options: Mapping[str, Any],
     as_json: bool,
 ) -> None:
-    """Compare the models of a kind on files, and write what came of it.
+    """Compare the models of a kind on files, and write the results.
 
     Args:
-        load: Loads the settings with some of them set beside what is given, by dotted name.
+        load: Loads the settings; its argument overrides settings by their dotted names.
         kind: What the files hold.
         paths: The files.
-        output: Folder for the results; made where it is missing.
-        options: What :func:`frontier_options` were given.
+        output: Folder for the results; created if it is missing.
+        options: Values of the options that :func:`frontier_options` adds, by name.
         as_json: Whether to print JSON instead of a table.
     """
     ranges, variants = _ranges_and_variants(kind, options)
@@ -116,7 +117,7 @@ def draw_frontier(
     settings = load({})
     max_bytes = settings.limits.message_bytes
     files = open_files(settings, frontier.feed, paths)
-    # Before it takes its time: hours of work must not end at a folder that cannot be written.
+    # Create the files first: hours of work must not be lost because the folder cannot be written.
     output.mkdir(parents=True, exist_ok=True)
     parts = {name: output / f"{name}.part" for name in ("frontier.csv", "frontier.svg")}
     try:
@@ -126,7 +127,7 @@ def draw_frontier(
         rows = frontier_rows(frontier.combinations, ended_early=frontier.ended_early)
         title = f"{', '.join(path.name for path in paths)}, windows of {show_duration(frontier.feed.policy.size_ms)}"
         parts["frontier.csv"].write_bytes(as_csv(rows))
-        notes = [f"Left out, for want of settings: {', '.join(frontier.without)}"] if frontier.without else []
+        notes = [f"Left out because settings are missing: {', '.join(frontier.without)}"] if frontier.without else []
         parts["frontier.svg"].write_bytes(as_svg(rows, title=title, notes=notes))
         for name, part in parts.items():
             part.replace(output / name)
@@ -170,10 +171,10 @@ def _run(frontier: Frontier, files: Sequence[RecordFile], max_bytes: int) -> Sum
 
 
 def _ranges_and_variants(kind: Kind, options: Mapping[str, Any]) -> tuple[dict[str, Sequence[float]], list[str] | None]:
-    """Return the ranges and the names of variants that were asked for."""
+    """Return the ranges and the names of variants that the options give."""
     foreign, needed = ("m", Kind.CHECKINS) if kind is Kind.FRAGMENTS else ("delta_m", Kind.FRAGMENTS)
     if options[f"frontier_{foreign}"] is not None:
-        raise click.UsageError(f"--frontier-{foreign.replace('_', '-')} goes with --kind {needed}")
+        raise click.UsageError(f"--frontier-{foreign.replace('_', '-')} needs --kind {needed}")
     ranges = {name: options[f"frontier_{name}"] for name in ("k", "m", "delta_m") if options[f"frontier_{name}"]}
     if options["frontier_models"] is None:
         return ranges, None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import stream.cli.process_1  # noqa: F401 - before what takes long to import
+import stream.cli.process_1  # noqa: F401 - before the modules that take long to import
 
 # isort: split
 import errno
@@ -30,11 +30,11 @@ _OUR_ERRORS = (
     *(ClusterError, FileFormatError, DemoError, BrokerError),
     *(ListenError, ReconstructionError, StatusError),
 )
-"""Errors beside those of settings whose message says what to do."""
+"""Errors other than those of settings; their messages say what to do."""
 
 
 class _Group(click.Group):
-    """Turns our own errors into one sentence and an exit code: 2 for settings, 1 for everything else."""
+    """Prints an error of ours as one sentence, and exits with 2 for settings and 1 for all others."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -58,8 +58,8 @@ def main() -> None:
     """Live location feeds, released so that nobody in them can be singled out.
 
     \b
-    See it work:         shoal demo
-    Try it on a file:    shoal replay checkins.csv --kind checkins --output out/
+    See a demonstration: shoal demo
+    Anonymize a file:    shoal replay checkins.csv --kind checkins --output out/
     Run the service:     shoal check-config, then shoal topics create, then shoal worker
     """
 

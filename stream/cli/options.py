@@ -1,4 +1,4 @@
-"""Options that several commands take, and the settings that come of them."""
+"""Options that several commands share, and the settings loaded with them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from stream.settings.model import Settings
 __all__ = ["KIND", "load_given", "with_settings"]
 
 KIND = click.Choice([kind.value for kind in Kind])
-"""The type of options that name a kind of feed."""
+"""Type of an option that names a kind of feed."""
 
 _NO_FILE = "--config or SHOAL_CONFIG is empty: leave it out, or name a YAML file with settings"
 
 
 class _SettingsFile(click.Path):
-    """A path that is not empty: an empty one would be the folder ``.``."""
+    """A path that is not empty: an empty one would mean the folder ``.``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and not value.strip():
@@ -33,35 +33,35 @@ class _SettingsFile(click.Path):
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--config`` and ``--set`` to a command, which takes them as ``config`` and ``given``."""
+    """Add ``--config`` and ``--set`` to a command, as its parameters ``config`` and ``given``."""
     command = click.option(
         "--set",
         "given",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Set one setting, for instance --set privacy.k=10. May be repeated; wins over everything else.",
+        help="Set one setting, for instance --set privacy.k=10. May be repeated. Overrides file and environment.",
     )(command)
     return click.option(
         "--config",
         envvar="SHOAL_CONFIG",
         show_envvar=True,
         type=_SettingsFile(path_type=Path, dir_okay=False),
-        help="YAML file with settings. SHOAL_... variables of settings win over it.",
+        help="YAML file with settings. Environment variables such as SHOAL_PRIVACY__K override it.",
     )(command)
 
 
 def load_given(config: Path | None, given: tuple[str, ...], more: dict[str, Any] | None = None) -> Settings:
-    """Load the settings that a command is given.
+    """Load the settings from the options of a command.
 
     Args:
         config: The settings file that ``--config`` or SHOAL_CONFIG names.
         given: The values of ``--set``.
-        more: Settings by dotted name; they win over all others.
+        more: Settings by dotted name; they override all others.
 
     Raises:
         SettingsError: A setting does not fit, or the file cannot be read.
     """
-    # Click takes an empty variable for one that is not set.
+    # Click treats an empty variable as one that is not set.
     if config is None and os.environ.get("SHOAL_CONFIG") is not None:
         raise SettingsError(_NO_FILE)
     named: dict[str, Any] = {}
@@ -70,7 +70,8 @@ def load_given(config: Path | None, given: tuple[str, ...], more: dict[str, Any]
         if not equals:
             raise SettingsError("--set takes KEY=VALUE, for instance --set privacy.k=10")
         try:
-            # YAML reads nothing as null, which unsets: nothing is nearly always a variable that is missing.
+            # YAML reads an empty value as null, which would unset the setting. An empty text is refused instead, as it
+            # nearly always comes from a missing variable.
             named[name.strip()] = yaml.safe_load(value) if value.strip() else value
         except yaml.YAMLError:
             named[name.strip()] = value

@@ -1,6 +1,6 @@
-"""Process 1: the first of a container, which no signal ends that it has no handler for.
+"""Process 1 of a container: the kernel ends it by a signal only if it has a handler for that signal.
 
-Imported before everything else of the command line, whose imports take a second or two.
+Imported before all other modules of the command line, which take a second or two to import.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ __all__ = ["end_on_sigterm"]
 
 
 def end_on_sigterm() -> None:
-    """End process 1 on SIGTERM as the kernel ends any other: at once, as 128 and the signal's number.
+    """End process 1 at once on SIGTERM, with 128 and the signal's number as the exit code, like any other process.
 
-    A worker has a handler of its own in its place once it begins to start.
+    A worker replaces this handler by its own as soon as it starts.
     """
     if os.getpid() == 1:
         signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))

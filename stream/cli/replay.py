@@ -1,4 +1,4 @@
-"""``shoal replay`` and ``shoal reconstruct``: the service's code on files, and what its releases may stand for."""
+"""``shoal replay`` and ``shoal reconstruct``: anonymize files, and draw possible original windows of releases."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = ["reconstruct_windows", "replay"]
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--kind", type=KIND, required=True, help="What the files hold.")
+@click.option("--kind", type=KIND, required=True, help="Kind of records in FILES.")
 @click.option(
-    "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the two results."
+    "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the results."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.option(
     "--measure",
     type=click.Choice(["all"]),
-    help="Also compare each release with its raw window. Takes longer; the figures are for you, not for publication.",
+    help="Also measure how each release differs from its raw window. Takes longer. Do not publish the figures.",
 )
 @frontier_options
 @with_settings
@@ -53,23 +53,24 @@ def replay(
     given: tuple[str, ...],
     **frontier: Any,
 ) -> None:
-    """Run the service's code on FILES, without Kafka.
+    """Anonymize FILES as the service does, without Kafka.
 
-    Reads CSV with the header user,lat,lon,ts,venue,category and the fields of privacy.attributes, NDJSON of the topics'
-    records, one JSON array of them, and, of fragments, .tsv with user, time, x and y in metres of the map projection
-    files.metres; all in UTF-8, gzipped or not. Writes anonymized.ndjson and windows.ndjson, exactly as they would
-    appear on the topics; with --frontier the losses of all models instead. Says what was wrong with rejected records,
-    and where the first one stands; the exit code is 1 where every record was rejected.
+    FILES are CSV with the header user,lat,lon,ts,venue,category and the fields of privacy.attributes; or NDJSON of the
+    topics' records; or one JSON array of them; or, for fragments, .tsv with user, time, x and y in metres of the map
+    projection files.metres. All are in UTF-8, gzipped or not.
+
+    Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics. With --frontier it compares
+    models instead.
+
+    Prints why records were rejected, and where the first of them is. The exit code is 1 if every record was rejected.
     """
     if frontier["frontier"]:
         if measure is not None:
-            raise click.UsageError(
-                "--measure is of one replay: leave it out with --frontier, which measures of its own"
-            )
+            raise click.UsageError("--measure cannot be used with --frontier, which makes its own measurements")
         draw_frontier(partial(load_given, config, given), Kind(kind), files, output, options=frontier, as_json=as_json)
         return
     if lost := [name for name, value in frontier.items() if value]:
-        raise click.UsageError(f"--{lost[0].replace('_', '-')} goes with --frontier")
+        raise click.UsageError(f"--{lost[0].replace('_', '-')} needs --frontier")
     settings = load_given(config, given)
     own = settings.for_kind(Kind(kind)).privacy.secret
     if own is None:
@@ -111,7 +112,7 @@ def _table(summary: Summary, output: Path) -> Table:
             table.add_row(f"  {reason.replace('_', ' ')}", f"{n:,}")
     if rejections := summary.rejections.sorted():
         table.add_section()
-        table.add_row("what was wrong with rejected records, and where first", "records")
+        table.add_row("why records were rejected, and where first", "records")
         for one in rejections:
             fault = f"  {one.reason.replace('_', ' ')}: {one.detail} ({one.place})"
             table.add_row(escape(fault), f"{one.records:,}")
@@ -127,13 +128,14 @@ def _table(summary: Summary, output: Path) -> Table:
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="NDJSON file to write.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed, the same windows."
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed gives the same windows."
 )
 def reconstruct_windows(file: Path, output: Path, seed: int) -> None:
-    """Draw windows that the disassociated releases in FILE may be of, for analysis.
+    """Draw possible original windows of disassociated releases.
 
     FILE holds messages of the anonymized topic (privacy.model disassociation), such as anonymized.ndjson of a replay.
-    Writes one JSON object a person with the locations visited; work on several seeds, for no one of them is the truth.
+    Writes one JSON object for each person, with the locations visited. Analyse the windows of several seeds: each is
+    one of many that the releases allow, and not the original.
     """
     people = 0
     with file.open("rb") as lines, output.open("wb") as out:

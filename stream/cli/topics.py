@@ -1,4 +1,4 @@
-"""``shoal topics``: the topics that a worker needs, and the rights to them."""
+"""``shoal topics``: the topics that a worker needs, and their ACLs."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = ["topics"]
 
 @click.group()
 def topics() -> None:
-    """Create or look at the topics that a worker needs, and who must be allowed what."""
+    """Create or describe a worker's topics, or print their ACLs."""
 
 
 @topics.command()
 @with_settings
 def create(config: Path | None, given: tuple[str, ...]) -> None:
-    """Create the topics that are missing; what exists is left as it is."""
+    """Create the topics that are missing; do not change existing ones."""
     settings = load_given(config, given)
     created = asyncio.run(create_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
     for name, new in created.items():
-        click.echo(f"{name}: {'created' if new else 'was there'}")
+        click.echo(f"{name}: {'created' if new else 'exists already'}")
 
 
 @topics.command()
 @with_settings
 def describe(config: Path | None, given: tuple[str, ...]) -> None:
-    """Show each topic, what it is for, its partitions, and what it is configured to."""
+    """Show the purpose, partitions and configuration of each topic."""
     settings = load_given(config, given)
     found = asyncio.run(describe_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
     for spec in topic_specs(settings):
@@ -52,21 +52,33 @@ def describe(config: Path | None, given: tuple[str, ...]) -> None:
 
 @topics.command(name="acls")
 @click.option(
-    "--principal", default="User:shoal", show_default=True, help="Whom the worker is to Kafka, such as User:NAME."
+    "--principal", default="User:shoal", show_default=True, help="Kafka principal of the worker, such as User:NAME."
 )
-@click.option("--topics-principal", help="Who runs `shoal topics create`; the worker's with -topics where not given.")
-@click.option("--consumer-principal", help="Who reads the releases; the worker's with -consumer where not given.")
-@click.option("--consumer-group", help="The group of who reads them; kafka.group with -consumer where not given.")
-@click.option("--for", "role", type=click.Choice(["worker", "topics", "consumer"]), help="Print those of one alone.")
+@click.option(
+    "--topics-principal", help="Principal of `shoal topics create`; by default the worker's with -topics added."
+)
+@click.option(
+    "--consumer-principal", help="Principal of consumers of the releases; by default the worker's with -consumer added."
+)
+@click.option(
+    "--consumer-group", help="Group of consumers of the releases; by default kafka.group with -consumer added."
+)
+@click.option(
+    "--for", "role", type=click.Choice(["worker", "topics", "consumer"]), help="Print the ACLs of one principal only."
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(["table", "kafka-acls", "json"]),
     default="table",
     show_default=True,
-    help="A table, commands to run, or JSON.",
+    help="A table, kafka-acls commands to run, or JSON.",
 )
-@click.option("--command-config", metavar="FILE", help="Kafka's file with your credentials, for --format kafka-acls.")
+@click.option(
+    "--command-config",
+    metavar="FILE",
+    help="Kafka client configuration with your credentials, for --format kafka-acls.",
+)
 @with_settings
 def show_acls(
     principal: str,
@@ -79,9 +91,10 @@ def show_acls(
     config: Path | None,
     given: tuple[str, ...],
 ) -> None:
-    """Print the fewest Kafka ACLs that do: of a worker, of `shoal topics create`, and of who reads the releases.
+    """Print the Kafka ACLs that Shoal needs, and no others.
 
-    Asks no cluster. The worker needs nothing else, and with any of them missing something does not work.
+    These are the ACLs of the worker, of `shoal topics create`, and of consumers of the releases. Each of them is
+    necessary. Does not connect to the cluster.
     """
     settings = load_given(config, given)
     principals: dict[Role, str] = {
@@ -90,7 +103,7 @@ def show_acls(
         "consumer": consumer_principal or f"{principal}-consumer",
     }
     if wrong := [name for name in principals.values() if not re.fullmatch(r"[^:\s]+:\S.*", name)]:
-        raise click.UsageError(f"{wrong[0]!r} is no principal: Kafka writes them as User:NAME")
+        raise click.UsageError(f"{wrong[0]!r} is not a principal: it must be written as User:NAME")
     chosen = principals if role is None else {role: principals[role]}
     found = acls(settings, chosen, consumer_group=consumer_group or f"{settings.kafka.group}-consumer")
     if form == "json":

@@ -1,4 +1,4 @@
-"""``shoal worker``, and the commands that ask a running worker: ``shoal status`` and ``shoal health``."""
+"""``shoal worker``, and the commands that query a running worker: ``shoal status`` and ``shoal health``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["health", "status", "worker"]
 @click.command()
 @with_settings
 def worker(config: Path | None, given: tuple[str, ...]) -> None:
-    """Run the service beside a Kafka cluster, until SIGTERM or Ctrl-C.
+    """Run the service until SIGTERM or Ctrl-C.
 
-    Needs SHOAL_KAFKA__BOOTSTRAP_SERVERS and SHOAL_PRIVACY__SECRET. Health and metrics are at /healthz, /readyz
-    and /metrics of metrics.port, which `shoal health` asks. `shoal status` shows the last windows, and web.page=true
-    serves a live page at / of web.port.
+    Needs a Kafka cluster (SHOAL_KAFKA__BOOTSTRAP_SERVERS) and a secret (SHOAL_PRIVACY__SECRET). Serves health and
+    metrics at /healthz, /readyz and /metrics of metrics.port; `shoal health` checks them. `shoal status` shows the last
+    windows. With web.page=true a live page is served at / of web.port.
     """
     from stream.worker.run import run_worker
 
@@ -34,14 +34,15 @@ def worker(config: Path | None, given: tuple[str, ...]) -> None:
 
 
 @click.command()
-@click.option("--url", help="Where the worker's web server is reached; by default at web.host and web.port.")
-@click.option("--watch", is_flag=True, help="Ask again every two seconds, until Ctrl-C.")
+@click.option("--url", help="URL of the worker's web server; by default made of web.host and web.port.")
+@click.option("--watch", is_flag=True, help="Refresh every two seconds, until Ctrl-C.")
 @click.option("--windows", type=click.IntRange(1, 60), default=12, show_default=True, help="Most windows to show.")
 @with_settings
 def status(url: str | None, watch: bool, windows: int, config: Path | None, given: tuple[str, ...]) -> None:
-    """Show how a worker is, its models, and the windows that left it last.
+    """Show a worker's state, its models and its last windows.
 
-    Asks the worker's own web server, whether its live page is on or off, with the settings of the worker.
+    Queries the web server of the worker, which also answers if the live page is off. Run it with the worker's settings,
+    or give --url.
     """
     url = url or load_given(config, given).web.url
     console = Console()
@@ -53,15 +54,16 @@ def status(url: str | None, watch: bool, windows: int, config: Path | None, give
 
 
 @click.command()
-@click.option("--url", help="Where the worker's health is served; by default at metrics.host and metrics.port.")
+@click.option("--url", help="URL of the worker's health server; by default made of metrics.host and metrics.port.")
 @with_settings
 def health(url: str | None, config: Path | None, given: tuple[str, ...]) -> None:
-    """Ask a worker whether it is ready: exit code 0 if it is, 1 if not, and what it waits for.
+    """Check whether a worker is ready.
 
-    For health checks of containers and for scripts, with the settings of the worker.
+    The exit code is 0 if it is ready, and 1 if not; the output says what it waits for. For health checks of containers
+    and for scripts. Run it with the worker's settings, or give --url.
     """
     is_ready, answer = ask_health(url or load_given(config, given).metrics.url)
     click.echo(answer)
     if not is_ready:
-        click.echo("shoal: the worker is not ready: ask again, and read its log if that goes on", err=True)
+        click.echo("shoal: the worker is not ready: try again, and read its log if this continues", err=True)
         sys.exit(1)

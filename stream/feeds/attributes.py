@@ -21,15 +21,15 @@ _RANGE = re.compile(r"\s*(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})\s*")
 def build_profile(settings: KindSettings, trees: Mapping[str, Categories]) -> Profile | None:
     """Build the profile of a feed of check-ins; None for one without attributes, and for fragments.
 
-    Attributes stand in the order of their names, whatever order the settings have, so that all workers number alike;
-    what is sensitive comes last.
+    Attributes are sorted by name, whatever their order in the settings, so that all workers number them alike; the
+    sensitive one comes last.
 
     Args:
         settings: The settings of the feed.
         trees: The :func:`read_hierarchies` of its attributes.
 
     Raises:
-        SettingsError: A range is none, or the combinations of all values are too many.
+        SettingsError: A range is invalid, or there are too many combinations of all values.
     """
     privacy = settings.privacy
     if settings.kind is not Kind.CHECKINS:
@@ -47,7 +47,7 @@ def read_hierarchies(settings: KindSettings) -> dict[str, Categories]:
     """Read the hierarchies of attributes that have one, by the attributes' names.
 
     Raises:
-        SettingsError: A file cannot be read, or is no hierarchy.
+        SettingsError: A file cannot be read, or is not a hierarchy.
     """
     found: dict[str, Categories] = {}
     for name, file in _files(settings).items():
@@ -55,7 +55,7 @@ def read_hierarchies(settings: KindSettings) -> dict[str, Categories]:
         if not file.is_file():
             raise SettingsError(
                 f"{setting} is {settings.privacy.attributes[name]!r}: it must be LOW..HIGH, whole "
-                "numbers, or a CSV with category,parent that is there"
+                "numbers, or a CSV with category,parent that exists"
             )
         found[name] = read_categories(file, setting)
     return found

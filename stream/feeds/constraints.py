@@ -21,7 +21,7 @@ def build_constraints(settings: KindSettings, locator: Locator) -> Constraints:
     """Read which locations may be generalized together.
 
     Raises:
-        SettingsError: A file cannot be read, is no partition, or leaves a location out.
+        SettingsError: A file cannot be read, gives a location two constraints, or leaves a location out.
     """
     privacy = settings.privacy
     name = privacy.constraints or ""
@@ -60,6 +60,6 @@ def build_constraints(settings: KindSettings, locator: Locator) -> Constraints:
 
 
 def constraint_level(name: str) -> int | None:
-    """Return N of ``level:N``; None where a setting names something else, such as a file."""
+    """Return N of ``level:N``; None if the setting names something else, such as a file."""
     match = re.fullmatch(r"level:([1-9]\d?)", name)
     return int(match[1]) if match else None

@@ -1,4 +1,4 @@
-"""Reads the CSV files that settings name, strictly: a worker must not start with half of one."""
+"""Reads the CSV files that settings name, strictly: a worker must not start with a file that was read in part."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class TableRow(NamedTuple):
     """Its number in the file; the first is 1."""
 
     values: tuple[str, ...]
-    """One value for each column that was asked for: composed characters (NFC), single spaces inside and none around."""
+    """One value for each requested column: composed characters (NFC), single spaces inside and none around."""
 
     def __repr__(self) -> str:
-        """Say which line it is, never what stands there: it could be an id."""
+        """Show the line number alone: a value could be an id."""
         return f"TableRow(line={self.line})"
 
 
@@ -35,13 +35,13 @@ def read_table(file: Path, setting: str, columns: Sequence[str]) -> Iterator[Tab
     """Yield the lines below the header that are not blank.
 
     Args:
-        file: A CSV in UTF-8; other columns may stand in it, too.
+        file: A CSV in UTF-8; it may have other columns, too.
         setting: The setting that names it.
         columns: The columns to return.
 
     Raises:
-        SettingsError: It cannot be read, is no CSV in UTF-8, or lacks a column. The sentence names setting, file and
-            line, and repeats no value.
+        SettingsError: The file cannot be read, is not CSV in UTF-8, or lacks a column. The message names the setting,
+            the file and the line, and repeats no value.
     """
     try:
         with file.open("rb") as stream:
@@ -50,14 +50,14 @@ def read_table(file: Path, setting: str, columns: Sequence[str]) -> Iterator[Tab
             names = _cells(header.removeprefix(BOM), setting, file, number)
             for name in columns:
                 if names.count(name) != 1:
-                    rule = f"the header must have each of the columns {', '.join(columns)} once; {name} stands there "
+                    rule = f"the header must have each of the columns {', '.join(columns)} once; {name} occurs "
                     raise wrong_line(setting, file, number, f"{rule}{names.count(name)} times")
             indices = [names.index(name) for name in columns]
             for number, line in filled:
                 values = _cells(line, setting, file, number)
-                # A comma too many, as in 1,5 for 1.5, would move what follows it to the next column.
+                # An extra comma, as in 1,5 for 1.5, would shift the values after it by one column.
                 if len(values) != len(names):
-                    rule = f"must have {len(names)} values as the header has, and has {len(values)}"
+                    rule = f"must have {len(names)} values like the header, but has {len(values)}"
                     raise wrong_line(setting, file, number, rule)
                 yield TableRow(number, tuple(_written(values[i]) for i in indices))
     except OSError as fault:
@@ -65,11 +65,11 @@ def read_table(file: Path, setting: str, columns: Sequence[str]) -> Iterator[Tab
 
 
 def find_name(name: str, names: Names, known: Sequence[str]) -> str | None:
-    """Return the name of a list that a name in any spelling means; None where it means none of them, or several.
+    """Find a name in a list, in any spelling; None if it matches no name of the list, or several.
 
     Args:
         name: The name, in any spelling.
-        names: Finds it.
+        names: Index of the list.
         known: The list.
     """
     found = names.find(_written(name))
@@ -77,27 +77,27 @@ def find_name(name: str, names: Names, known: Sequence[str]) -> str | None:
 
 
 def listed_name(name: str, names: Names, known: Sequence[str], setting: str, allowed: str) -> str:
-    """Return the name of a list that a setting means.
+    """Find the name in a list that a setting refers to.
 
     Args:
         name: The name, in any spelling.
-        names: Finds it.
+        names: Index of the list.
         known: The list.
-        setting: How the error begins: the setting, and what it does with the name.
+        setting: Start of the error message: the setting and a verb.
         allowed: What the name must be.
 
     Raises:
-        SettingsError: The name means none of the list, or several.
+        SettingsError: The name matches no name of the list, or several.
     """
     if (found := find_name(name, names, known)) is None:
         is_several = any(canonical(one) == canonical(name) for one in known)
-        how = ", spelled as it is there, for several differ in their spelling alone" if is_several else ""
+        how = ", spelled exactly like it, because several differ in their spelling alone" if is_several else ""
         raise SettingsError(f"{setting} {name.strip()!r}: it must be {allowed}{how}")
     return found
 
 
 def wrong_line(setting: str, file: Path, line: int, rule: str) -> SettingsError:
-    """Return the error of a line, which says what the line must be."""
+    """Return the error for a line; ``rule`` says what the line must be."""
     return SettingsError(f"{setting} {file}, line {line}: {rule}")
 
 
@@ -113,7 +113,7 @@ def _cells(line: bytes, setting: str, file: Path, number: int) -> list[str]:
     try:
         return cells(text)
     except CsvError as fault:
-        raise wrong_line(setting, file, number, f"is no CSV: {fault}") from None
+        raise wrong_line(setting, file, number, f"is not CSV: {fault}") from None
 
 
 def _written(value: str) -> str:

@@ -1,4 +1,4 @@
-"""The file of default demands: what users demand where their records do not say it."""
+"""The file of default demands: those of people whose records do not state their own."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ROW = np.dtype([("line", "<i8"), *((name, POINT[name]) for name in _COLUMNS)])
 
 
 def read_default_demands(settings: KindSettings, rules: Rules) -> DefaultDemands:
-    """Read ``privacy.demands_file``; where it is not set nobody demands anything by default.
+    """Read ``privacy.demands_file``; without it nobody has default demands.
 
-    A user's id is hashed as soon as its line is read, and no sentence repeats what stands in a line: it could be an id.
+    A user's id is hashed as soon as its line is read. No message repeats a value of a line: it could be an id.
 
     Raises:
-        SettingsError: The file cannot be read, or one of its lines demands what cannot be demanded.
+        SettingsError: The file cannot be read, or one of its lines has an invalid demand.
     """
     file = settings.privacy.demands_file
     if file is None:
@@ -43,13 +43,13 @@ def read_default_demands(settings: KindSettings, rules: Rules) -> DefaultDemands
         raise _wrong(
             file,
             second,
-            f"the user stands in line {line} already, perhaps in another spelling: every user has one line",
+            f"the user is already in line {line}, perhaps in another spelling: every user has one line",
         )
     return DefaultDemands(users=rows["user"].copy(), k=rows["k"].copy(), delta_m=rows["delta_m"].copy())
 
 
 def _rows(file: Path, rules: Rules) -> Iterator[tuple[int, int, int, float]]:
-    """Yield line, user hash, k and delta of everybody who is listed."""
+    """Yield the line number, user hash, k and delta of every user in the file."""
     for line, (user, k, delta_m) in read_table(file, _SETTING, _COLUMNS):
         yield line, _hash(user, rules, file, line), _k(k, file, line), _delta_m(delta_m, file, line)
 
@@ -81,7 +81,7 @@ def _delta_m(text: str, file: Path, line: int) -> float:
 
 
 def _number(text: str) -> float | None:
-    """Read a number, NaN where there is none, None where there is nothing."""
+    """Read a number; NaN if the text is not a number, None if it is blank."""
     if not text.strip():
         return None
     try:

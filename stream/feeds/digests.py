@@ -1,4 +1,4 @@
-"""Digests of settings and of the files that they name: two workers with the same digests do the same."""
+"""Digests of settings and of the files that they name: workers with equal digests behave alike."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def digest(*parts: object) -> str:
 
 
 def file_digest(file: Path | None) -> str:
-    """Return a digest of what a file holds, the empty text without one.
+    """Return a digest of the content of a file; the empty text if there is no file.
 
     Raises:
-        SettingsError: It cannot be read.
+        SettingsError: The file cannot be read.
     """
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else ""
     except OSError as fault:
-        raise SettingsError(f"{file}: cannot be read ({fault.strerror}), and the settings name it") from None
+        raise SettingsError(f"{file}: cannot be read ({fault.strerror}), but the settings name it") from None
 
 
 def file_label(file: Path) -> str:

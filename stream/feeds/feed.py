@@ -28,7 +28,8 @@ from stream.settings.secret import secret_fault
 __all__ = ["Feed", "build_feeds"]
 
 _IDENTITY = "identity 2"
-"""Which spellings mean one person: records whose ids were hashed under another rule must not be mixed with these."""
+"""Version of the rule that decides which spellings of an id mean one person. Records hashed under different rules must
+not be mixed."""
 
 
 class Feed:
@@ -37,8 +38,8 @@ class Feed:
     Args:
         settings: All settings.
         kind: The kind of feed.
-        secret: Stands in for ``privacy.secret``.
-        like: A feed of the same locations, whose vocabulary of them is shared: one of venues takes memory.
+        secret: Used in place of ``privacy.secret``.
+        like: A feed with the same locations. Its vocabulary is reused, because one of venues takes much memory.
 
     Raises:
         SettingsError: A setting or the secret does not fit, or a file that a setting names cannot be read.
@@ -46,7 +47,7 @@ class Feed:
 
     def __init__(self, settings: Settings, kind: Kind, *, secret: str, like: Feed | None = None) -> None:
         if (fault := secret_fault(secret)) is not None:
-            raise SettingsError(f"the secret that stands in for privacy.secret {fault}")
+            raise SettingsError(f"the secret used in place of privacy.secret {fault}")
         self.kind = kind
         own = settings.for_kind(kind)
         locator: Locator = build_locator(own.location) if like is None else like._locator
@@ -105,7 +106,7 @@ class Feed:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Fields, by our names, without which no record is accepted."""
+        """Fields, by our names, that every record must have."""
         if self.kind is Kind.FRAGMENTS:
             return ("user", "ts")
         place = ("lat", "lon") if self._locator.needs_position else ("venue",)
@@ -113,7 +114,7 @@ class Feed:
         return ("user", "ts", *place, *(attribute_field(i) for i, one in enumerate(attributes) if one.needed))
 
     def taxonomy(self) -> Taxonomy:
-        """Build the taxonomy of the locations, which the anonymizer need not use.
+        """Build the taxonomy of the locations, whether or not the anonymizer uses it.
 
         Raises:
             SettingsError: Its files do not fit.
@@ -122,11 +123,11 @@ class Feed:
 
 
 def build_feeds(settings: Settings, *, secret: str | None = None) -> dict[Kind, Feed]:
-    """Build a feed for every kind whose topic is named.
+    """Build a feed for every kind whose input topic has a name.
 
     Args:
         settings: All settings.
-        secret: Stands in for a ``privacy.secret`` that is not set.
+        secret: Used if ``privacy.secret`` is not set.
 
     Raises:
         SettingsError: A setting does not fit.
@@ -142,7 +143,7 @@ def build_feeds(settings: Settings, *, secret: str | None = None) -> dict[Kind, 
 
 
 def _derived_key(secret: str, purpose: str) -> bytes:
-    """Derive a key of one purpose: keys of different purposes reveal nothing about each other."""
+    """Derive a key for one purpose; keys for different purposes reveal nothing about each other."""
     root = hashlib.blake2b(secret.encode(), digest_size=64).digest()
     return hashlib.blake2b(purpose.encode(), key=root, digest_size=32).digest()
 

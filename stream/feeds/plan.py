@@ -1,4 +1,4 @@
-"""The plan of one kind of feed, from its settings: all that decides what is released of its windows."""
+"""The plan of one kind of feed, from its settings: everything that determines what is released of its windows."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def build_plan(
 
     Args:
         settings: All settings.
-        own: Those of this kind, overrides applied.
-        locator: Its vocabulary of locations.
+        own: Settings of this kind of feed, overrides applied.
+        locator: The vocabulary of locations.
         secret: Key of releases.
-        vocabulary: Digest of what located the records.
+        vocabulary: Digest of the settings and files by which records are located.
         profile: The attributes of a person that records carry.
-        trees: Hierarchies of its attributes, by name.
+        trees: Hierarchies of these attributes, by name.
 
     Raises:
         SettingsError: A file does not fit.
@@ -81,7 +81,7 @@ def build_plan(
         constraints=partial(build_constraints, own, locator),
         sensitive_locations=partial(sensitive_locations, own, locator),
     )
-    # Files are read before they are hashed: the error of a wrong one then names its setting.
+    # Files are read before they are hashed, so that the error of a wrong file names its setting.
     try:
         plan: Plan = family_of(model).plan(privacy, inputs)
     except ModelSettingsError as fault:
@@ -97,7 +97,7 @@ def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds:
     return digest(
         vocabulary,
         own.window.size,
-        # Not what users demand by default: rows in their window carry what they were given. The profile is part of the
+        # Default demands are left out, because the rows of a window carry them. The profile is part of the
         # vocabulary.
         privacy.model_dump(
             mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file", *_PROFILE_SETTINGS}

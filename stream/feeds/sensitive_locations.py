@@ -17,7 +17,7 @@ def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[s
     """Return the names of the locations that ``privacy.sensitive_locations`` names.
 
     Raises:
-        SettingsError: A category is none of the taxonomy, or a venue none of the vocabulary.
+        SettingsError: A category is not in the taxonomy, or a venue is not in the vocabulary.
     """
     setting, named = "privacy.sensitive_locations", settings.privacy.sensitive_locations
     categories_named = [name.removeprefix("category:") for name in named if name.startswith("category:")]

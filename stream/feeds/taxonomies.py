@@ -21,7 +21,7 @@ def build_taxonomy(settings: KindSettings, locator: Locator) -> Taxonomy:
     """Build the taxonomy of a feed's locations.
 
     Raises:
-        SettingsError: A file cannot be read, is no taxonomy, or leaves a venue out.
+        SettingsError: A file cannot be read, is not a taxonomy, or leaves a venue out.
     """
     name = settings.privacy.taxonomy
     if name == "own" or not isinstance(locator, Venues):
@@ -48,7 +48,7 @@ def read_categories(file: Path, setting: str) -> Categories:
         setting: The setting that names it.
 
     Raises:
-        SettingsError: It cannot be read, or is no tree.
+        SettingsError: The file cannot be read, or is not a tree.
     """
     rows = [row.values for row in read_table(file, setting, ("category", "parent"))]
     known = list(dict.fromkeys(category for category, _ in rows))

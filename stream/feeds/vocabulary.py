@@ -16,10 +16,10 @@ __all__ = ["build_locator"]
 
 
 def build_locator(location: LocationSettings) -> Locator:
-    """Build what finds the location of a record.
+    """Build the locator, which finds the location of a record.
 
     Raises:
-        SettingsError: The area is none, or the file of venues cannot be read or is wrong.
+        SettingsError: The area is invalid, or the file of venues cannot be read or is wrong.
     """
     if location.kind == "h3":
         return H3Cells(location.h3_resolution)
@@ -43,7 +43,7 @@ def _venues(file: Path) -> Venues:
         if not name:
             raise wrong_line(setting, file, line, "venue is empty: every venue needs a name")
         if name in found:
-            raise wrong_line(setting, file, line, f"the venue stands in line {found[name][0]} already: list it once")
+            raise wrong_line(setting, file, line, f"the venue is already in line {found[name][0]}: list it once")
         lat, lon = (
             _degrees(text, limit, f"{setting} {file}, line {line}: {column}")
             for text, column, limit in zip(position, ("lat", "lon"), (90, 180), strict=True)

@@ -60,7 +60,7 @@ def chunk_from_bytes(value: bytes) -> Chunk:
 
     Raises:
         DecodeError: The bytes are not a chunk.
-        VersionError: They are one of another version.
+        VersionError: The bytes are a chunk of another version.
     """
     try:
         wire = _chunk_decoder.decode(value)
@@ -68,7 +68,7 @@ def chunk_from_bytes(value: bytes) -> Chunk:
             raise VersionError(f"a chunk has version {wire.version}, this program reads {_CHUNK_VERSION}: upgrade it")
         rows = _rows(wire)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        raise DecodeError("a message of the shards topic is not a chunk: who else writes to it?") from None
+        raise DecodeError("a message of the shards topic is not a chunk: does another program write to it?") from None
     return Chunk(
         kind=wire.kind,
         shard=wire.shard,

@@ -1,4 +1,4 @@
-"""CSV records: the columns that a header names, and the record of each line below it."""
+"""CSV records: the columns of the header, and one record for each line below it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _HEADER_WORD = re.compile(
     "geometry|ts|time|timestamp|date|datetime|venue|place|poi|location|category|points)(?![a-z])",
     re.IGNORECASE,
 )
-"""Words of headers: where a first line has none of them, it may be a record of somebody."""
+"""Words of headers: a first line without any of them may be the record of a person."""
 
 _MOST_SHOWN = 20
 
 
 class HeaderError(Exception):
-    """The first line of a CSV does not name the columns; says which are missing, and repeats no value."""
+    """The first line of a CSV does not name the columns; the message says which are missing, and repeats no value."""
 
 
 class CsvRecords:
@@ -41,11 +41,11 @@ class CsvRecords:
     Args:
         header: The first line.
         kind: What the lines hold.
-        names: For each field the name that the file uses, attributes of the person among them.
-        needed: Fields without which no record is accepted.
+        names: For each field its name in the file, including the attributes of the person.
+        needed: Fields that every record must have.
 
     Raises:
-        HeaderError: The header lacks a column that is needed, or has one of ours twice.
+        HeaderError: The header lacks a column that is needed, or has one of these columns twice.
     """
 
     def __init__(self, header: bytes, kind: Kind, names: Mapping[str, str], needed: Collection[str]) -> None:
@@ -54,10 +54,10 @@ class CsvRecords:
         except UnicodeDecodeError:
             raise HeaderError("its first line is not UTF-8: save the file as UTF-8") from None
         except CsvError as fault:
-            raise HeaderError(f"its first line is no header: {fault}") from None
+            raise HeaderError(f"its first line is not a header: {fault}") from None
         self._names, self._n_columns = names, len(found)
         if twice := sorted({name for name in names.values() if found.count(name) > 1}):
-            raise HeaderError(f"the header has the column {twice[0]} more than once: it must stand there once")
+            raise HeaderError(f"the header has the column {twice[0]} more than once: it must occur once")
         self._columns = {field: found.index(name) for field, name in names.items() if name in found}
         if missing := [names[field] for field in names if field in needed and field not in self._columns]:
             raise HeaderError(_without(missing, found, known=bool(self._columns)))
@@ -145,15 +145,15 @@ class _BadValueError(Exception):
 
 
 def _filled(row: list[str], n_columns: int) -> list[str]:
-    """Give a row as many values as there are columns: what is left out at its end is empty."""
+    """Extend a row to the number of columns: values that are missing at its end are empty."""
     if any(value.strip() for value in row[n_columns:]):
-        # A decimal comma, as in 48,2082, would move all that follows it to the next column.
+        # A decimal comma, as in 48,2082, would shift all values after it by one column.
         raise CsvError("the line has more values than the header: a comma inside a value needs quotation marks")
     return row + [""] * (n_columns - len(row))
 
 
 def _without(missing: list[str], found: list[str], *, known: bool) -> str:
-    """Say what the header lacks, and what it has unless that could be values of a record."""
+    """Return which columns the header lacks and, unless they could be values of a record, which it has."""
     lacks = f"the header has no column {', '.join(missing)}"
     needs = (
         "a CSV begins with a header of the columns user, ts, lat, lon, venue and so on (or fields.* in the settings)"
@@ -164,7 +164,7 @@ def _without(missing: list[str], found: list[str], *, known: bool) -> str:
     ):
         return f"its first line holds values, not names: a header is needed; {lacks}: {needs}"
     if not is_header:
-        return f"{lacks}, nor any other name that is known: {needs}"
+        return f"{lacks}, nor any other known name: {needs}"
     shown = [name[:40] or "(empty)" for name in found if name.isprintable()][:_MOST_SHOWN]
     if more := len(found) - len(shown):
         shown.append(f"and {more} more")

@@ -1,4 +1,4 @@
-"""Dead letters: why a record was rejected, and where it stands."""
+"""Dead letters: why a record was rejected, and where it is."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class _DeadLetter(msgspec.Struct, omit_defaults=True):
 
 
 def dead_letter(kind: Kind, rejected: Rejected, log_id: str = "") -> bytes:
-    """Encode why a record was rejected and where it stands; its content stays where it was.
+    """Encode why a record was rejected and where it is, without its content.
 
     Args:
         kind: What the feed carries.
         rejected: Why, and where.
-        log_id: Which log the offset is of: see :attr:`core.records.record.Chunk.log_id`.
+        log_id: Id of the log that the offset belongs to: see :attr:`core.records.record.Chunk.log_id`.
     """
     source = rejected.source
     return msgspec.json.encode(

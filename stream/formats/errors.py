@@ -1,4 +1,4 @@
-"""What can be wrong with a message of an internal topic."""
+"""Errors in messages of the internal topics."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ __all__ = ["DecodeError", "VersionError"]
 
 
 class DecodeError(Exception):
-    """A message of an internal topic that is none of ours."""
+    """A message of an internal topic was not written by Shoal."""
 
 
 class VersionError(Exception):
-    """A message of ours that another version wrote; says what to do."""
+    """A message was written by another version of Shoal; the error says what to do."""

@@ -1,4 +1,4 @@
-"""File forms: what a file of records is, by its name and its first bytes, and the elements of a JSON array."""
+"""Forms of files of records, detected by the name and the first bytes, and the elements of a JSON array."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _BINARY = {
         rb"%PDF-": "a PDF",
     }.items()
 }
-"""What other files begin with."""
+"""How files of other formats begin."""
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _LOOKED_AT = 256
-"""Bytes at the start that say whether a file is text."""
+"""Number of bytes at the start that decide whether a file is text."""
 
 _MARKS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},"]', re.DOTALL)
 
 
 class Form(Enum):
-    """How the records stand in a file."""
+    """The form of a file of records."""
 
     CSV = "CSV"
     NDJSON = "NDJSON"
@@ -50,20 +50,20 @@ class Form(Enum):
 
 
 class FormError(Exception):
-    """A file is of no form that is read; says what it is, and what to do."""
+    """A file does not have a supported form; the message says what it is, and what to do."""
 
 
 def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool) -> Form:
     """Return the form of a file.
 
     Args:
-        path: Its name.
-        head: Its first bytes, unpacked.
-        is_whole: Whether that is all of it.
-        is_metres: Whether a name with ``.tsv`` means metres.
+        path: The file; only its suffixes matter.
+        head: Its first bytes, decompressed.
+        is_whole: Whether ``head`` is the whole file.
+        is_metres: Whether the suffix ``.tsv`` means metres.
 
     Raises:
-        FormError: It is no text in UTF-8, or one JSON object over several lines.
+        FormError: The file is not text in UTF-8, or is one JSON object over several lines.
     """
     _refuse_binary(head)
     suffixes = {suffix.lower() for suffix in path.suffixes}
@@ -82,7 +82,7 @@ def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool) -> Form
 def elements(content: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the elements of a JSON array, each with its number; the first is 1.
 
-    An element that is no JSON is yielded as it stands, so that it alone is turned away.
+    An element that is not JSON is yielded unchanged, so that it alone is rejected.
 
     Raises:
         FormError: The array has no end, or something follows it.
@@ -96,14 +96,14 @@ def elements(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _split(content: bytes) -> list[bytes]:
-    """Split an array where its own commas stand, whatever is between them."""
+    """Split an array at its own commas, whatever is between them."""
     found: list[bytes] = []
     begin = content.index(b"[") + 1
     depth = 0
     for match in _MARKS.finditer(content):
         mark = match[0]
         if mark == b'"':
-            raise FormError(f"line {_line(content, match.start())}: a text has no end, so the JSON array has none")
+            raise FormError(f"line {_line(content, match.start())}: a text is not closed, so the JSON array has no end")
         depth += (mark in b"[{") - (mark in b"]}") if len(mark) == 1 else 0
         if depth == 0 or (depth == 1 and mark == b","):
             found.append(content[begin : match.start()].strip())
@@ -134,22 +134,22 @@ def _refuse_binary(head: bytes) -> None:
         raise FormError("is UTF-16 or UTF-32: save it as UTF-8")
     start = head[:_LOOKED_AT]
     if 10 * len(_CONTROL.findall(start)) > len(start):
-        raise FormError("is no text: CSV or NDJSON in UTF-8 is read, gzipped or not")
+        raise FormError("is not text: it must be CSV or NDJSON in UTF-8, gzipped or not")
 
 
 def _is_first_of_lines(text: bytes) -> bool:
-    """Whether an array is the first line of several, as no file is that is one array."""
+    """Whether the first line is an array of its own and other lines follow, so that the file is not one array."""
     first, *others = text.splitlines()
     return _fault(first) == "" and any(line.strip() for line in others)
 
 
 def _refuse_document(text: bytes, *, is_whole: bool) -> None:
-    """Refuse one JSON object over several lines, whose lines would all be turned away one by one."""
+    """Refuse one JSON object over several lines: each of its lines would be rejected."""
     lines = text.splitlines(keepends=True)
     if "truncated" not in _fault(lines[0]) or len(lines) == 1:
         return
     fault = _fault(text)
-    # What follows the first value does not matter: programs write one such document after the other, too.
+    # What follows the first value does not matter: some programs write one such document after the other.
     if not fault or "trailing" in fault or ("truncated" in fault and not is_whole):
         raise FormError(
             "is one JSON document over several lines and not NDJSON: write one record a line, or all as one JSON array"
@@ -157,7 +157,7 @@ def _refuse_document(text: bytes, *, is_whole: bool) -> None:
 
 
 def _fault(text: bytes) -> str:
-    """Return what is wrong with the syntax of JSON; empty where it is right."""
+    """Return what is wrong with the JSON syntax of a text; empty if nothing is."""
     plain = re.sub("NaN|-?Infinity", "null", standard_tokens(text.decode("utf-8", "replace")))
     try:
         msgspec.json.decode(plain, type=msgspec.Raw)

@@ -23,11 +23,11 @@ from stream.formats.rejection_reasons import rejection_reason
 __all__ = ["Entry", "FileFormatError", "RecordFile"]
 
 _HEAD = 2**16
-"""Bytes at the start that say what a file is."""
+"""Number of bytes at the start from which the form of a file is detected."""
 
 
 class FileFormatError(Exception):
-    """A file cannot be read as records; says which, where and what is allowed."""
+    """A file cannot be read as records; the message names the file and the place, and says what is allowed."""
 
 
 class RecordFile:
@@ -36,15 +36,15 @@ class RecordFile:
     Args:
         path: The file; gzip is recognized by its first bytes, JSON by its name or its first character.
         kind: What it holds.
-        names: For each of our fields the name that the file uses.
+        names: For each of our fields its name in the file.
         max_bytes: Longest line, and longest element of a JSON array.
         projection: What the metres and times of a ``.tsv`` file of fragments mean.
         attributes: Attributes of a person that check-ins carry, by the names that the file uses.
-        needed: Fields, by our names, without which no record is accepted; ``user`` and ``ts`` always are.
+        needed: Fields, by our names, that every record must have, beside ``user`` and ``ts``.
 
     Raises:
-        FileFormatError: It cannot be opened, is no text in UTF-8 or no form of records, its header lacks a column, or
-            its metres have no projection.
+        FileFormatError: The file cannot be opened, is not text in UTF-8, does not have a supported form, its header
+            lacks a column, or its metres have no projection.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class RecordFile:
 
     @property
     def has_header(self) -> bool:
-        """Whether the first line that is not blank names the columns, and is no record."""
+        """Whether the first line that is not blank is a header."""
         return self._csv is not None
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ class RecordFile:
         Every line that is not blank, or every element of a JSON array, is one record.
 
         Raises:
-            FileFormatError: The file is damaged, or a JSON array that has no end.
+            FileFormatError: The file is damaged, or is a JSON array without an end.
         """
         try:
             if self._form is Form.JSON_ARRAY:
@@ -146,7 +146,7 @@ class RecordFile:
         lines = self._head.removeprefix(BOM).splitlines(keepends=True)
         header = next((line for line in lines if line.strip()), None)
         if header is None and len(self._head) < _HEAD:
-            raise HeaderError("is empty: a CSV begins with a header of its columns, also where no record follows")
+            raise HeaderError("is empty: a CSV must begin with a header of its columns, even if it has no records")
         has_end = len(self._head) < _HEAD or (header or b"").endswith((b"\n", b"\r"))
         if header is None or not has_end or len(header) > self._max_bytes:
             raise HeaderError(f"its header does not end within {min(self._max_bytes, _HEAD)} bytes")

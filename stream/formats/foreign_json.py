@@ -1,6 +1,6 @@
-"""Foreign JSON: what programs write that is not quite JSON, and yet says clearly what it means.
+"""Foreign JSON: messages that are not valid JSON, but have a clear meaning.
 
-Only messages that a strict decoder has turned away come here.
+Only messages that a strict decoder has refused are read here.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _NUMBER = re.compile(
     r"[-+]?(?:nan(?:\([a-z0-9_]*\))?|inf(?:inity)?|1\.#(?:inf|[qs]nan|ind)0*)(?![a-z0-9_])", re.IGNORECASE
 )
 _STRING_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|' + _NUMBER.pattern, re.IGNORECASE | re.DOTALL)
-"""A text that is not closed reaches to the end: looked for in it again and again, a number would take its square."""
+"""A text that is not closed matches up to the end. Otherwise the search for numbers in it would take quadratic time."""
 
 _LONGEST_INTEGER = 4_000
-"""Digits; Python refuses to read integers much longer than that."""
+"""Digits; Python does not read integers that are much longer."""
 
 
 def tolerant(decode: Callable[[bytes], Any], wire: type, *, ts: str, points: str | None) -> Callable[[bytes], Any]:
-    """Wrap a strict decoder so that it also reads what other programs write and mean.
+    """Wrap a strict decoder so that it also reads common deviations from JSON and RFC 3339.
 
-    A byte order mark before the message; NaN and infinity as any language prints them; leap seconds.
+    These are a byte order mark before the message, NaN and infinity as any language prints them, and leap seconds.
 
     Args:
         decode: The strict decoder.
         wire: The type that it decodes to, with the field names of the feed.
-        ts: The feed's name of the time.
-        points: The feed's name of the points, each of which begins with its time; None where there are none.
+        ts: The feed's name for the time.
+        points: The feed's name for the points, each of which begins with its time; None if there are none.
 
     Returns:
-        A function that raises :class:`msgspec.DecodeError` alone, whose text and traceback hold nothing of the message.
+        A function that raises only :class:`msgspec.DecodeError`, with nothing of the message in text and traceback.
     """
 
     def decode_or_refuse(value: bytes) -> Any:
@@ -55,7 +55,7 @@ def tolerant(decode: Callable[[bytes], Any], wire: type, *, ts: str, points: str
         if _may_be_foreign(value, found):
             again = _tried(lambda text: _decode(text, wire, ts, points), value)
             found = found if isinstance(again, json.JSONDecodeError) else again
-        # Raised where nothing is being handled, so that no exception that holds the message is its context.
+        # Raised outside of an except clause: otherwise its context would be an exception that holds the message.
         if isinstance(found, Exception):
             raise found
         return found
@@ -80,7 +80,7 @@ def _tried(decode: Callable[[bytes], Any], value: bytes) -> Any:
 
 
 def _may_be_foreign(value: bytes, found: Any) -> bool:
-    """Whether reading it with care can make something of a message that a strict decoder turned away."""
+    """Whether the tolerant decoder may be able to read a message that the strict one refused."""
     if not isinstance(found, Exception) or isinstance(found, NotUTF8Error):
         return False
     if isinstance(found, msgspec.ValidationError):
@@ -98,8 +98,8 @@ def _decode(value: bytes, wire: type, ts: str, points: str | None) -> Any:
                 _take_leap_seconds(point, 0)
     try:
         return msgspec.convert(found, wire)
-    except UnicodeEncodeError:  # escapes such as \ud800, which msgspec refuses where it decodes them itself
-        raise msgspec.DecodeError("a text holds half of a character") from None
+    except UnicodeEncodeError:  # escapes such as \ud800, which msgspec also refuses when it decodes them itself
+        raise msgspec.DecodeError("a text has half of a surrogate pair") from None
 
 
 def standard_tokens(text: str) -> str:
@@ -125,7 +125,7 @@ def _integer(digits: str) -> int | float:
 
 
 def _take_leap_seconds(values: Any, key: str | int) -> None:
-    """Put the millisecond that a leap second counts as in its place."""
+    """Replace a leap second by the millisecond that it counts as."""
     value = values.get(key) if isinstance(values, Mapping) else values[key]
     if isinstance(value, str) and (found := leap_second(value)) is not None:
         values[key] = found

@@ -17,13 +17,13 @@ def decoder(kind: Kind, names: dict[str, str], attributes: Sequence[str] = ()) -
 
     Args:
         kind: What the messages hold.
-        names: For each of our fields the name that the feed uses.
-        attributes: Attributes of a person that check-ins carry, by the names that the feed uses; other than the above.
+        names: For each of our fields its name in the feed.
+        attributes: Attributes of a person that check-ins carry, by their names in the feed; not part of ``names``.
 
     Returns:
-        A function that raises :class:`msgspec.DecodeError` where a message is not JSON or not of the right form, which
-        :func:`~stream.formats.rejection_reasons.rejection_reason` puts into words. What it takes beside JSON says
-        :func:`stream.formats.foreign_json.tolerant`.
+        A function that raises :class:`msgspec.DecodeError` if a message is not JSON or not of the right form;
+        :func:`~stream.formats.rejection_reasons.rejection_reason` turns the error into a sentence. The function also
+        accepts the deviations from JSON that :func:`stream.formats.foreign_json.tolerant` lists.
     """
     base: type[CheckIn] | type[Fragment] = checkin_type(len(attributes)) if kind is Kind.CHECKINS else Fragment
     names = names | {attribute_field(i): name for i, name in enumerate(attributes)}

@@ -19,11 +19,11 @@ _PLAIN = re.compile(r'([^",]*)(?:,|\Z)')
 
 
 class CsvError(ValueError):
-    """A line is no CSV; says why, without any of its values."""
+    """A line is not CSV; the message says why, without any of its values."""
 
 
 def blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield what a stream holds, some bytes at a time."""
+    """Yield the content of a stream in blocks."""
     while block := stream.read(BLOCK):
         yield block
 
@@ -33,7 +33,7 @@ def numbered(content: Iterable[bytes], max_bytes: int) -> NumberedLines:
 
     Args:
         content: The bytes, in blocks of any size.
-        max_bytes: A longer line is cut, to ``max_bytes + 1`` or a little more, so that it takes no memory.
+        max_bytes: A longer line is cut, to ``max_bytes + 1`` or a little more, to bound the memory.
 
     >>> list(numbered([b"a\\r", b"\\nb\\rc", b"\\n\\nd"], 10))
     [(1, b'a'), (2, b'b'), (3, b'c'), (4, b''), (5, b'd')]
@@ -53,11 +53,11 @@ def numbered(content: Iterable[bytes], max_bytes: int) -> NumberedLines:
 def cells(line: str) -> list[str]:
     """Split a line of CSV (RFC 4180) into its values, without white space around them.
 
-    A value in quotation marks ends in the line in which it begins: a mark that is never closed would otherwise take in
-    all lines up to the next.
+    A quoted value must end in the line in which it begins. Otherwise a mark that is never closed would include all
+    lines up to the next mark.
 
     Raises:
-        CsvError: It has a NUL character, or a quotation mark where none belongs.
+        CsvError: The line has a NUL character, or a misplaced quotation mark.
 
     >>> cells('a, "b ""c"", d" ,')
     ['a', 'b "c", d', '']
@@ -74,7 +74,7 @@ def cells(line: str) -> list[str]:
         elif (match := _PLAIN.match(line, at)) is not None:
             found.append(match[1].strip())
         else:
-            raise CsvError("the line has a quotation mark that is not closed in it, or that stands inside a value")
+            raise CsvError("the line has a quotation mark that is not closed, or that is inside a value")
         if match.end() == len(line) and not match[0].endswith(","):
             break
         at = match.end()
@@ -82,10 +82,11 @@ def cells(line: str) -> list[str]:
 
 
 def to_number(text: str) -> float:
-    """Read a number as it stands on paper, or one of the words for infinity and for what is no number.
+    """Read a decimal number, or a word for infinity or NaN.
 
     Raises:
-        ValueError: It is none. Python also reads ``4_8.2`` and the digits of any script, which no feed means.
+        ValueError: The text is not a number. ``4_8.2`` and digits of other scripts are refused, although Python
+            reads them.
 
     >>> to_number(" 4.82e1")
     48.2

@@ -1,4 +1,4 @@
-"""Points in metres of a map projection, with times since a start, as the point data sets of the field have them."""
+"""Points in metres of a map projection, with times since a start: the form of point data sets in the literature."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["MetricProjection", "projection_in_metres"]
 
 _BATCH = 5_000
-"""Lines that are projected at once: one by one takes ten times as long."""
+"""Number of lines that are projected at once: one by one takes ten times as long."""
 
 
 def projection_in_metres(code: str) -> str:
     """Return the code of a map projection whose axes are east and north in metres.
 
     Raises:
-        ValueError: It is not one.
+        ValueError: The code is not that of such a projection.
     """
     try:
         crs = CRS.from_user_input(code)
@@ -41,7 +41,7 @@ def projection_in_metres(code: str) -> str:
 
 @dataclass(frozen=True)
 class MetricProjection:
-    """A map projection in metres, and a start of time: turns lines of a file into points.
+    """A map projection in metres, and a start of time: converts lines of a file to points.
 
     Lines are ``user, time, x, y``, separated by tabs and without a header; ``x`` is east, ``y`` north.
     """
@@ -50,7 +50,7 @@ class MetricProjection:
     """Code of the map projection, such as ``EPSG:2100``; its axes are metres."""
 
     start: float = 0.0
-    """What is added to times, in their unit."""
+    """Added to all times, in their unit."""
 
     @cached_property
     def _to_degrees(self) -> Transformer:
@@ -59,7 +59,7 @@ class MetricProjection:
     def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, Fragment | tuple[Reason, str]]]:
         """Yield one entry per line that is not blank, with its number: a fragment of one point, or why there is none.
 
-        A position that the projection cannot have made is infinite or NaN, which no validation lets pass.
+        A position that is impossible in the projection becomes infinite or NaN, which validation rejects.
 
         Args:
             lines: The lines with their numbers.
@@ -84,7 +84,7 @@ class _Line(NamedTuple):
     y_m: float
 
     def __repr__(self) -> str:
-        """Say what it is, never who was where."""
+        """Show the type alone: the values are the whereabouts of a person."""
         return "_Line(...)"
 
 
@@ -98,7 +98,10 @@ def _parse(line: bytes, max_bytes: int) -> _Line | tuple[Reason, str]:
     if "\0" in user:
         return Reason.NOT_CSV, "the line has a NUL character"
     if len(numbers) != len(_Line._fields) - 1:
-        return Reason.MISSING_FIELD, "a line must be user, time, x and y, separated by tabs; another number was found"
+        return (
+            Reason.MISSING_FIELD,
+            "a line must be user, time, x and y, separated by tabs; another number of columns was found",
+        )
     try:
         return _Line(user, *map(float, numbers))
     except ValueError:

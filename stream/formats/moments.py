@@ -20,7 +20,7 @@ def moment(text: str) -> datetime:
     """Read a time in RFC 3339 with an offset; a leap second counts as the last millisecond before it.
 
     Raises:
-        msgspec.ValidationError: It is none, and the sentence repeats nothing of it.
+        msgspec.ValidationError: The text is not such a time; the message repeats nothing of it.
 
     >>> moment("2016-12-31T23:59:60Z").isoformat()
     '2016-12-31T23:59:59.999000+00:00'
@@ -34,7 +34,7 @@ def moment(text: str) -> datetime:
 
 
 def leap_second(text: str) -> datetime | None:
-    """Return the last millisecond before a leap second; None where the text is none.
+    """Return the last millisecond before a leap second; None if the text is not one.
 
     Leap seconds end a month of UTC (ITU-R TF.460-6, 2.1): a second 60 anywhere else is a wrong time.
     """
@@ -44,7 +44,7 @@ def leap_second(text: str) -> datetime | None:
         before = msgspec.convert(f"{match[1]}:59.999{match[2]}", Moment)
         after = before + timedelta(milliseconds=1)
         after -= after.utcoffset() or timedelta()
-    except (msgspec.ValidationError, OverflowError):  # the year 9999 has a last second, too
+    except (msgspec.ValidationError, OverflowError):  # such as the last second of the year 9999
         return None
     is_end_of_month = (after.day, after.hour, after.minute, after.second) == (1, 0, 0, 0)
     return before if is_end_of_month else None

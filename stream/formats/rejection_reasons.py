@@ -1,4 +1,4 @@
-"""Why a message cannot be read: the reason of its rejection, in words that hold none of its values."""
+"""Why a message cannot be read: the reason of its rejection, and a sentence without any of its values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _INDEX = re.compile(r"(\[\d+\])\[(\d+)\]$")
 
 
 class NotUTF8Error(msgspec.DecodeError):
-    """A message that is no text in UTF-8."""
+    """A message is not text in UTF-8."""
 
 
 def rejection_reason(fault: Exception) -> tuple[Reason, str]:
@@ -66,7 +66,7 @@ def rejection_reason(fault: Exception) -> tuple[Reason, str]:
 
 
 def _field(path: str) -> str:
-    """Name a field as the feed does, and the part of a point as it is called."""
+    """Return the path of a field, with ``ts``, ``lat`` or ``lon`` for an index into a point."""
 
     def part(match: re.Match[str]) -> str:
         index = int(match[2])

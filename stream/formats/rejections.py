@@ -1,4 +1,4 @@
-"""The rejections of a run over files: how many records each fault cost, and where its first one stands."""
+"""The rejections of a run over files: how many records each fault rejected, and where the first of them is."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ _INDEX = re.compile(r"\[\d+\]")
 
 @dataclass(slots=True)
 class Rejection:
-    """One fault."""
+    """One fault, and the records that it rejected."""
 
     reason: Reason
     detail: str
-    """What is wrong with the first record; never a value of it."""
+    """What is wrong with the first record; contains no value of it."""
 
     file: str
     nth_file: int
-    """Its place among the files of the run; the first is 0."""
+    """Number of the file in the run; the first is 0."""
 
     unit: str
     """What ``number`` counts: ``line``, or ``element`` of a JSON array."""
 
     number: int
-    """Where the first record stands in its file."""
+    """Number of the first record's line or element in its file."""
 
     records: int = 0
 
     @property
     def place(self) -> str:
-        """Where the first record stands."""
+        """Where the first record is."""
         return f"{self.file}, {self.unit} {self.number}"
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as plain data."""
+        """Return the fault as plain data."""
         return {
             "reason": self.reason.value,
             "detail": self.detail,
@@ -51,13 +51,13 @@ class Rejection:
 
 @dataclass(slots=True)
 class Rejections:
-    """All faults of a run: few, however many records they cost."""
+    """All faults of a run; their number stays small, however many records are rejected."""
 
     _by_fault: dict[tuple[Reason, str], Rejection] = field(default_factory=dict)
 
     def add(self, reason: Reason, detail: str, file: RecordFile, nth_file: int, number: int) -> None:
         """Count a rejected record."""
-        # Which point of a fragment it is does not make it another fault.
+        # The same fault at another point of a fragment is not a new fault.
         key = reason, _INDEX.sub("[]", detail) if "[" in detail else detail
         found = self._by_fault.get(key)
         if found is None or (nth_file, number) < (found.nth_file, found.number):
@@ -67,5 +67,5 @@ class Rejections:
         found.records += 1
 
     def sorted(self) -> list[Rejection]:
-        """Return the faults, those that cost most records first, and of these those that come first."""
+        """Return the faults, those with most records first; equal ones in the order of their first record."""
         return sorted(self._by_fault.values(), key=lambda one: (-one.records, one.nth_file, one.number, one.detail))

@@ -1,4 +1,4 @@
-"""The messages of a release, as JSON, and what became of its window."""
+"""The messages of a release, as JSON, and the result of its window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["OutMessage", "WindowResult", "outcome_messages"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowResult:
-    """What became of one window: the messages that leave, and what may be said about it."""
+    """The result of one window: its messages, and figures that may be logged."""
 
     messages: tuple[OutMessage, ...]
     """Trajectories, then the windows message."""
@@ -31,13 +31,13 @@ class WindowResult:
     """``released``, ``withheld`` or ``refused``."""
 
     facts: Mapping[str, float | int | str | None]
-    """Figures of the window for logs and people: the published ones, and the highest risk of the attacks."""
+    """Figures of the window for logs and operators: the published ones, and the highest risk of the attacks."""
 
     risks: Mapping[Attack, Risk] = field(default_factory=dict)
-    """What simulated attacks on it came to."""
+    """Risks that simulated attacks on the release found."""
 
     alarm: str | None = None
-    """What somebody must look at; no location and no user."""
+    """A problem that an operator must look at; contains no location and no user."""
 
     @classmethod
     def of(
@@ -46,10 +46,10 @@ class WindowResult:
         """Return the result of an outcome.
 
         Args:
-            outcome: What became of the window.
+            outcome: The outcome of the window.
             messages: Its :func:`outcome_messages`.
             seconds: Time to anonymize and verify.
-            alarm: What somebody must look at; no location and no user.
+            alarm: A problem that an operator must look at; contains no location and no user.
         """
         return cls(
             messages=messages,
@@ -74,9 +74,9 @@ class OutMessage(NamedTuple):
 
 
 def outcome_messages(outcome: Outcome) -> Iterator[OutMessage]:
-    """Encode what leaves of a window: its trajectories, then the windows message, which commits them.
+    """Encode the messages of a window: its trajectories, then the windows message, which commits them.
 
-    The bytes depend on the outcome and the algorithms' versions alone, so that a window emitted again is the same.
+    The bytes depend on the outcome and the algorithms' versions alone, so a window emitted again is identical.
     """
     key = outcome.key
     head = {

@@ -44,8 +44,8 @@ _seal_decoder: msgspec.json.Decoder[_SealWire | _UntilWire | _CountWire] = msgsp
 def seal_key(record: SealRecord | PartitionCount) -> bytes:
     """Return the Kafka key of a message of the seals topic.
 
-    No two different records share a key, so compaction never lets a later one replace the first; what is no longer
-    needed is removed by a tombstone.
+    Different records never share a key, so compaction never replaces one by another. A tombstone removes a record that
+    is no longer needed.
     """
     if isinstance(record, Seal):
         key = record.key
@@ -85,12 +85,12 @@ def seal_from_bytes(value: bytes) -> SealRecord | PartitionCount:
     """Decode a message of the seals topic.
 
     Raises:
-        DecodeError: The bytes are not one.
+        DecodeError: The bytes are not such a message.
     """
     try:
         wire = _seal_decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise DecodeError("it is not a seal: who else writes there?") from None
+        raise DecodeError("it is not a seal: does another program write to the topic?") from None
     if isinstance(wire, _CountWire):
         return PartitionCount(n_partitions=wire.n, writer=wire.writer)
     if isinstance(wire, _UntilWire):

@@ -1,7 +1,7 @@
-"""The clock: whether this machine's agrees with the input's time stamps and with the brokers'.
+"""Checks this machine's clock against the input's time stamps and the brokers' clocks.
 
-A clock that is behind turns records into dead letters (``time.max_ahead``). One that is ahead makes brokers refuse what
-is written (``message.timestamp.after.max.ms``), and silence closes windows too early.
+If the clock is behind, records become dead letters (``time.max_ahead``). If it is ahead, brokers refuse messages
+(``message.timestamp.after.max.ms``), and idle sources close windows too early.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ __all__ = ["Clock"]
 log = structlog.get_logger("shoal.clock")
 
 _TOLERANCE_MS = 60_000
-"""How far clocks may differ before anybody hears of it."""
+"""Difference between clocks that is not reported."""
 
 _JUMP_MS = 10_000
-"""How far the clock may move beside the time that passes."""
+"""Least difference between the clock and the elapsed time that counts as a jump."""
 
 _VALID_S = 300.0
-"""For how long a batch counts: no later one may come that shows that its producer was wrong."""
+"""How long a batch counts: there may be no later batch to show that the clock of its producer was wrong."""
 
 _REFUSED_S = 60.0
-"""For how long a refusal counts. What is refused is repeated within seconds, unless it is not wanted any more."""
+"""How long a refusal counts. Refused messages are repeated within seconds, unless they are given up."""
 
 _REFUSALS = 2
-"""How many in a row count: messages that share a batch with one of another time stamp are refused with it, once."""
+"""Number of refusals in a row that count: a message can be refused once because another one in its batch is."""
 
 _SAY_EVERY_S = 60.0
 
@@ -46,9 +46,9 @@ class Clock:
     """Watches the clock of this machine.
 
     Args:
-        metrics: Where to show what is found.
-        now_ms: The clock, Unix milliseconds.
-        passed_s: A clock that nobody sets, seconds.
+        metrics: The metrics of this worker.
+        now_ms: The clock to check, Unix milliseconds.
+        passed_s: A monotonic clock, seconds.
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class Clock:
         self.now_ms, self._passed_s = now_ms, passed_s
         self._metrics = metrics
         self._sent: dict[TopicPartition, tuple[int, float]] = {}
-        """Median time stamp of the last batch, Unix milliseconds, and when that was read."""
+        """Median time stamp of the last batch, Unix milliseconds, and when the batch was read."""
         self._refused: dict[str, tuple[int, float]] = {}
-        """Refusals in a row by topic, and when the last one was."""
+        """Number of refusals in a row by topic, and the time of the last one."""
         self._said, self._said_s = False, 0.0
         self._looked_s, self._looked_ms = passed_s(), now_ms()
         self._show()
@@ -71,10 +71,10 @@ class Clock:
     # ------------------------------------------------------------- what happens
 
     def read(self, partition: TopicPartition, timestamps_ms: Iterable[int | None]) -> None:
-        """Take note of the time stamps of a batch of input; -1 and None are unknown.
+        """Note the time stamps of a batch of input; -1 and None are unknown.
 
-        What has been read was sent before, so the median of a batch lies ahead of the present where clocks differ. One
-        producer of many whose clock is ahead does not move it.
+        Records are sent before they are read. So if the median of a batch is ahead of the present, the clocks differ. A
+        single producer of many whose clock is ahead does not move the median.
         """
         known = [ms for ms in timestamps_ms if ms is not None and ms >= 0]
         if known:
@@ -82,18 +82,18 @@ class Clock:
             self.look()
 
     def refused(self, topic: str) -> None:
-        """Take note that a broker did not take the present as a time stamp."""
+        """Note that a broker refused the present as a time stamp."""
         n, _ = self._refused.get(topic, (0, 0.0))
         self._refused[topic] = (n + 1, self._passed_s())
         self.look()
 
     def taken(self, topic: str) -> None:
-        """Take note that a broker took it."""
+        """Note that a broker accepted the present as a time stamp."""
         if self._refused.pop(topic, None) is not None:
             self.look()
 
     def look(self) -> None:
-        """Look at the clock, and say what is wrong when that changes and once a minute while it lasts."""
+        """Check the clock, and log a fault when it begins or ends, and once a minute while it lasts."""
         passed_s, now_ms = self._passed_s(), self.now_ms()
         jump_ms = now_ms - self._looked_ms - round((passed_s - self._looked_s) * 1000)
         self._looked_s, self._looked_ms = passed_s, now_ms
@@ -113,28 +113,28 @@ class Clock:
     # ------------------------------------------------------------- what is wrong
 
     def check(self) -> bool | str:
-        """Return True, or a sentence on what is wrong: for readiness."""
+        """Return True, or a message on what is wrong, for the readiness check."""
         return self.wrong() or True
 
     def wrong(self) -> str | None:
-        """Return a sentence on what is wrong, or None."""
+        """Return a message on what is wrong, or None."""
         topics = self._refusing()
         behind_ms = self._behind_ms()
         if behind_ms:
             return (
-                f"this machine's clock is {_span(behind_ms)} behind the time stamps of the input, or its producers' "
-                f"clocks are as far ahead. {_CURE}, or theirs"
+                f"this machine's clock is {_span(behind_ms)} behind the time stamps of the input, or the clocks of the "
+                f"input's producers are ahead. {_CURE}, or theirs"
             )
         if topics:
             return (
-                f"the brokers refuse the present of this machine's clock as a time stamp (topic {', '.join(topics)}): "
+                f"the brokers refuse the time of this machine's clock as a time stamp (topic {', '.join(topics)}): "
                 "the clock is ahead of theirs by more than message.timestamp.after.max.ms of the topic, one hour by "
                 f"default, or behind by more than message.timestamp.before.max.ms. {_CURE}"
             )
         return None
 
     def explain(self, rejected: Sequence[Rejected]) -> list[Rejected]:
-        """Add to records that were rejected as too far ahead that the clock may be what is wrong."""
+        """Add a note to records rejected as too far ahead, if this machine's clock is behind."""
         behind_ms = self._behind_ms()
         if not behind_ms:
             return list(rejected)
@@ -142,9 +142,9 @@ class Clock:
         return [replace(one, detail=why) if one.detail == TOO_FAR_AHEAD else one for one in rejected]
 
     def _behind_ms(self) -> int:
-        """Return how far the present is behind what was read, 0 where that is tolerable.
+        """Return how far the clock is behind the time stamps that were read; 0 within the tolerance.
 
-        It is compared with the present of now: once the clock is set right, nothing is wrong any more.
+        The comparison uses the current time, so once the clock is set right, the result is 0.
         """
         passed_s, now_ms = self._passed_s(), self.now_ms()
         leads = [sent_ms - now_ms for sent_ms, read_s in self._sent.values() if passed_s - read_s < _VALID_S]
@@ -164,7 +164,7 @@ class Clock:
 
 
 def _span(ms: int) -> str:
-    """Say how long that is, coarsely.
+    """Write a duration in hours and minutes.
 
     >>> _span(10_805_000)
     '3 h 0 min'

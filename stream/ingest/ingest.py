@@ -1,8 +1,8 @@
-"""Ingest: input topics in, chunks of located records on the shards topic out.
+"""Ingest: reads the input topics, and writes chunks of located records to the shards topic.
 
-A service of the Faust app rather than an agent: stateless, and batches cost a fiftieth of an agent's events. An input
-offset is committed after everything made from it is acknowledged; a crash in between repeats chunks, which the window
-stage recognizes by their source offsets.
+It is a service of the Faust app and not an agent: it has no state, and batches cost a fiftieth of an agent's events. An
+input offset is committed after everything made from it is acknowledged. After a crash in between, chunks are repeated;
+the window stage recognizes them by their source offsets.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _POSITION_WITHIN_S = 0.2
 
 @dataclass(slots=True)
 class _Progress:
-    """How far one input partition has come."""
+    """How far one input partition is read."""
 
     newest_ms: int | None = None
-    """Newest event time of what was forwarded and acknowledged."""
+    """Newest event time that was forwarded and acknowledged."""
 
     next_offset: int | None = None
     sent_ms: int | None = None
-    """When the record that was read last was sent, by its time stamp."""
+    """Time stamp of the last record read: when it was sent, Unix milliseconds."""
 
     reached_ms: float = -math.inf
-    """Median event time of the last batch that was forwarded: one clock that is ahead moves it little."""
+    """Median event time of the last batch that was forwarded; a single clock that is ahead hardly moves it."""
 
     heard_s: float = -math.inf
-    """When that was."""
+    """When that batch was forwarded, monotonic seconds."""
 
 
 class Ingest:
@@ -66,15 +66,15 @@ class Ingest:
 
     Args:
         settings: All settings.
-        feeds: What to do with each kind of record.
+        feeds: The feeds, by kind.
         producer: A started producer.
-        metrics: Where to count.
-        n_partitions: Over how many partitions of the shards topic shards are spread.
-        sealed_kinds: The kinds of feed of which windows were sealed before this worker started.
+        metrics: The metrics of this worker.
+        n_partitions: Number of partitions of the shards topic that shards are spread over.
+        sealed_kinds: The kinds of feed with windows sealed before this worker started.
         internal_ids: Ids of the shards topic and the seals topic, by name.
         now_ms: The clock, Unix milliseconds.
-        on_trouble: Called whenever the cluster does not do as asked.
-        clock: Watches the clock; by default one of its own.
+        on_trouble: Called whenever an operation on the cluster fails.
+        clock: Watches the clock; a new one by default.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Ingest:
             metadata_max_age_ms=METADATA_MAX_AGE_MS,
             heartbeat_interval_ms=max(500, kafka.session_timeout // 10),
             max_partition_fetch_bytes=4 * settings.limits.message_bytes,
-            # What a transaction has not committed, or has taken back, was never there.
+            # By default, records of open and aborted transactions are not read.
             isolation_level=kafka.isolation_level,
         )
         self._positions = Positions(
@@ -139,7 +139,7 @@ class Ingest:
         return self._listener.assigned
 
     def check(self) -> bool | str:
-        """Return True, or a sentence on what of the input cannot be read: for readiness."""
+        """Return True, or a message on unreadable input, for the readiness check."""
         readable = self._input.check()
         return self._positions.check() if readable is True else readable
 
@@ -172,22 +172,22 @@ class Ingest:
                 await self._commit(offsets)
 
     def _forget(self) -> None:
-        """Forget how far partitions were read: after a rebalance somebody else may have read on."""
+        """Forget how far partitions were read: after a rebalance another worker may have read further."""
         self._progress.clear()
         self._positions.forget()
         self._input.forget()
 
     def _begin(self, partition: TopicPartition, offset: int) -> None:
-        """Take note that a partition is read from an offset, whatever was read of it before."""
+        """Note that a partition is read from an offset, and forget earlier progress."""
         self._progress.pop(partition, None)
         self._input.begin_at(partition, offset)
 
     async def update_metrics(self, now_ms: int) -> None:
-        """Set the gauges of what is not read yet, and of how old it is."""
+        """Set the gauges of unread records and their age."""
         for partition in self._positions.placed & self._consumer.assignment():
-            with contextlib.suppress(TimeoutError, KafkaError):  # it is just being taken over, or taken away
+            with contextlib.suppress(TimeoutError, KafkaError):  # a rebalance is in progress
                 async with asyncio.timeout(_POSITION_WITHIN_S):
-                    # It passes what is no record, such as the markers of transactions.
+                    # The position also passes offsets without a record, such as markers of transactions.
                     position = await self._consumer.position(partition)
                 progress = self._progress[partition]
                 progress.next_offset = max(position, progress.next_offset or 0)
@@ -203,20 +203,20 @@ class Ingest:
             self._metrics.event_lag_seconds.labels(kind).set(lag_s)
 
     def _n_unread(self, partition: TopicPartition) -> int:
-        """Return how many records of a partition wait, as far as that is known."""
+        """Return the number of unread records of a partition; 0 if it is unknown."""
         end, next_offset = self._consumer.highwater(partition), self._progress[partition].next_offset
         stable = self._consumer.last_stable_offset(partition)
         if end is not None and stable is not None and 0 <= stable < end and self._is_committed_only:
-            end = stable  # what lies beyond is in a transaction that is still open
+            end = stable  # later records belong to open transactions
         return 0 if end is None or next_offset is None else max(0, end - next_offset)
 
     def _in_step(self) -> list[TopicPartition]:
-        """Return the partitions to read from now: one far ahead of another that has a backlog waits for it.
+        """Return the partitions to read now: a partition waits if it is far ahead of another one with a backlog.
 
-        Windows close when the slowest source has come to their end. Read as they come, uneven backlogs would fill the
-        buffers with windows that cannot close yet. But no partition waits for half the idle time-out, or the windows
-        would take it for silent; and none waits for a partition of which nothing came for as long, whatever its end
-        looks like: markers of transactions look like records.
+        A window closes when the slowest source has passed its end. Without waiting, uneven backlogs would fill the
+        buffers with windows that cannot close yet. No partition waits longer than half the idle time-out, because the
+        windows would take it for idle. A partition silent that long is no longer waited for, even if it seems to have
+        unread records: these may be markers of transactions.
         """
         placed, now_s = sorted(self._positions.placed), time.monotonic()
         heard = {p for p in placed if now_s - self._progress[p].heard_s < self._longest_hold_s}
@@ -249,7 +249,7 @@ class Ingest:
         rejected += self._clock.explain(refused)
         progress = self._progress[partition]
         progress.next_offset = messages[-1].offset + 1
-        progress.sent_ms = messages[-1].timestamp if messages[-1].timestamp >= 0 else None  # -1: nobody has said
+        progress.sent_ms = messages[-1].timestamp if messages[-1].timestamp >= 0 else None  # -1: unknown
         await self._send_batch(progress, chunks)
         await self._send_dead_letters(kind, rejected, log_id)
 
@@ -284,9 +284,9 @@ class Ingest:
     async def _send_batch(self, progress: _Progress, chunks: Sequence[Chunk]) -> None:
         """Send the chunks of one batch of a partition.
 
-        One of them may be read, and windows be sealed by it, long before the others are there. So none of them claims
-        more than what holds without the others: that all before the batch is there, and nothing older than the batch
-        is left in it.
+        A chunk may be read, and may close windows, long before the other chunks of the batch arrive. So the event time
+        up to which a chunk declares its source complete (``complete_ms``) must hold without the others: it is the
+        newest event time before the batch, or the oldest in the batch if that is later.
         """
         if not chunks:
             return
@@ -317,7 +317,9 @@ class Ingest:
             if ours:
                 await self._consumer.commit(ours)
         except (CommitFailedError, IllegalStateError):
-            log.info("ingest_commit_skipped", why="the group has rebalanced; the records are repeated and recognized")
+            log.info(
+                "ingest_commit_skipped", why="the group has rebalanced; the records are read again, and recognized"
+            )
         except KafkaError as fault:
             self._on_trouble("commit")
             log.warning("kafka_trouble", operation="commit", fault=type(fault).__name__)

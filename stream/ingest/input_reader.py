@@ -1,8 +1,8 @@
-"""The input, read in batches: what cannot be read keeps its own partition waiting, and loses nothing of the others.
+"""Reads the input in batches. An unreadable record stops only its own partition, and no other partition loses records.
 
-When aiokafka's ``getmany`` raises, it drops the records that it had in hand, and reads on behind those of other
-partitions. So after a fault every partition goes back to what was returned last. From then on they are read one by one,
-and the one at fault record by record, up to the record that cannot be read.
+When aiokafka's ``getmany`` raises, it drops the records that it has fetched, and continues after them, in other
+partitions too. So after a fault every partition is reset to the last record returned. From then on partitions are read
+one by one, and the faulty one record by record, up to the record that cannot be read.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ log = structlog.get_logger("shoal.ingest")
 Batches = dict[TopicPartition, list[Any]]
 
 _HOPELESS = (GroupAuthorizationFailedError, SaslAuthenticationFailed)
-"""Faults of the worker, not of what it reads."""
+"""Faults of the worker's access, not of the input."""
 
 _LOOK_AGAIN_S, _WITHOUT_PARTITIONS_S = 0.2, 1.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
 _FORGIVEN_AFTER_S = 15.0
-"""For how long nothing may fail before a partition counts as readable though nothing more has come."""
+"""Time without a fault after which a partition counts as readable, even if no more records have come."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class _Unreadable:
     failed_s: float
     pause_s: float = _FIRST_PAUSE_S
     offset: int | None = None
-    """Which record cannot be read, once that is known."""
+    """Offset of the unreadable record; None until it is known."""
 
 
 class InputReader:
@@ -59,8 +59,8 @@ class InputReader:
 
     Args:
         consumer: A member of the group.
-        on_trouble: Called whenever something cannot be read.
-        passed_s: A clock that nobody sets, seconds.
+        on_trouble: Called whenever a read fails.
+        passed_s: A monotonic clock, seconds.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class InputReader:
     ) -> None:
         self._consumer, self._on_trouble, self._passed_s = consumer, on_trouble, passed_s
         self._next: dict[TopicPartition, int] = {}
-        """Behind what was returned last."""
+        """The offset after the last record returned."""
         self._unreadable: dict[TopicPartition, _Unreadable] = {}
         self._failed_s = -math.inf
-        """When all were read together last and one failed: to find out which takes until it is fetched again."""
+        """Time of the last failure while all partitions were read together; the faulty one is only known later."""
 
     @property
     def n_unreadable(self) -> int:
@@ -79,19 +79,19 @@ class InputReader:
         return len(self._unreadable)
 
     def check(self) -> bool | str:
-        """Return True, or a sentence on what cannot be read: for readiness."""
+        """Return True, or a message on an unreadable partition, for the readiness check."""
         for at, one in sorted(self._unreadable.items()):
             where = "" if one.offset is None else f", offset {one.offset}"
             return f"partition {at.partition}{where}: {one.why}"
         return True
 
     def begin_at(self, at: TopicPartition, offset: int) -> None:
-        """Take note that a partition is read from an offset."""
+        """Note that a partition is read from an offset."""
         self._next[at] = offset
         self._unreadable.pop(at, None)
 
     def forget(self) -> None:
-        """Forget everything: after a rebalance partitions are read from the committed offsets."""
+        """Forget everything: after a rebalance partitions are read again from the committed offsets."""
         self._next.clear()
         self._unreadable.clear()
         self._failed_s = -math.inf
@@ -100,12 +100,12 @@ class InputReader:
         """Return the next records, by partition.
 
         Args:
-            partitions: What to read from; all that is assigned if empty.
+            partitions: The partitions to read; all assigned ones if empty.
             timeout_ms: How long to wait for the first record.
-            max_records: Most to return.
+            max_records: Most records to return.
 
         Raises:
-            KafkaError: The consumer has come to an end; a new one may go on.
+            KafkaError: This consumer cannot continue; a new one may.
         """
         assigned = self._consumer.assignment()
         for at in [one for one in self._unreadable if one not in assigned]:
@@ -119,7 +119,7 @@ class InputReader:
                 self._on_trouble("read input")
                 log.warning("kafka_trouble", operation="read input", fault=type(fault).__name__)
                 self._go_back()
-                if not self._consumer.assignment():  # the group itself: none of its members has anything to read
+                if not self._consumer.assignment():  # the group failed: no partitions are assigned
                     await asyncio.sleep(_WITHOUT_PARTITIONS_S)
             else:
                 self._note(found)
@@ -138,7 +138,7 @@ class InputReader:
                 continue
             try:
                 while room:
-                    # What comes before the record at fault is only returned where it is not asked for together with it.
+                    # Records before the faulty one are returned only if they are not requested together with it.
                     n = room if faulty is None else 1
                     got = (await self._consumer.getmany(at, timeout_ms=0, max_records=n)).get(at, [])
                     self._note({at: got})
@@ -186,19 +186,19 @@ class InputReader:
             log.info("input_readable_again", topic=at.topic, partition=at.partition)
 
     def _go_back(self) -> None:
-        """Let every partition be read from behind what was returned last."""
+        """Reset every partition to the offset after the last record returned."""
         for at, offset in self._next.items():
-            with contextlib.suppress(IllegalStateError):  # it is not ours any more
+            with contextlib.suppress(IllegalStateError):  # it is no longer assigned
                 self._consumer.seek(at, offset)
 
 
 def _action(fault: KafkaError) -> str:
     if isinstance(fault, UnsupportedCodecError):
-        return "the partition waits until the worker starts again and can"
-    return "the partition waits, and is tried again every few seconds"
+        return "the partition waits; install the codec and start the worker again"
+    return "the partition waits; the worker tries again every few seconds"
 
 
 def _raise_if_hopeless(fault: KafkaError) -> None:
-    # A bare KafkaError is what the group's coordination ends with: only a new consumer goes on.
+    # aiokafka's group coordination ends with a bare KafkaError; only a new consumer can continue.
     if isinstance(fault, _HOPELESS) or type(fault) is KafkaError:
         raise fault

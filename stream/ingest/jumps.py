@@ -1,4 +1,4 @@
-"""Reports jumps: input partitions that are not read on from where they were left."""
+"""Reports jumps: reading of an input partition does not continue at the committed offset."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["report_jump"]
 log = structlog.get_logger("shoal.ingest")
 
 _WHY = {
-    Jump.RECREATED: "the topic was deleted and created again: its id is another",
-    Jump.WENT_BACK: "the log ends before the offset that was read last: it was cut, or restored from a copy",
+    Jump.RECREATED: "the topic was deleted and created again: its id has changed",
+    Jump.WENT_BACK: "the log ends before the committed offset: it was truncated, or restored from a backup",
     Jump.DELETED: "records were deleted before they were read: by retention, or by hand",
     Jump.FORGOTTEN: "no offset is committed although windows were released: the topic or the partition is new, or the "
     "group's offsets have expired or were deleted",
 }
 _ACTION = {
-    Jump.RECREATED: "read from its beginning; records of windows that have left are late",
-    Jump.WENT_BACK: "read from its beginning; records of windows that have left are late",
-    Jump.DELETED: "read from what is left; raise retention.ms of the topic, or add workers",
-    Jump.FORGOTTEN: "read from its beginning; records of windows that have left are late",
+    Jump.RECREATED: "reading from the beginning; records of windows that were emitted are late",
+    Jump.WENT_BACK: "reading from the beginning; records of windows that were emitted are late",
+    Jump.DELETED: "reading from the first record left; raise retention.ms of the topic, or add workers",
+    Jump.FORGOTTEN: "reading from the beginning; records of windows that were emitted are late",
 }
 
 
@@ -32,11 +32,11 @@ def report_jump(metrics: Metrics, kind: Kind, at: TopicPartition, jump: Jump, lo
     """Count a jump and write it to the log.
 
     Args:
-        metrics: Where to count.
-        kind: What the topic carries.
+        metrics: The metrics of this worker.
+        kind: The kind of records in the topic.
         at: The partition.
-        jump: Why it is not read on from where it was left.
-        lost: Offsets that were deleted before they were read.
+        jump: Why reading does not continue at the committed offset.
+        lost: Number of offsets that were deleted before they were read.
     """
     metrics.input_jumps.labels(kind, jump).inc()
     metrics.lost_input_records.labels(kind).inc(lost)

@@ -1,8 +1,8 @@
-"""Positions of the input: from where each partition is read, and whether its log is still the one that was read before.
+"""Positions in the input: the offset from which each partition is read, and whether its log is still the same.
 
-A consumer follows an offset. Where a log was deleted and created again, was cut, or has lost its oldest records, that
-offset means something else, and Kafka's clients go on without a word. So every commit carries a mark that says which
-log it is of, and whatever does not fit is reported before anything is read.
+A consumer continues at an offset. If a log was deleted and created again, was truncated, or has lost its oldest
+records, the offset no longer means the same, and Kafka's clients continue without an error. So every commit carries a
+mark that identifies its log, and a mismatch is reported before any record is read.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ __all__ = ["Batch", "Positions"]
 log = structlog.get_logger("shoal.ingest")
 
 _LOOK_EVERY_S = 1.0
-"""How often topic ids and the ends of logs are looked at while nothing comes."""
+"""How often topic ids and the ends of logs are checked while no records come."""
 
 _TRY_EVERY_S = 0.5
 _WITHIN_S = 10.0
-"""How long one attempt may take: what can be read does not wait for what cannot."""
+"""How long one attempt may take, so that readable partitions do not wait long for others."""
 
 _PATIENCE_S = 10.0
-"""For how long a partition may have no position before readiness says so."""
+"""How long a partition may have no position before the readiness check fails."""
 
 
 class Batch(NamedTuple):
-    """Messages of one partition that continue what was read of it."""
+    """Messages of one partition that follow directly on those read before."""
 
     partition: TopicPartition
     log_id: str
-    """Which log their offsets are of."""
+    """The log to which their offsets belong."""
 
     messages: Sequence[Any]
 
@@ -63,7 +63,7 @@ class _Position:
 
 @dataclass(slots=True)
 class _Left:
-    """A position that has turned out to be of another log."""
+    """A position that turned out to belong to another log."""
 
     next_offset: int
     log_id: LogId
@@ -76,13 +76,13 @@ class Positions:
     Args:
         kafka: How to connect to the cluster.
         consumer: The consumer, a member of its group.
-        producer: A started producer, whose client is asked about topics.
-        kinds: What each input topic carries.
-        internal_ids: Ids of the shards topic and the seals topic, by name; empty where the cluster has none.
-        sealed_kinds: The kinds of feed of which windows were sealed before this worker started.
-        metrics: Where to count.
-        on_trouble: Called whenever the cluster does not do as asked.
-        on_start: Called with every partition that is read from somewhere anew, and the offset.
+        producer: A started producer; its client is used to ask about topics.
+        kinds: The kind of records in each input topic.
+        internal_ids: Ids of the shards topic and the seals topic, by name; empty if the cluster has no topic ids.
+        sealed_kinds: The kinds of feed with windows sealed before this worker started.
+        metrics: The metrics of this worker.
+        on_trouble: Called whenever an operation on the cluster fails.
+        on_start: Called with a partition and the offset, whenever reading starts at a new position.
     """
 
     def __init__(
@@ -103,20 +103,20 @@ class Positions:
         self._metrics, self._on_trouble, self._on_start = metrics, on_trouble, on_start
         self._known: dict[TopicPartition, _Position] = {}
         self._left: dict[TopicPartition, _Left] = {}
-        """What must not be read before it is placed again."""
+        """Partitions that must be placed again before they are read."""
         self._ids: dict[str, str] = {}
-        """Ids of topics as they were when their partitions were placed."""
+        """Ids of topics at the time when their partitions were placed."""
         self._past: defaultdict[str, list[str]] = defaultdict(list)
-        """Ids that topics had before. An id is never given twice: a broker that still names one lags behind."""
+        """Earlier ids of topics. Ids are never reused, so a broker that reports one of these lags behind."""
         self._topics: dict[str, FoundTopic] | None = None
-        """Topics as they were seen last; None where the cluster has no ids."""
+        """Topics at the last check; None if the cluster has no topic ids."""
         self._moved: dict[TopicPartition, int] = {}
-        """Offsets to commit of partitions that have moved over what is no record."""
+        """Offsets to commit for partitions that have moved past offsets without a record."""
         self._looked_s = self._tried_s = -math.inf
         self._unplaced_since_s = math.inf
 
     def forget(self) -> None:
-        """Forget every position: after a rebalance somebody else may have read on."""
+        """Forget every position: after a rebalance another worker may have read further."""
         for known in (self._known, self._left, self._moved):
             known.clear()
 
@@ -127,33 +127,33 @@ class Positions:
 
     @property
     def n_waiting(self) -> int:
-        """Number of partitions that should be read and have had no position for some time."""
+        """Number of assigned partitions without a position for some time."""
         if time.monotonic() - self._unplaced_since_s < _PATIENCE_S:
             return 0
         return len(self._unplaced())
 
     def check(self) -> bool | str:
-        """Return True, or a sentence on what has no position: for readiness."""
+        """Return True, or a message on a partition without a position, for the readiness check."""
         if not self.n_waiting:
             return True
         at = min(self._unplaced())
         return (
-            f"partition {at.partition} of topic {at.topic} cannot be placed: the topic does not exist, the worker's "
-            "user may not see it, or its leader does not answer"
+            f"partition {at.partition} of topic {at.topic} has no position: the topic does not exist, the worker's "
+            "user may not see it, or the partition's leader does not answer"
         )
 
     def commit_of(self, partition: TopicPartition, offset: int) -> tuple[int, str] | None:
-        """Return what to commit of a partition, offset and mark; None where it is not placed any more."""
+        """Return the offset and mark to commit for a partition; None if it is no longer placed."""
         position = self._known.get(partition)
         return None if position is None else (offset, self._mark(partition.topic, position.log_id))
 
     def take_moves(self) -> dict[TopicPartition, int]:
-        """Return the offsets to commit of partitions that have moved over what is no record, once."""
+        """Return the offsets to commit for partitions that have moved past offsets without a record, and clear them."""
         moved, self._moved = self._moved, {}
         return moved
 
     async def place(self) -> None:
-        """Find out from where to read what is assigned and not placed yet, and go there, or try again soon."""
+        """Find a position for each assigned partition without one, and seek there; retry later if that fails."""
         new, now_s = self._unplaced(), time.monotonic()
         if not new:
             self._unplaced_since_s = math.inf
@@ -166,10 +166,10 @@ class Positions:
             self._tried_s = -math.inf
 
     async def continued(self, fetched: Mapping[TopicPartition, Sequence[Any]]) -> list[Batch]:
-        """Return what continues what was read, and report the gaps before it.
+        """Return the messages that follow on those read before, and report gaps before them.
 
-        What the consumer holds was fetched before this is called. So where topic ids are still the same, all of it is
-        of the logs that were read before.
+        The messages were fetched before this call. So if topic ids are still the same, all messages are from the same
+        logs as before.
         """
         is_due = time.monotonic() - self._looked_s >= _LOOK_EVERY_S
         if fetched or is_due:
@@ -182,9 +182,9 @@ class Positions:
         for partition, messages in fetched.items():
             position = self._known.get(partition)
             if position is None:
-                continue  # it is placed first, and read again from there
+                continue  # it must be placed first, and is then read again from its position
             if messages[0].offset < position.next_offset:
-                # The client went to the beginning by itself, as it does where its offset is beyond the end.
+                # The client jumped to the beginning by itself, because its offset was beyond the end.
                 self._leave(partition, went_back=True)
                 continue
             position.next_offset = messages[-1].offset + 1
@@ -198,12 +198,12 @@ class Positions:
         return {at for at in self._consumer.assignment() if at not in self._known}
 
     async def _attempt(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Try something that can wait; return whether it was done."""
+        """Try work that can be done later; return whether it succeeded."""
         try:
             async with asyncio.timeout(_WITHIN_S):
                 await work
         except (CommitFailedError, IllegalStateError):
-            return False  # the group has rebalanced: all is placed anew
+            return False  # the group has rebalanced: all partitions are placed again
         except (KafkaError, TimeoutError) as fault:
             self._on_trouble("read input")
             log.warning("kafka_trouble", operation="read input", fault=type(fault).__name__, retry_in_s=_TRY_EVERY_S)
@@ -224,7 +224,7 @@ class Positions:
         starts: dict[TopicPartition, Start] = {}
         for at, (known, offset, went_back) in before.items():
             if (topic_id := self._topic_id(at.topic)) in self._past[at.topic]:
-                continue  # said by a broker that lags behind
+                continue  # the broker's metadata is out of date
             starts[at] = start_from(
                 offset,
                 known,
@@ -245,7 +245,7 @@ class Positions:
                 self._report(at, start.jump, start.lost)
 
     def _before(self, at: TopicPartition, commit: Any) -> tuple[LogId | None, int | None, bool]:
-        """Return which log a partition was of, from where it was to be read, and whether that is beyond its end."""
+        """Return the partition's last known log, the next offset in it, and whether that is beyond the log's end."""
         if (left := self._left.get(at)) is not None:
             return left.log_id, left.next_offset, left.went_back
         if commit is not None and commit.offset >= 0:
@@ -253,7 +253,7 @@ class Positions:
             if mark.before:
                 self._past[at.topic].append(mark.before)
             return LogId(mark.topic, mark.turn), int(commit.offset), False
-        # A cluster forgets the commits of a topic that is deleted.
+        # A cluster deletes the commits of a deleted topic.
         return (LogId(self._ids[at.topic]) if at.topic in self._ids else None), None, False
 
     def _remember_ids(self, starts: Mapping[TopicPartition, Start], before: Mapping[TopicPartition, Any]) -> None:
@@ -265,10 +265,10 @@ class Positions:
                 self._ids[at.topic] = start.log_id.topic_id
 
     async def _commit_starts(self, starts: Mapping[TopicPartition, Start], commits: Mapping[Any, Any]) -> None:
-        """Commit where partitions begin, before anything of them is forwarded or reported.
+        """Commit the start positions before any record is forwarded or reported.
 
-        A successor must number the log alike; and where nothing is committed, that nothing was must not look as if
-        commits had been lost.
+        The next owner of a partition must use the same log id. And a partition must have a commit from its start on:
+        otherwise a missing commit would look like a lost one.
         """
         unsaid = {
             at: (start.offset, self._mark(at.topic, start.log_id))
@@ -286,7 +286,7 @@ class Positions:
         return msgspec.json.encode(mark).decode()
 
     async def _ends(self, expected: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
-        """Return where each log ends, at least as far as it was read."""
+        """Return the end of each log; at least the expected offset, unless the log ends before it."""
         ends = {at: int(end) for at, end in (await self._consumer.end_offsets(list(expected))).items()}
         for at, offset in expected.items():
             if offset is not None and offset > ends[at] and not await is_beyond_end(self._kafka, at, offset):
@@ -299,7 +299,7 @@ class Positions:
         return "" if self._topics is None else self._topics[topic].topic_id
 
     def _exists(self, at: TopicPartition) -> bool:
-        """Whether a partition exists: the client waits for long where it does not."""
+        """Whether a partition exists; the client waits long for one that does not."""
         if self._topics is None:
             return at.partition in (self._consumer.partitions_for_topic(at.topic) or ())
         return at.topic in self._topics and at.partition < self._topics[at.topic].n_partitions
@@ -313,16 +313,16 @@ class Positions:
                     self._leave(at)
 
     async def _look_at_ends(self, busy: Collection[TopicPartition]) -> None:
-        """Look for what no record shows: unread records are deleted, or only markers of transactions came.
+        """Look for changes that no record shows: unread records were deleted, or only markers of transactions came.
 
         Args:
-            busy: Partitions of which something is in hand.
+            busy: Partitions with messages in progress.
         """
         await self._look_for_gaps({})
         for at in [one for one in self._known if one not in busy]:
             reached, end = await self._consumer.position(at), self._consumer.highwater(at)
             position = self._known.get(at)
-            # Some brokers' batches say that they reach beyond the end.
+            # The batches of some brokers claim to reach beyond the end.
             if position is not None and position.next_offset < reached <= (end or 0):
                 position.next_offset = self._moved[at] = reached
 
@@ -330,7 +330,7 @@ class Positions:
         """Report the records that were deleted before they were read.
 
         Args:
-            in_hand: The first offset of what is in hand, by partition: that was read, whatever is deleted by now.
+            in_hand: The first offset of fetched messages, by partition: these are read, even if they are deleted now.
         """
         there = [at for at in self._known if self._exists(at)]
         firsts = await self._consumer.beginning_offsets(there) if there else {}
@@ -344,7 +344,7 @@ class Positions:
                 self._report(at, Jump.DELETED, lost)
 
     def _leave(self, at: TopicPartition, *, went_back: bool = False) -> None:
-        """Take note that a position is of another log; the partition is placed again before it is read."""
+        """Note that a position belongs to another log; the partition is placed again before it is read."""
         if (position := self._known.pop(at, None)) is not None:
             self._moved.pop(at, None)
             self._left[at] = _Left(position.next_offset, position.log_id, went_back)

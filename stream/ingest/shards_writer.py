@@ -16,7 +16,7 @@ from stream.settings.model import Settings
 __all__ = ["ShardsWriter"]
 
 _ROW_BYTES = 64
-"""At least the size of a row on the shards topic."""
+"""Upper bound of the size of a row on the shards topic, bytes."""
 
 
 class ShardsWriter:
@@ -25,8 +25,8 @@ class ShardsWriter:
     Args:
         settings: All settings.
         producer: A started producer.
-        n_partitions: Over how many partitions of the topic shards are spread.
-        on_trouble: Called whenever the cluster does not do as asked.
+        n_partitions: Number of partitions of the topic that shards are spread over.
+        on_trouble: Called whenever an operation on the cluster fails.
     """
 
     def __init__(
@@ -36,14 +36,14 @@ class ShardsWriter:
         self._producer, self._n_partitions, self._on_trouble = producer, n_partitions, on_trouble
 
     async def write(self, chunks: Sequence[Chunk]) -> None:
-        """Write chunks side by side; return when all are acknowledged."""
+        """Write chunks concurrently; return when all are acknowledged."""
         await asyncio.gather(*(self._write_in_order(chunk) for chunk in chunks))
 
     async def _write_in_order(self, chunk: Chunk) -> None:
         """Send the chunk in pieces, each acknowledged before the next.
 
-        The window stage takes a source's offsets below the highest it has seen as repeated: a piece that fails must
-        not be overtaken.
+        The window stage drops offsets of a source below the highest it has seen, as duplicates. So no piece may
+        overtake one that fails.
         """
         key = chunk_key(chunk)
         partition = partition_of(key, self._n_partitions)
@@ -57,14 +57,14 @@ class ShardsWriter:
 
 
 def _pieces(chunk: Chunk, max_rows: int) -> Iterator[Chunk]:
-    """Cut a chunk where a record ends, so that the points of one record stay together."""
+    """Cut a chunk at the ends of records, so that the points of one record stay together."""
     offsets = chunk.rows["offset"]
     start = 0
     while start < len(offsets):
         end = min(start + max_rows, len(offsets))
         if end < len(offsets):
             cut = int(offsets.searchsorted(offsets[end], side="left"))
-            # A record longer than a piece goes whole.
+            # A record longer than a piece is not cut.
             end = cut if cut > start else int(offsets.searchsorted(offsets[start], side="right"))
         yield replace(chunk, rows=chunk.rows[start:end])
         start = end

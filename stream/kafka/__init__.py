@@ -1,1 +1,1 @@
-"""Kafka: clients, topics, access, and what the cluster says when something is wrong."""
+"""Kafka: clients, topics, access rights, and explanations of the cluster's errors."""

@@ -1,4 +1,4 @@
-"""ACLs: what each of those who meet at the cluster has to be allowed, derived from what the code asks for."""
+"""ACLs: the access rights that workers, topic creation and consumers need, derived from the settings."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from stream.settings.model import Settings
 __all__ = ["ROLES", "Acl", "Role", "acls", "aligned", "kafka_acls_line"]
 
 Role = Literal["worker", "topics", "consumer"]
-"""Who it is: ``shoal worker``, ``shoal topics create``, or somebody who reads the releases."""
+"""``worker``: ``shoal worker``; ``topics``: ``shoal topics create``; ``consumer``: a program that reads releases."""
 
 ROLES: tuple[Role, ...] = ("worker", "topics", "consumer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acl:
-    """One thing that somebody is allowed, from every host, for a resource of exactly this name."""
+    """Allows one principal one operation on one resource of exactly this name, from every host."""
 
     role: Role
     principal: str
-    """As Kafka writes it, ``User:NAME``."""
+    """In Kafka's notation, ``User:NAME``."""
 
     operation: str
-    """As Kafka writes it. ``Read`` and ``Write`` bring ``Describe`` with them."""
+    """In Kafka's notation. ``Read`` and ``Write`` imply ``Describe``."""
 
     resource: Literal["topic", "group"]
     name: str
@@ -37,12 +37,12 @@ class Acl:
 def acls(settings: Settings, principals: dict[Role, str], *, consumer_group: str) -> list[Acl]:
     """Return the fewest ACLs with which everything works.
 
-    There is none for the cluster: our producers are not idempotent, and nothing is written in transactions.
+    No ACL for the cluster is needed: our producers are not idempotent and use no transactions.
 
     Args:
-        settings: Names of the topics and groups, and which feeds there are.
-        principals: Whom to allow it, as Kafka writes it; roles that are missing are left out.
-        consumer_group: The group of whoever reads the releases.
+        settings: The settings, with the names of topics and groups.
+        principals: The principal of each role, in Kafka's notation; roles that are missing get no ACLs.
+        consumer_group: The group of the consumer of the releases.
     """
     return [
         Acl(role=role, principal=principals[role], operation=operation, resource=resource, name=name, why=why)
@@ -60,11 +60,11 @@ def _of(role: Role, settings: Settings, consumer_group: str) -> Iterator[_Right]
         yield from _of_a_worker(settings)
     elif role == "topics":
         for spec in topic_specs(settings):
-            yield "Create", "topic", spec.name, "it is made where it is missing"
+            yield "Create", "topic", spec.name, "create it if it is missing"
     else:
-        yield "Read", "topic", settings.topics.anonymized, "trajectories"
-        yield "Read", "topic", settings.topics.windows, "which windows are whole"
-        yield "Read", "group", consumer_group, "how far it has read"
+        yield "Read", "topic", settings.topics.anonymized, "read the trajectories"
+        yield "Read", "topic", settings.topics.windows, "learn which windows are complete"
+        yield "Read", "group", consumer_group, "commit its offsets"
 
 
 def _of_a_worker(settings: Settings) -> Iterator[_Right]:
@@ -72,27 +72,27 @@ def _of_a_worker(settings: Settings) -> Iterator[_Right]:
     for kind in settings.kinds:
         yield "Read", "topic", getattr(topics, kind.value), f"input: {kind.value}"
     yield "Read", "group", kafka.ingest_group, "workers share the input"
-    yield "Write", "topic", topics.shards, "located records wait here"
-    yield "Read", "topic", topics.shards, "windows are made of them"
+    yield "Write", "topic", topics.shards, "store located records until their window closes"
+    yield "Read", "topic", topics.shards, "build windows from the stored records"
     yield "Read", "group", kafka.windows_group, "workers share the windows"
-    yield "Write", "topic", topics.seals, "what a window contains is fixed before it leaves"
-    yield "Read", "topic", topics.seals, "a window that has left is not released again"
+    yield "Write", "topic", topics.seals, "record the content of a window before its release"
+    yield "Read", "topic", topics.seals, "learn which windows are sealed, so that none is released twice"
     yield "Write", "topic", topics.anonymized, "output: trajectories"
-    yield "Write", "topic", topics.windows, "output: one message a window"
-    yield "Read", "topic", topics.windows, "whether a release was out before a restart with other settings"
+    yield "Write", "topic", topics.windows, "output: one message for each window"
+    yield "Read", "topic", topics.windows, "learn whether a window was released before a restart with other settings"
     yield "Write", "topic", topics.dead_letters, "output: why a record was rejected"
     for spec in topic_specs(settings):
         if spec.is_checked:
-            yield "DescribeConfigs", "topic", spec.name, "whether the topic would lose or refuse something"
+            yield "DescribeConfigs", "topic", spec.name, "check that the topic loses no messages and accepts all"
 
 
 def kafka_acls_line(acl: Acl, bootstrap_servers: str, *, command_config: str | None = None) -> str:
     """Write an ACL as a line that a shell runs.
 
     Args:
-        acl: What to allow.
-        bootstrap_servers: Brokers.
-        command_config: Kafka's file with the credentials of whoever may allow it, where that takes one.
+        acl: The ACL.
+        bootstrap_servers: Addresses of brokers.
+        command_config: A client configuration file of Kafka with an administrator's credentials, if these are needed.
     """
     words = ["kafka-acls.sh", "--bootstrap-server", bootstrap_servers]
     if command_config is not None:

@@ -1,4 +1,4 @@
-"""Clients of the Kafka cluster: their options, a producer, and attempts that are repeated until they succeed."""
+"""Clients of the Kafka cluster: their options, a producer, and operations that are repeated until they succeed."""
 
 from __future__ import annotations
 
@@ -59,24 +59,25 @@ Operation = Literal[
     "start the producer",
     "write a seal",
 ]
-"""What we ask of the cluster: in logs, and as a metric's label."""
+"""What a worker does on the cluster; used in logs and as a metric's label."""
 
 Trouble = Callable[[Operation], None]
-"""Called whenever the cluster does not do as asked."""
+"""Called whenever an operation on the cluster fails."""
 
 _BATCH_BYTES = 256 * 1024
-"""Most bytes of messages that are sent as one, below what brokers take by default; at most ``limits.message_bytes``,
-which the topics take. A longer message goes alone."""
+"""Most bytes of messages in one batch: less than brokers accept by default, and never more than
+``limits.message_bytes``, which the topics accept. A longer message is sent alone."""
 
 METADATA_MAX_AGE_MS = 10_000
-"""How long a group's consumer believes what it knows of topics. A broker that is just back may not know of one, and the
-group's leader then assigns nothing of it, to anybody, until it asks again: after 5 minutes by default."""
+"""How long a group's consumer uses cached metadata of topics. A broker that has just restarted may not know a topic
+yet. The group's leader then assigns none of its partitions until it refreshes its metadata: after 5 minutes by
+default."""
 
 _MESSAGE_OVERHEAD_BYTES = 64 * 1024
 """Room for a key, headers and the request's own fields."""
 
-_CREDENTIALS = "check kafka.sasl_mechanism and the credentials that go with it"
-_RIGHTS = "allow the worker's user what `shoal topics acls` prints"
+_CREDENTIALS = "check kafka.sasl_mechanism and its credentials"
+_RIGHTS = "give the worker's user the rights that `shoal topics acls` prints"
 _SIZES = "raise max.message.bytes of the topic above limits.message_bytes and ingest.chunk_bytes"
 _HOPELESS: dict[type[KafkaError], str] = {
     MessageSizeTooLargeError: _SIZES,
@@ -87,7 +88,7 @@ _HOPELESS: dict[type[KafkaError], str] = {
     GroupAuthorizationFailedError: _RIGHTS,
     ClusterAuthorizationFailedError: _RIGHTS,
 }
-"""What repeating does not cure, and what does."""
+"""Errors that a retry does not cure, and the action that does."""
 
 
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
@@ -112,32 +113,32 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
 
 
 def sasl_password(kafka: KafkaSettings) -> str:
-    """Return the password, the empty text where none is set."""
+    """Return the password, or the empty string if none is set."""
     return kafka.sasl_password.get_secret_value() if kafka.sasl_password is not None else ""
 
 
 def partition_of(key: bytes, n_partitions: int) -> int:
-    """Return the partition of a key, as every Kafka client chooses it."""
+    """Return the partition of a key, chosen as every Kafka client does."""
     numbers = list(range(n_partitions))
     return int(DefaultPartitioner()(key, numbers, numbers))
 
 
 class Timekeeper(Protocol):
-    """An observer of whether brokers take our present as a time stamp."""
+    """An observer of whether brokers accept this machine's time as a time stamp."""
 
     def refused(self, topic: str) -> None:
-        """Called when they do not."""
+        """Called when a broker refuses it."""
 
     def taken(self, topic: str) -> None:
-        """Called when they do."""
+        """Called when a broker accepts it."""
 
 
 class Producer(AIOKafkaProducer):  # type: ignore[misc]
-    """A producer that says whether brokers take the present as a time stamp.
+    """A producer that reports whether brokers accept this machine's time as a time stamp.
 
     Args:
-        clock: Whom it says that to.
-        options: Those of aiokafka's producer.
+        clock: Receives the reports.
+        options: Options of aiokafka's producer.
     """
 
     def __init__(self, clock: Timekeeper | None, **options: Any) -> None:
@@ -153,7 +154,7 @@ class Producer(AIOKafkaProducer):  # type: ignore[misc]
         timestamp_ms: int | None = None,
         headers: Sequence[tuple[str, bytes]] | None = None,
     ) -> Any:
-        """Send a message; without a time stamp it has the present."""
+        """Send a message; the default time stamp is the present."""
         sent = await super().send(topic, value, key, partition, timestamp_ms, headers)
         return self._watched(sent, topic) if timestamp_ms is None else sent
 
@@ -164,7 +165,7 @@ class Producer(AIOKafkaProducer):  # type: ignore[misc]
             batch: The batch.
             topic: Its topic.
             partition: Its partition.
-            has_present: Whether its messages have the present as time stamp.
+            has_present: Whether the time stamp of its messages is the present.
         """
         sent = await super().send_batch(batch, topic, partition=partition)
         return self._watched(sent, topic) if has_present else sent
@@ -188,13 +189,13 @@ class Producer(AIOKafkaProducer):  # type: ignore[misc]
 
 
 def new_producer(settings: Settings, *, clock: Timekeeper | None = None) -> Producer:
-    """Make a producer; start and stop it yourself.
+    """Make a producer; the caller starts and stops it.
 
-    It is not idempotent: every consumer of ours drops repetitions anyway, and so any Kafka-compatible broker will do.
+    It is not idempotent, so that it works with any Kafka-compatible broker; all our consumers drop duplicates.
 
     Args:
         settings: All settings.
-        clock: Told whether brokers take the present as a time stamp.
+        clock: Receives reports of whether brokers accept this machine's time as a time stamp.
     """
     return Producer(
         clock,
@@ -208,15 +209,15 @@ def new_producer(settings: Settings, *, clock: Timekeeper | None = None) -> Prod
 
 
 async def until_it_works(what: Operation, attempt: Callable[[], Awaitable[T]], *, on_trouble: Trouble) -> T:
-    """Repeat an operation on the cluster until it succeeds; nothing is dropped while the cluster is away.
+    """Repeat an operation on the cluster until it succeeds; nothing is lost while the cluster does not answer.
 
     Args:
-        what: The operation.
-        attempt: The operation; safe to repeat.
+        what: The name of the operation.
+        attempt: Performs the operation; safe to repeat.
         on_trouble: Called after each failure.
 
     Raises:
-        KafkaError: The cluster refuses for good; the log says what to do.
+        KafkaError: The cluster refuses, and a retry would not help; the log says what to do.
     """
     pause_s = 0.2
     while True:

@@ -1,4 +1,4 @@
-"""Why no connection to the cluster comes about, where waiting does not cure it."""
+"""Explains why no connection to the cluster is possible, if waiting does not help."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ __all__ = ["connection_fault"]
 
 _WITHIN_MS = 10_000
 _PASSES = ssl.SSLEOFError
-"""What a broker that is just starting, or something before it, does to a TLS connection."""
+"""The error of a TLS connection that a starting broker, or a load balancer before it, closes; it may be temporary."""
 
 _DATED = (9, 10)
-"""OpenSSL's numbers of a certificate that is not yet valid, and of one that has expired."""
+"""OpenSSL's error codes for a certificate that is not yet valid, and for an expired one."""
 
 
 class _TokenNotTakenError(KafkaError):  # type: ignore[misc]
-    """The broker does not take our token."""
+    """The broker does not accept our token."""
 
 
 async def connection_fault(kafka: KafkaSettings, options: dict[str, Any]) -> str | None:
-    """Connect to the bootstrap servers in turn, and say why none lets us in.
+    """Connect to the bootstrap servers in turn, and explain why none accepts a connection.
 
-    A client writes to its log why it cannot connect; its caller learns only that it cannot.
+    An aiokafka client writes the reason only to its log, and does not return it to its caller.
 
     Args:
         kafka: How to connect to the cluster.
-        options: The same as options of a client.
+        options: The client options for the same connection.
 
     Returns:
-        A sentence; None where one lets us in, or may do so later.
+        A message; None if a broker accepts a connection, or may do so later.
     """
     more = {name: value for name, value in options.items() if name != "bootstrap_servers"}
     reason: str | None = None
@@ -65,8 +65,8 @@ async def _knock(host: str, port: int, options: dict[str, Any]) -> None:
     connection = await create_conn(host, port, **options, request_timeout_ms=_WITHIN_MS)
     try:
         answer = await connection.send(MetadataRequest([]))
-        # The client does not look at what a broker says to a token. All that is left of it is that a broker that does
-        # not take it names no brokers, not even itself, and hangs up.
+        # The client ignores a broker's answer to a token. The only sign of a refused token is that the broker returns
+        # an empty list of brokers, without itself, and closes the connection.
         if not answer.brokers and "sasl_oauth_token_provider" in options:
             raise _TokenNotTakenError
     finally:
@@ -75,22 +75,23 @@ async def _knock(host: str, port: int, options: dict[str, Any]) -> None:
 
 
 def _reason(fault: BaseException, kafka: KafkaSettings, where: str) -> str | None:
-    """Return a sentence on what waiting does not cure."""
+    """Return a message on a fault that waiting does not cure, else None."""
     below = fault.__cause__ if isinstance(fault, KafkaConnectionError) else fault
     match below:
         case TokenRefusedError():
             return str(below)
         case AuthenticationFailedError() | SaslAuthenticationFailed() | IllegalSaslStateError() | _TokenNotTakenError():
-            return f"the broker at {where} does not take our credentials: check {_credentials(kafka)}"
+            return f"the broker at {where} does not accept our credentials: check {_credentials(kafka)}"
         case UnsupportedSaslMechanismError():
             return (
-                f"the broker at {where} does not know kafka.sasl_mechanism={kafka.sasl_mechanism}: name one of its own"
+                f"the broker at {where} does not support kafka.sasl_mechanism={kafka.sasl_mechanism}: set one that it "
+                "supports"
             )
         case ssl.SSLCertVerificationError():
-            clock = ", or this machine's clock, if that is wrong" if below.verify_code in _DATED else ""
+            clock = ", or set this machine's clock right" if below.verify_code in _DATED else ""
             return (
                 f"the broker at {where} is not trusted ({below.verify_message}): set kafka.ssl_cafile to the "
-                f"certificate that vouches for it, and kafka.bootstrap_servers to the name in its certificate{clock}"
+                f"certificate of its CA, and kafka.bootstrap_servers to the name in its certificate{clock}"
             )
         case ssl.SSLError() if not isinstance(below, _PASSES):
             said = (below.reason or type(below).__name__).replace("_", " ").lower()
@@ -107,5 +108,5 @@ def _credentials(kafka: KafkaSettings) -> str:
     if kafka.sasl_mechanism != "OAUTHBEARER":
         return "kafka.sasl_username, kafka.sasl_password and kafka.sasl_mechanism"
     if kafka.oauth_token_file is not None:
-        return "for whom the token in kafka.oauth_token_file is, and until when"
-    return "kafka.oauth_scope, and whose tokens the broker takes"
+        return "the audience and the expiry of the token in kafka.oauth_token_file"
+    return "kafka.oauth_scope, and which issuers the broker accepts"

@@ -1,7 +1,7 @@
-"""The shards topic and the seals topic: whether they are still those that a deployment began with.
+"""The shards topic and the seals topic: checks that neither was deleted and created again.
 
-They hold what a window contains and whether it has left. Made anew under their names they are empty, and what was
-released once could be released again. Only stopping is right then.
+They hold the content of each window and whether it was released. If they are created again under the same names, they
+are empty, and a window could be released twice. The worker then has to stop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["check_internal_topics", "recreated", "sentence"]
 
 
 async def check_internal_topics(settings: Settings, progress: Callable[[str], None]) -> dict[str, str]:
-    """Check that the internal topics are those that the input was read into before, and return their ids.
+    """Check that the internal topics are the same as when the input was last committed, and return their ids.
 
     Raises:
         ClusterError: One was deleted and created again, or the cluster does not answer.
@@ -43,12 +43,12 @@ async def check_internal_topics(settings: Settings, progress: Callable[[str], No
         raise ClusterError(
             f"the offsets of group {settings.kafka.ingest_group} cannot be read within "
             f"kafka.startup_timeout={show_duration(limit_ms)} ({type(fault).__name__}): check that "
-            "the worker's user may read it"
+            "the worker's user may read the group"
         ) from None
     finally:
         await asyncio.gather(reader.stop(), producer.stop())
     if ids is None:
-        progress("the cluster gives topics no ids: a topic that is deleted and created again is not noticed")
+        progress("the cluster has no topic ids: a topic that is deleted and created again is not detected")
         return {}
     if changed := recreated(ids, [mark.internal for mark in marks]):
         raise ClusterError(sentence(changed))
@@ -56,7 +56,7 @@ async def check_internal_topics(settings: Settings, progress: Callable[[str], No
 
 
 def recreated(ids: Mapping[str, str], before: Iterable[Mapping[str, str]]) -> str | None:
-    """Return the name of a topic that has another id than before, None where there is none.
+    """Return the name of a topic whose id has changed, or None.
 
     >>> recreated({"seals": "2"}, [{"shards": "1"}, {"seals": "2"}]), recreated({"seals": "2"}, [{"seals": "1"}])
     (None, 'seals')
@@ -65,8 +65,8 @@ def recreated(ids: Mapping[str, str], before: Iterable[Mapping[str, str]]) -> st
 
 
 def sentence(topic: str) -> str:
-    """Say what is wrong where an internal topic was created again, and what to do."""
+    """Return the message for an internal topic that was created again, with what to do."""
     return (
-        f"topic {topic} was deleted and created again: what waited in it, or which windows have left, is gone, and a "
-        f"window could be released twice. {BEGIN_ANEW}"
+        f"topic {topic} was deleted and created again: its content is gone, and a window could be released twice. "
+        f"{BEGIN_ANEW}"
     )

@@ -1,4 +1,4 @@
-"""Where a log is read from: what a committed offset says, and whether the log is still the one that it is of."""
+"""The offset from which a partition is read: the committed one, if the log is still the same one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Jump", "LogId", "Mark", "Start", "mark_from_text", "start_from"]
 
 
 class Jump(StrEnum):
-    """Why a partition is not read on from where it was left: a closed set, safe as a metric label."""
+    """Why reading of a partition does not continue at the committed offset: a closed set, safe as a metric label."""
 
     RECREATED = "recreated"
     WENT_BACK = "went_back"
@@ -22,41 +22,41 @@ class Jump(StrEnum):
 
 
 class LogId(NamedTuple):
-    """Which log the offsets of a partition are of."""
+    """Identifies the log to which the offsets of a partition belong."""
 
     topic_id: str = ""
-    """Kafka's id of the topic; empty where the cluster has none."""
+    """Kafka's id of the topic; empty if the cluster has no topic ids."""
 
     turn: int = 0
     """How many times its offsets have gone back."""
 
     @property
     def name(self) -> str:
-        """The same as one text."""
+        """Both as one string."""
         return f"{self.topic_id}+{self.turn}" if self.turn else self.topic_id
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a committed offset of an input partition says besides its number, as JSON in the commit's metadata."""
+    """The metadata of a committed offset of an input partition, as JSON."""
 
     topic: str = ""
     """Id of the input topic."""
 
     before: str = ""
-    """The id that it had before, where it was created again: a broker that lags behind may still name it."""
+    """The previous id, if the topic was created again: a broker that lags behind may still report it."""
 
     turn: int = 0
     """See :class:`LogId`."""
 
     internal: dict[str, str] = {}
-    """Ids of the shards topic and the seals topic, by name, that what was read before went through."""
+    """Ids of the shards topic and the seals topic, by name, at the time of the commit."""
 
 
 _mark_decoder = msgspec.json.Decoder(Mark)
 
 
 def mark_from_text(text: str | None) -> Mark:
-    """Read the mark of a commit; one without anything where there is none, as of other programs."""
+    """Read the mark of a commit; an empty one if the commit has none, for instance of another program."""
     try:
         mark = _mark_decoder.decode(text or "{}")
     except (msgspec.DecodeError, RecursionError):
@@ -66,13 +66,13 @@ def mark_from_text(text: str | None) -> Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Where to read a partition from."""
+    """The offset from which to read a partition."""
 
     offset: int
     log_id: LogId
     jump: Jump | None = None
     lost: int = 0
-    """How many offsets were passed over, and with them at most as many records."""
+    """Number of offsets that were skipped; at most as many records are lost."""
 
 
 def start_from(
@@ -85,16 +85,16 @@ def start_from(
     has_worked: bool,
     went_back: bool = False,
 ) -> Start:
-    """Decide from where a partition is read.
+    """Decide from which offset a partition is read.
 
     Args:
-        committed: The offset to go on from; None where there is none.
-        known: Which log that offset is of; None where that is not known.
-        topic_id: The topic's id now; empty where the cluster has none.
+        committed: The committed offset, or None.
+        known: The log to which that offset belongs; None if unknown.
+        topic_id: The topic's current id; empty if the cluster has no topic ids.
         first: The first offset that the log holds now.
         end: The offset that its next record will get.
         has_worked: Whether windows of this feed were sealed before.
-        went_back: Whether the log is known to have ended before that offset.
+        went_back: Whether the log is known to have ended before the committed offset.
 
     >>> before = LogId("a")
     >>> start_from(12, before, topic_id="a", first=0, end=40, has_worked=True)

@@ -1,4 +1,4 @@
-"""Tokens for SASL OAUTHBEARER: from an identity provider, or from a file that somebody else keeps fresh."""
+"""Tokens for SASL OAUTHBEARER: from an identity provider, or from a file that another program keeps up to date."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["ClientCredentials", "TokenError", "TokenFile", "TokenRefusedError", 
 
 _TIMEOUT_S = 10.0
 _PAUSE_S = 1.0
-"""How long a failure is repeated to callers that ask next: without a broker, clients ask many times a second."""
+"""How long a failure is returned to later callers without a new request: clients may ask many times a second."""
 
 _MARGIN_S = 60.0
-"""How long before its end a token is replaced; at most a fifth of its life."""
+"""How long before its expiry a token is replaced; at most a fifth of its lifetime."""
 
 _LEAST_AGE_S = 10.0
-"""How old a token must be to be forgotten: a new one was not why a broker let nobody in, and none is asked for more
-often."""
+"""Least age at which a token is dropped: a newer one is unlikely to be the cause of a refused connection, and requests
+for tokens stay rare."""
 
 _FAULTS = frozenset(
     {
@@ -44,32 +44,32 @@ _FAULTS = frozenset(
         "invalid_scope",
     }
 )
-"""What an identity provider answers (RFC 6749, section 5.2). Anything else may repeat what we sent: it is not shown."""
+"""Error codes of an identity provider (RFC 6749, section 5.2). Other text is not shown: it may repeat our secret."""
 
 
 class TokenError(KafkaError):  # type: ignore[misc]
-    """There is no token now; a client takes it for a connection that failed, and tries again."""
+    """There is no token now; a client treats this as a failed connection, and tries again."""
 
     def __str__(self) -> str:
-        return str(self.args[0])  # a sentence, where the client's own errors begin with their name
+        return str(self.args[0])  # only the message; the client's own errors begin with their name
 
 
 class TokenRefusedError(TokenError):
-    """There will be no token until somebody does something; the sentence says what."""
+    """There will be no token until a person acts; the message says what to do."""
 
 
 @functools.cache
 def token_provider(kafka: KafkaSettings) -> AbstractTokenProvider:
-    """Return where tokens come from: the same for all clients of the same settings, so that they share a token."""
+    """Return the source of tokens. All clients with the same settings get the same one, so that they share a token."""
     if kafka.oauth_token_file is not None:
         return TokenFile(kafka.oauth_token_file)
     return ClientCredentials(kafka)
 
 
 def forget_token(kafka: KafkaSettings) -> None:
-    """Ask for a new token at the next connection, for brokers may not take the one that is kept.
+    """Request a new token at the next connection, because brokers may have refused the current one.
 
-    They are not heard to say so: the client only sees that they hang up.
+    The client cannot see a refusal: a broker just closes the connection.
     """
     if kafka.security_protocol.startswith("SASL") and kafka.sasl_mechanism == "OAUTHBEARER":
         provider = token_provider(kafka)
@@ -78,13 +78,13 @@ def forget_token(kafka: KafkaSettings) -> None:
 
 
 class TokenFile(AbstractTokenProvider):  # type: ignore[misc]
-    """Reads a token from a file, anew for every connection: a service account's is replaced while we run."""
+    """Reads a token from a file for every connection: a service account's token is replaced while the worker runs."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     async def token(self) -> str:
-        """Return the token that is there now."""
+        """Return the current token."""
         try:
             token = (await asyncio.to_thread(self._path.read_text, encoding="ascii")).strip()
         except (OSError, UnicodeDecodeError) as fault:
@@ -97,7 +97,7 @@ class TokenFile(AbstractTokenProvider):  # type: ignore[misc]
 
 
 class _Answer(msgspec.Struct):
-    """What an identity provider answers (RFC 6749, section 5.1)."""
+    """The answer of an identity provider (RFC 6749, section 5.1)."""
 
     access_token: str
     token_type: str = "Bearer"  # noqa: S105 - no secret
@@ -109,10 +109,10 @@ class _Fault(msgspec.Struct):
 
 
 class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
-    """Asks an identity provider for a token (RFC 6749, section 4.4) and keeps it until shortly before it ends.
+    """Asks an identity provider for a token (RFC 6749, section 4.4) and keeps it until shortly before it expires.
 
-    Clients in several event loops may share it (Faust's consumer has one of its own); those of one loop wait for one
-    another's request.
+    Clients in several event loops may share it (Faust's consumer has its own loop). Clients in one loop share a
+    request.
 
     Args:
         kafka: Settings with the token endpoint, the client and its secret.
@@ -136,10 +136,10 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         return f"ClientCredentials(host={self._host!r})"
 
     async def token(self) -> str:
-        """Return a token that is valid for a while.
+        """Return a valid token.
 
         Raises:
-            TokenError: There is none.
+            TokenError: There is no token.
         """
         loop = asyncio.get_running_loop()
         with self._making_a_lock:
@@ -161,7 +161,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             return answer.access_token
 
     def forget(self) -> None:
-        """Keep the token no longer, unless it is new."""
+        """Drop the token, unless it is new."""
         if time.monotonic() - self._since_s >= _LEAST_AGE_S:
             self._kept = None
 
@@ -179,7 +179,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                     headers=headers,
                     proxy=self._proxy(),
                     ssl=self._context,
-                    # A redirect leads to somebody else than the one whom the secret is for.
+                    # A redirect would send the secret to another server.
                     allow_redirects=False,
                 ) as answer,
             ):
@@ -187,22 +187,22 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         except ClientSSLError as fault:
             raise TokenRefusedError(
                 f"the identity provider {self._host} is not trusted ({_tls_reason(fault)}): set kafka.oauth_cafile to "
-                "the certificate that vouches for it, and kafka.oauth_token_url to the name in its certificate"
+                "the certificate of its CA, and kafka.oauth_token_url to the name in its certificate"
             ) from None
-        except (ClientError, OSError, TimeoutError, ValueError) as fault:  # the last of a proxy that is none
+        except (ClientError, OSError, TimeoutError, ValueError) as fault:  # ValueError: the proxy's address is invalid
             raise TokenError(
-                f"the identity provider {self._host} does not answer ({type(fault).__name__}): is it running, and is "
-                "it that of kafka.oauth_token_url?"
+                f"the identity provider {self._host} does not answer ({type(fault).__name__}): check that it runs, "
+                "and kafka.oauth_token_url"
             ) from None
         return self._read(status, body)
 
     def _proxy(self) -> str | None:
         """Return the proxy of ``HTTPS_PROXY``, unless ``NO_PROXY`` has the host.
 
-        aiohttp's own ``trust_env`` would also read ``~/.netrc``, whose passwords take the place of ours.
+        aiohttp's own ``trust_env`` would also read ``~/.netrc``, and its passwords would replace ours.
         """
         parts = urlsplit(self._url)
-        # A proxy carries what is encrypted; what is not is for this machine alone.
+        # Plain http is allowed only for this machine, which needs no proxy.
         if parts.scheme != "https" or proxy_bypass(parts.netloc):
             return None
         proxy = getproxies().get("https")
@@ -210,13 +210,13 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
 
     def _names(self) -> str:
         secret = self._kafka.oauth_client_secret
-        # Encoded as section 2.3.1 has it: a colon in an id would end it otherwise.
+        # Encoded as RFC 6749, section 2.3.1, requires: otherwise a colon in the id would end it.
         parts = (self._kafka.oauth_client_id or "", secret.get_secret_value() if secret is not None else "")
         return base64.b64encode(":".join(map(quote_plus, parts)).encode()).decode()
 
     def _read(self, status: int, body: bytes) -> _Answer:
         if status >= 500 or status == 429:
-            raise TokenError(f"the identity provider {self._host} gives no token now (it answers {status})")
+            raise TokenError(f"the identity provider {self._host} returns no token now (it answers {status})")
         if status != 200:
             fault = _decoded(body, _Fault)
             named = f", {fault.error}" if fault is not None and fault.error in _FAULTS else ""
@@ -227,14 +227,15 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         answer: _Answer | None = _decoded(body, _Answer)
         if answer is None or answer.token_type.lower() != "bearer" or not _is_token(answer.access_token):
             raise TokenRefusedError(
-                f"what {self._host} answers is not a bearer token: is kafka.oauth_token_url its token endpoint?"
+                f"the answer of {self._host} is not a bearer token: check that kafka.oauth_token_url is its token "
+                "endpoint"
             )
         return answer
 
 
 def _decoded(body: bytes, kind: type[Any]) -> Any:
     try:
-        return msgspec.json.decode(body, type=kind, strict=False)  # some say the seconds in quotes
+        return msgspec.json.decode(body, type=kind, strict=False)  # some providers write the seconds in quotes
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 

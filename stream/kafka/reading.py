@@ -1,4 +1,4 @@
-"""Reading one partition up to a known end, by a consumer that shares nothing with anybody."""
+"""Reading one partition up to a known end, with a consumer of its own that is not a member of a group."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["batches", "commits_of", "is_beyond_end", "new_reader"]
 _LOOK_AGAIN_MS = 500
 
 _ANSWERED_MS = 2_000
-"""A broker that has nothing at an offset yet waits for half a second before it says so."""
+"""How long to wait for an answer: a broker with no record at an offset yet waits half a second before it answers."""
 
 
 def new_reader(kafka: KafkaSettings, *, group: str | None = None, **options: Any) -> AIOKafkaConsumer:
-    """Make a consumer; start, assign and stop it yourself.
+    """Make a consumer; the caller starts, assigns and stops it.
 
     Args:
         kafka: How to connect to the cluster.
-        group: Whose committed offsets it can be asked for. It is no member, and commits nothing.
+        group: A group whose committed offsets can be read. The consumer is not a member, and commits nothing.
         options: More options of aiokafka's consumer.
     """
     options = {"isolation_level": "read_committed"} | options
@@ -32,9 +32,9 @@ def new_reader(kafka: KafkaSettings, *, group: str | None = None, **options: Any
 
 
 async def commits_of(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Any]:
-    """Return what a consumer's group has committed, with metadata; an offset below 0 stands for nothing.
+    """Return the commits of a consumer's group, with metadata; an offset below 0 means that there is no commit.
 
-    aiokafka gives members the offset alone, and its admin client cannot read the answers of every broker.
+    aiokafka's public method returns only the offset, and its admin client cannot read the answers of every broker.
     """
     commits: Mapping[TopicPartition, Any] = await consumer._coordinator.fetch_committed_offsets(partitions)
     return commits
@@ -43,7 +43,7 @@ async def commits_of(consumer: AIOKafkaConsumer, partitions: Sequence[TopicParti
 async def is_beyond_end(kafka: KafkaSettings, at: TopicPartition, offset: int) -> bool:
     """Return whether nothing can be read at an offset because the log ends before it.
 
-    It is tried: what a broker says of the end leaves out transactions that are open, and some brokers say too little.
+    It tries to read: the end that a broker reports excludes open transactions, and some brokers report too low an end.
     """
     reader = new_reader(kafka, isolation_level="read_uncommitted", auto_offset_reset="none")
     try:
@@ -59,9 +59,9 @@ async def is_beyond_end(kafka: KafkaSettings, at: TopicPartition, offset: int) -
 
 
 async def batches(consumer: AIOKafkaConsumer, at: TopicPartition, end: int) -> AsyncIterator[Sequence[Any]]:
-    """Yield messages from where a consumer stands to an offset, and perhaps some behind that.
+    """Yield messages from a consumer's position up to an offset, and perhaps some after it.
 
-    A batch is empty where none came for a while, so that whoever reads can look whether it is still wanted.
+    A batch is empty if no message came for a while, so that the caller can check whether to stop.
     """
     while await consumer.position(at) < end:
         yield (await consumer.getmany(at, timeout_ms=_LOOK_AGAIN_MS)).get(at, [])

@@ -1,4 +1,4 @@
-"""Topic ids: which topic a name means at this moment, and how many partitions it has.
+"""Topic ids: the id and the number of partitions of the topic that has a name now.
 
 A topic that is deleted and created again keeps its name and counts its offsets from 0 again; only its id differs
 (KIP-516, Kafka 2.8 and later). aiokafka asks for metadata without ids, so version 10 of the request is declared here.
@@ -21,7 +21,7 @@ __all__ = ["FoundTopic", "find_topics", "topic_ids"]
 _NO_ID = uuid.UUID(int=0)
 
 _WITHIN_S = 3.0
-"""A broker that is gone without a word is not waited for: the next answer comes from another."""
+"""How long to wait for a broker that does not answer; the next request goes to another broker."""
 
 
 class _Uuid:
@@ -130,7 +130,7 @@ async def find_topics(client: Any, topics: Iterable[str]) -> dict[str, FoundTopi
         topics: Names of topics.
 
     Returns:
-        What it says of each topic that exists and may be seen; None where the cluster has no ids.
+        Id and partitions of each topic that exists and that this user may see; None if the cluster has no topic ids.
 
     Raises:
         KafkaError: The cluster does not answer.
@@ -151,6 +151,6 @@ async def find_topics(client: Any, topics: Iterable[str]) -> dict[str, FoundTopi
 
 
 async def topic_ids(client: Any, topics: Iterable[str]) -> dict[str, str] | None:
-    """Return the id of each topic that exists; None where the cluster has none. See :func:`find_topics`."""
+    """Return the id of each topic that exists; None if the cluster has no topic ids. See :func:`find_topics`."""
     found = await find_topics(client, topics)
     return None if found is None else {name: topic.topic_id for name, topic in found.items()}

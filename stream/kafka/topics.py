@@ -1,4 +1,4 @@
-"""Topics: what has to exist, with which settings, and a check before a worker starts."""
+"""Topics: the topics that must exist, their configuration, and a check before a worker starts."""
 
 from __future__ import annotations
 
@@ -30,68 +30,68 @@ __all__ = [
 ]
 
 _DEFAULT_MESSAGE_BYTES = 1_048_588
-"""Longest message that a Kafka broker takes where nobody says otherwise."""
+"""Longest message that a Kafka broker accepts by default."""
 
 BEGIN_ANEW = (
-    "Restore it, with its id, from a copy of the brokers' disks, or begin anew: other names for topics.shards and "
-    "topics.seals, and time.earliest after the last window that was released"
+    "Restore it, with its id, from a backup of the brokers' disks, or start afresh: set other names for topics.shards "
+    "and topics.seals, and set time.earliest to the end of the last released window"
 )
-"""What to do where one of Shoal's own topics has lost something."""
+"""What to do if one of Shoal's own topics has lost data."""
 _TIME_STAMPS = {f"message.timestamp.{which}.max.ms": 60_000 for which in ("after", "before", "difference")}
-"""How far from the present time stamps have to be taken, at least: clocks differ, and a message may wait to be sent."""
+"""Least deviation from the broker's time that a topic must accept: clocks differ, and messages may wait to be sent."""
 
 
 class ClusterError(Exception):
-    """The cluster is not as it has to be; the message says what to do."""
+    """The cluster cannot be used as it is; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSpec:
-    """One topic that has to exist."""
+    """One topic that must exist."""
 
     name: str
     purpose: str
     partitions: int
     config: dict[str, str]
-    """What it is created with."""
+    """The configuration it is created with."""
 
     least: dict[str, int]
-    """Numbers of its configuration that must not be lower; -1 is no limit."""
+    """Least values of its configuration; -1 in the topic means no limit."""
 
     is_read: bool = False
-    """Whether workers read what is written to it, and have to decompress it."""
+    """Whether workers read it, so that they must be able to decompress its messages."""
 
     @property
     def is_checked(self) -> bool:
-        """Whether its configuration matters; if not, a worker need not be allowed to see it."""
+        """Whether its configuration is checked; otherwise a worker needs no right to read the configuration."""
         return bool(self.config or self.least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedTopic:
-    """One topic as the cluster has it."""
+    """One topic as it is on the cluster."""
 
     partitions: int
-    """0 where it does not exist."""
+    """0 if it does not exist."""
 
     config: dict[str, str]
-    """Its configuration, as far as the cluster shows it."""
+    """Its configuration; empty if the cluster does not show it."""
 
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
-    """Return the topics of these settings, as ``shoal topics create`` makes them.
+    """Return the topics of these settings, as ``shoal topics create`` creates them.
 
     Raises:
-        SettingsError: No input topic is named.
+        SettingsError: The settings name no input topic.
     """
     settings.check_feeds()
     topics, partitions = settings.topics, settings.kafka.partitions
     spans = [settings.for_kind(kind).window for kind in settings.kinds]
-    # What waits for its window is only there, so it has to stay for longer than any window is open.
+    # The shards topic is the only copy of records in open windows: it must keep them longer than any window is open.
     open_ms = max(w.size + w.allowed_lateness + w.idle_timeout for w in spans)
     keep = {"cleanup.policy": "delete", "retention.ms": str(2 * open_ms + 7 * 86_400_000), "retention.bytes": "-1"}
-    # The first seal counts. A client that repeats a write repeats its key, and until nobody can be doing so any more
-    # compaction must keep both.
+    # The first seal of a window counts. A client may repeat a write under the same key; compaction keeps only the last
+    # message of a key, so it must wait until no more repetitions are possible.
     compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(86_400_000)}
     chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms}
     releases = {"max.message.bytes": settings.limits.message_bytes}
@@ -109,10 +109,10 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
             for kind in Kind
             if kind in settings.kinds
         ),
-        spec(topics.shards, "internal: records that wait for their window", partitions, keep, chunks, is_read=True),
+        spec(topics.shards, "internal: records of open windows", partitions, keep, chunks, is_read=True),
         spec(topics.seals, "internal: seals", partitions, compacted, {}, is_read=True),
         spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
-        spec(topics.windows, "output: one message a window", 1, {}, releases, is_read=True),
+        spec(topics.windows, "output: one message for each window", 1, {}, releases, is_read=True),
         spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),
     ]
 
@@ -132,7 +132,7 @@ async def _connected(settings: Settings, progress: Callable[[str], None]) -> AIO
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"no Kafka broker answers at {settings.kafka.bootstrap_servers} ({type(fault).__name__}): "
-                    "start it, or set kafka.bootstrap_servers, kafka.security_protocol and the credentials"
+                    "start it, or check kafka.bootstrap_servers, kafka.security_protocol and the credentials"
                 ) from None
             progress(f"waiting for a Kafka broker at {settings.kafka.bootstrap_servers}")
             await asyncio.sleep(1.0)
@@ -141,10 +141,10 @@ async def _connected(settings: Settings, progress: Callable[[str], None]) -> AIO
 
 
 async def create_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> dict[str, bool]:
-    """Create what is missing.
+    """Create the topics that are missing.
 
     Returns:
-        For each topic whether it was created (else it was there).
+        For each topic, whether it was created; otherwise it existed before.
 
     Raises:
         ClusterError: The cluster cannot be reached or refuses.
@@ -163,7 +163,10 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
                 response = await admin.create_topics([topic])
                 codes = [error[1] for error in response.topic_errors]
                 if any(code not in (0, TopicAlreadyExistsError.errno) for code in codes):
-                    raise ClusterError(f"the broker did not create topic {spec.name} (error {codes[0]}): may we?")
+                    raise ClusterError(
+                        f"the broker did not create topic {spec.name} (error {codes[0]}): check that this user may "
+                        "create topics"
+                    )
                 created[spec.name] = codes == [0]
             except TopicAlreadyExistsError:
                 created[spec.name] = False
@@ -177,7 +180,7 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
 async def describe_topics(
     settings: Settings, progress: Callable[[str], None] = lambda _: None
 ) -> dict[str, DescribedTopic]:
-    """Return each topic of the settings as it is.
+    """Return each topic of the settings as it is on the cluster.
 
     Raises:
         ClusterError: The cluster cannot be reached.
@@ -201,25 +204,25 @@ async def describe_topics(
 async def _configs(
     admin: AIOKafkaAdminClient, names: list[str], progress: Callable[[str], None]
 ) -> dict[str, dict[str, str]]:
-    """Return the configuration of topics, without those that the cluster does not show."""
+    """Return the configuration of topics, except for topics that this user may not see."""
     try:
         answers = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in names])
     except KafkaError as fault:
-        progress(f"the cluster does not tell how its topics are configured ({type(fault).__name__}): not checked")
+        progress(f"the configuration of the topics cannot be read ({type(fault).__name__}): it is not checked")
         return {}
     resources = [resource for answer in answers for resource in answer.resources]
     for error, _, _, name, _ in resources:
         if error:
             why = for_code(error).__name__
-            progress(f"the cluster does not tell how topic {name} is configured ({why}): not checked")
+            progress(f"the configuration of topic {name} cannot be read ({why}): it is not checked")
     return {name: {entry[0]: entry[1] for entry in entries} for error, _, _, name, entries in resources if not error}
 
 
 async def check_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> int:
-    """Check that every topic exists and can serve, and return the number of partitions of the shards topic.
+    """Check that every topic exists and fits, and return the number of partitions of the shards topic.
 
     Raises:
-        ClusterError: One cannot, or the cluster cannot be reached.
+        ClusterError: A topic is missing or does not fit, or the cluster cannot be reached.
     """
     found = await describe_topics(settings, progress)
     if missing := sorted(name for name, topic in found.items() if not topic.partitions):
@@ -231,7 +234,7 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
     if found[shards].partitions != found[seals].partitions:
         raise ClusterError(
             f"topic {shards} has {found[shards].partitions} partitions and {seals} has {found[seals].partitions}: both "
-            "need the same number, for a seal has its window's partition"
+            "need the same number, because a seal is in the partition of its window"
         )
     if wrong := [problem for spec in topic_specs(settings) for problem in _problems(spec, found[spec.name].config)]:
         raise ClusterError("; ".join(wrong))
@@ -239,10 +242,10 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
 
 
 async def check_groups(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> None:
-    """Check that the groups may be used: a user without the right to a group would wait for its partitions for ever.
+    """Check that this user may use the groups: without the right, a worker would never be assigned partitions.
 
     Raises:
-        ClusterError: One may not, or the cluster cannot be reached.
+        ClusterError: The user may not use a group, or the cluster cannot be reached.
     """
     admin = await _connected(settings, progress)
     refused = []
@@ -252,38 +255,36 @@ async def check_groups(settings: Settings, progress: Callable[[str], None] = lam
                 await admin.find_coordinator(group)
             except GroupAuthorizationFailedError:
                 refused.append(group)
-            except KafkaError:  # a new cluster may have none yet; joining waits for it
+            except KafkaError:  # a new cluster may have no coordinator yet; joining the group waits for it
                 pass
     finally:
         await admin.close()
     if refused:
         raise ClusterError(
-            f"group {', '.join(refused)} may not be used by the worker's user: allow it to read the group, as "
+            f"the worker's user may not use group {', '.join(refused)}: allow it to read the group, as "
             "`shoal topics acls` prints, or name another prefix in kafka.group"
         )
 
 
 def _problems(spec: TopicSpec, config: dict[str, str]) -> Iterator[str]:
-    """Say what of a topic's configuration cannot serve."""
+    """Yield a message for each value of a topic's configuration that does not fit."""
     wanted, policy = spec.config.get("cleanup.policy"), config.get("cleanup.policy")
     if wanted is not None and policy and policy != wanted:
-        lost = (
-            "seals would be forgotten, and windows released twice" if wanted == "compact" else "records would be lost"
-        )
+        lost = "seals would be lost, and windows released twice" if wanted == "compact" else "records would be lost"
         yield f"topic {spec.name} has cleanup.policy={policy}: {lost}; set it to {wanted}"
     if spec.config.get("retention.bytes") == "-1" and (_number(config, "retention.bytes") or 0) > 0:
         size = config["retention.bytes"]
-        yield f"topic {spec.name} has retention.bytes={size}: what waits for its window would be lost; set it to -1"
+        yield f"topic {spec.name} has retention.bytes={size}: records of open windows would be lost; set it to -1"
     if spec.is_read and is_missing(compression := config.get("compression.type")):
         yield unreadable(spec.name, str(compression))
     for name, least in (spec.least | _TIME_STAMPS).items():
         value = _number(config, name)
         if value is not None and 0 <= value < least:
-            yield f"topic {spec.name} has {name}={value}: set it to at least {least}, as the settings need"
+            yield f"topic {spec.name} has {name}={value}: set it to at least {least}, which these settings need"
 
 
 def _number(config: dict[str, str], name: str) -> int | None:
-    """Return a number of a configuration, or None where the cluster does not show it."""
+    """Return a number of a configuration, or None if the cluster does not show it."""
     try:
         return int(config[name])
     except (KeyError, TypeError, ValueError):

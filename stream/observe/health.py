@@ -1,4 +1,4 @@
-"""Health: liveness, readiness and metrics, on a port that answers from a worker's first moment to its last."""
+"""Health: liveness, readiness and metrics, on a port that answers from a worker's start to its end."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from stream.settings.service import ListenSettings, MetricsSettings
 __all__ = ["Health", "HealthServer", "ListenError", "add_health", "check_port"]
 
 _LAST_ANSWER_S = 1.0
-"""How long an answer under way may take when the server stops."""
+"""How long an answer in progress may take when the server stops."""
 
 
 class ListenError(Exception):
-    """A worker cannot listen at the address that the settings name; the sentence says what to do."""
+    """A worker cannot listen at the address in the settings; the message says what to do."""
 
 
 @dataclass(slots=True)
 class Health:
-    """What makes a worker ready: everything is assigned, seals are read, the cluster answers."""
+    """The checks that make a worker ready: partitions are assigned, seals are read, the cluster answers."""
 
     checks: dict[str, Callable[[], bool | str]] = field(default_factory=dict)
-    """By name: whether all is well, or a sentence on what is not."""
+    """By name: a check that returns True, or False or a message if it fails."""
 
     def failing(self) -> list[str]:
-        """Return the names of the checks that fail, with what they have to say."""
+        """Return the names of the checks that fail, with their messages."""
         results = {name: check() for name, check in self.checks.items()}
         return [
             f"{name} ({result})" if isinstance(result, str) else name
@@ -43,7 +43,7 @@ def add_health(app: Application, registry: CollectorRegistry, health: Health) ->
     """Add ``/healthz``, ``/readyz`` and ``/metrics``."""
 
     async def healthz(_: Request) -> Response:
-        # That this is answered shows that the event loop lives.
+        # An answer shows that the event loop runs.
         return Response(text="ok\n")
 
     async def readyz(_: Request) -> Response:
@@ -65,12 +65,12 @@ def add_health(app: Application, registry: CollectorRegistry, health: Health) ->
 class HealthServer:
     """Serves health and metrics.
 
-    It is not a service of Faust: it has to answer while a worker waits for its cluster, before Faust starts anything.
+    It is not a Faust service: it must answer while a worker waits for its cluster, before Faust starts.
 
     Args:
         settings: Where to listen.
         registry: The metrics.
-        health: What makes the worker ready.
+        health: The readiness checks.
     """
 
     def __init__(self, settings: MetricsSettings, registry: CollectorRegistry, health: Health) -> None:
@@ -83,7 +83,7 @@ class HealthServer:
         """Begin to answer.
 
         Raises:
-            ListenError: The port is taken, or the host is not this machine's.
+            ListenError: The port is taken, or the host is not an address of this machine.
         """
         await self._runner.setup()
         try:
@@ -93,15 +93,15 @@ class HealthServer:
             raise _refused("metrics", self._settings, fault) from None
 
     async def stop(self) -> None:
-        """Answer nobody any more; may be called twice."""
+        """Stop answering; may be called twice."""
         await self._runner.cleanup()
 
 
 async def check_port(section: str, settings: ListenSettings) -> None:
-    """Check that a port is free that Faust listens at later, for it would only say that it crashed.
+    """Check that the port on which Faust listens later is free: Faust would only report a crash.
 
     Raises:
-        ListenError: The port is taken, or the host is not this machine's.
+        ListenError: The port is taken, or the host is not an address of this machine.
     """
     try:
         server = await asyncio.get_running_loop().create_server(asyncio.Protocol, settings.host, settings.port)
@@ -116,5 +116,5 @@ def _refused(section: str, settings: ListenSettings, fault: OSError) -> ListenEr
     if fault.errno == errno.EADDRINUSE:
         return ListenError(f"{where}: another program listens there already; end it, or set {section}.port")
     if fault.errno == errno.EACCES:
-        return ListenError(f"{where}: we may not listen there; set {section}.port to 1024 or more")
-    return ListenError(f"{where}: this machine has no such address; set {section}.host to one that it has")
+        return ListenError(f"{where}: this user may not listen there; set {section}.port to 1024 or more")
+    return ListenError(f"{where}: this machine has no such address; set {section}.host to one of its addresses")

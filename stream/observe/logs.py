@@ -1,4 +1,4 @@
-"""Logs: one line per unit of work, as JSON or for people. No user, no place, no content of a record."""
+"""Logs: one line per unit of work, as JSON or as text. They contain no user id, location or content of a record."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _DAMPED_S = 10.0
 
 
 class _Damped(logging.Filter):
-    """Lets the Kafka client say a thing once in ten seconds: without a cluster it says hundreds a second."""
+    """Lets the Kafka client log a message once in ten seconds: without a cluster it logs hundreds a second."""
 
     def __init__(self) -> None:
         super().__init__()
         self._said_s: dict[tuple[str, str], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Decide by the template of the message, of which the client has a few."""
+        """Decide by the message template; the client uses only a few."""
         if not record.name.startswith("aiokafka"):
             return True
         said, now_s = (record.name, str(record.msg)[:40]), time.monotonic()
@@ -54,7 +54,7 @@ def set_up_logs(settings: LogSettings, *, stream: TextIO | None = None) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                # Names the exception and its place; frames' values, which could be records, are not rendered.
+                # Shows the traceback without the values of variables, which could be records.
                 structlog.processors.format_exc_info,
                 renderer,
             ],

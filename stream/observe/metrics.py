@@ -1,12 +1,11 @@
-"""Metrics: declared once, on a registry that is handed in. Labels come from closed sets: no user, place or shard.
+"""Metrics: declared once, on a given registry. Labels come from closed sets, and name no user, location or shard.
 
-``deploy/METRICS.md`` is made from these declarations (``make docs``).
+The documentation site lists these declarations (``docs/extensions/metrics.py``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -21,7 +20,7 @@ from stream.kafka.client import Operation
 from stream.kafka.log_start import Jump
 from stream.settings.feeds import ShardKind
 
-__all__ = ["LABELS", "Metrics", "markdown"]
+__all__ = ["LABELS", "Metrics"]
 
 _SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
@@ -51,7 +50,7 @@ LABELS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the documentation says of a metric."""
+    """The documentation of a metric."""
 
     name: str
     type: str
@@ -60,7 +59,7 @@ class Declared:
 
 
 class Metrics:
-    """What a worker counts. Prefix ``shoal_``; seconds, metres and bytes.
+    """The metrics of a worker. Their prefix is ``shoal_``; their units are seconds, metres and bytes.
 
     Args:
         registry: Where the metrics are registered.
@@ -72,51 +71,68 @@ class Metrics:
 
         # Promise and observation.
         self.feed_info = self._gauge(
-            "feed_info", "1 for each feed: its model and what its shards are.", "kind", "model", "shard_kind"
+            "feed_info",
+            "1 for each feed; its labels name the model and the kind of shards.",
+            "kind",
+            "model",
+            "shard_kind",
         )
-        self.promised_k = self._gauge("promised_k", "k that the settings promise to everybody.", "kind")
+        self.promised_k = self._gauge("promised_k", "The k that the settings promise to everybody.", "kind")
         self.smallest_support = self._gauge(
-            "smallest_support", "Fewest people behind anything that the last release shows, as verified.", "kind"
+            "smallest_support", "Smallest support in the last release, in people, as verified.", "kind"
         )
         self.below_promise = self._counter(
-            "windows_below_promise", "Released windows with a smallest support below k: a fault of ours.", "kind"
+            "windows_below_promise",
+            "Released windows with a smallest support below k. Always 0, unless Shoal has a bug.",
+            "kind",
         )
         self.risk = self._gauge(
             "reidentification_risk",
-            "Probability of finding a person in the last release, of an attack on a sample of its people.",
+            "Probability that a simulated attack finds a person in the last release, on a sample of its people.",
             *("kind", "attack", "statistic"),
         )
         self.above_promise = self._counter(
-            "windows_above_promised_risk", "Released windows in which an attack exceeded 1/k.", "kind", "attack"
+            "windows_above_promised_risk",
+            "Released windows in which the risk of a simulated attack exceeded 1/k.",
+            "kind",
+            "attack",
         )
 
         self._declare_fates()
 
         # Utility.
-        self.loss = self._gauge("information_loss", "Figures of the last release: see PRIVACY.", "kind", "measure")
-        self.people = self._gauge("release_people", "People in the last release, where it may be told.", "kind")
+        self.loss = self._gauge(
+            "information_loss", "Information loss of the last release, by measure.", "kind", "measure"
+        )
+        self.people = self._gauge(
+            "release_people", "People in the last release; NaN if the count is not published.", "kind"
+        )
         self.trajectories = self._gauge("release_trajectories", "Trajectories in the last release.", "kind")
         self.points = self._gauge("release_points", "Visits or points in the last release.", "kind")
 
         # How it runs.
         self.stage_seconds = self._histogram(
-            "stage_seconds", "Time of one unit of work: a batch of ingest, a window of the others.", "stage"
+            "stage_seconds",
+            "Duration of one unit of work: of a batch for ingest, of a window for the other stages.",
+            "stage",
         )
         self.close_to_release_seconds = self._histogram(
-            "close_to_release_seconds", "From the decision to seal a window to its windows message.", "kind"
+            "close_to_release_seconds",
+            "Time from the decision to seal a window until its windows message is acknowledged.",
+            "kind",
         )
         self.open_windows = self._gauge("open_windows", "Windows that hold rows.")
-        self.buffered_rows = self._gauge("buffered_rows", "Rows that wait for their window.")
-        self.buffered_rows_limit = self._gauge("buffered_rows_limit", "Most rows that may wait: limits.buffered_rows.")
-        self.partitions = self._gauge("partitions", "Partitions of the shards topic assigned here.")
+        self.buffered_rows = self._gauge("buffered_rows", "Rows held in memory until their window is released.")
+        self.buffered_rows_limit = self._gauge("buffered_rows_limit", "Most rows held in memory: limits.buffered_rows.")
+        self.partitions = self._gauge("partitions", "Partitions of the shards topic assigned to this worker.")
         self.input_lag_records = self._gauge(
-            "input_lag_records", "Records of the assigned input partitions that are not read yet.", "kind"
+            "input_lag_records", "Unread records in the assigned input partitions.", "kind"
         )
         self.input_lag_seconds = self._gauge(
-            "input_lag_seconds", "For how long the record read last had been waiting, while more are.", "kind"
+            "input_lag_seconds", "Age of the record read last; 0 if no more records are unread.", "kind"
         )
         self.event_lag_seconds = self._gauge(
-            "event_lag_seconds", "How far the newest event time that was read is behind the clock.", "kind"
+            "event_lag_seconds", "How far the newest event time read is behind the clock.", "kind"
         )
         self.watermark_delay_seconds = self._gauge(
             "watermark_delay_seconds", "How far the slowest watermark is behind the clock.", "kind"
@@ -125,89 +141,90 @@ class Metrics:
             "source_lead_seconds", "How far the event time of one source is ahead of all others.", "kind"
         )
         self.shards_lag_chunks = self._gauge(
-            "shards_lag_chunks", "Chunks of the assigned partitions of the shards topic that are not read yet."
+            "shards_lag_chunks", "Unread chunks in the assigned partitions of the shards topic."
         )
         self.passed_over_chunks = self._counter(
             "passed_over_chunks",
-            "Chunks of the shards topic that Faust passed over after a rebalance, and that were read beside it.",
+            "Chunks of the shards topic that Faust skipped after a rebalance, and that the worker read itself.",
         )
         self.last_release_timestamp = self._gauge(
-            "last_release_timestamp_seconds", "When a window was released last, Unix time.", "kind"
+            "last_release_timestamp_seconds", "Time of the last released window, Unix time.", "kind"
         )
         self.loop_lag_seconds = self._gauge(
-            "loop_lag_seconds", "Longest that the event loop kept a timer waiting in the last ten seconds."
+            "loop_lag_seconds", "Longest delay of a timer by the event loop in the last ten seconds."
         )
         self.pool_memory_bytes = self._gauge("pool_resident_memory_bytes", "Memory of the processes that anonymize.")
-        self.rebalances = self._counter("rebalances", "Rebalances seen.")
-        self.kafka_up = self._gauge("kafka_up", "1 while the cluster answers.")
-        self.reconnects = self._counter("kafka_reconnects", "Times that the cluster answered again.")
+        self.rebalances = self._counter("rebalances", "Rebalances of the windows group.")
+        self.kafka_up = self._gauge("kafka_up", "1 while the cluster answers, else 0.")
+        self.reconnects = self._counter("kafka_reconnects", "Times that the cluster answered again after a failure.")
         self.kafka_trouble = self._counter(
-            "kafka_trouble", "Times that the cluster did not do as asked; each is repeated.", "operation"
+            "kafka_trouble", "Failed operations on the cluster; each is retried.", "operation"
         )
         for operation in LABELS["operation"]:
             self.kafka_trouble.labels(operation)
         self.clock_wrong = self._gauge(
             "clock_wrong",
             "1 while this machine's clock is over a minute behind the input's time stamps (input), or brokers refuse "
-            "its present as a time stamp (brokers).",
+            "its time as a time stamp (brokers).",
             "seen_by",
         )
         for seen_by in LABELS["seen_by"]:
             self.clock_wrong.labels(seen_by)
         self.clock_behind_seconds = self._gauge(
-            "clock_behind_seconds", "How far this machine's clock is behind the input's time stamps, if over a minute."
+            "clock_behind_seconds",
+            "How far this machine's clock is behind the input's time stamps; 0 up to one minute.",
         )
         self.clock_jumps = self._counter("clock_jumps", "Times that this machine's clock jumped by 10 seconds or more.")
         self.unreadable_partitions = self._gauge(
             "unreadable_partitions", "Assigned input partitions whose next records cannot be read."
         )
-        self.build_info = self._gauge("build_info", "1; the version that runs.", "version")
+        self.build_info = self._gauge("build_info", "1; its label is the version of the worker.", "version")
         ProcessCollector(namespace="shoal", registry=registry)
         for name, what in (
-            ("process_resident_memory_bytes", "Memory of the worker itself."),
-            ("process_cpu_seconds_total", "CPU time of the worker itself."),
-            ("process_open_fds", "Open file descriptors."),
-            ("process_start_time_seconds", "When the worker started, Unix time."),
+            ("process_resident_memory_bytes", "Memory of the worker process."),
+            ("process_cpu_seconds_total", "CPU time of the worker process."),
+            ("process_open_fds", "Open file descriptors of the worker process."),
+            ("process_start_time_seconds", "Start of the worker, Unix time."),
         ):
             type_ = "counter" if name.endswith("_total") else "gauge"
             self.declared.append(Declared(f"shoal_{name}", type_, (), what))
 
     def _declare_fates(self) -> None:
-        """Declare what became of records and windows."""
+        """Declare the counters of records and windows by outcome."""
         self.records = self._counter(
-            "records", "Records and points by what became of them; reread: after a rebalance.", "kind", "outcome"
+            "records", "Records and points by outcome; reread: read again after a rebalance.", "kind", "outcome"
         )
         self.rejected = self._counter(
-            "rejected_records", "Rejected records, each a dead letter, by reason.", "kind", "reason"
+            "rejected_records", "Rejected records by reason; each has a dead letter.", "kind", "reason"
         )
         self.left_out_points = self._counter(
-            "left_out_points", "Points without a position, left out of fragments that were accepted.", "kind", "reason"
+            "left_out_points", "Points without a position, left out of accepted fragments.", "kind", "reason"
         )
         self.input_jumps = self._counter(
             "input_jumps",
-            "Times that an input partition was not read on from where it was left, by why.",
+            "Times that reading of an input partition did not continue at the committed offset, by cause.",
             *("kind", "jump"),
         )
         self.lost_input_records = self._counter(
-            "lost_input_records", "Offsets of input that were deleted before they were read.", "kind"
+            "lost_input_records", "Input offsets that were deleted before they were read.", "kind"
         )
         self.lost_chunks = self._counter(
-            "lost_chunks", "Offsets of the shards topic that were deleted before their windows had left."
+            "lost_chunks", "Offsets of the shards topic that were deleted before their windows were emitted."
         )
-        self.windows = self._counter("windows", "Windows by what became of them.", "kind", "outcome")
+        self.windows = self._counter("windows", "Windows by outcome.", "kind", "outcome")
         self.withheld = self._counter("withheld_windows", "Withheld windows by reason.", "kind", "reason")
         self.early_seals = self._counter(
-            "early_seals", "Windows sealed before their time because buffers were full.", "kind"
+            "early_seals", "Windows sealed before their end because buffers were full.", "kind"
         )
 
     def expect(self, kind: Kind, *, model: str, shard_kind: str, required_k: int) -> None:
-        """Announce a feed, and count from zero what is alarming: the first increase of nothing would go unseen.
+        """Create the series of a feed at zero: Prometheus cannot see the first increase of a series that is missing.
 
         Args:
             kind: Kind of feed.
             model: Its model.
-            shard_kind: What its shards are.
-            required_k: k that everybody is promised.
+            shard_kind: Its kind of shards.
+            required_k: The k that is promised to everybody.
         """
         self.feed_info.labels(kind, model, shard_kind).set(1)
         self.promised_k.labels(kind).set(required_k)
@@ -229,13 +246,13 @@ class Metrics:
             self.withheld.labels(kind, withheld)
 
     def count_window(self, kind: Kind, result: WindowResult, seconds: float, *, required_k: int) -> None:
-        """Count a window that was emitted, and show what it promised and gave.
+        """Count a window that was emitted, and set the gauges of its release.
 
         Args:
             kind: Kind of feed.
-            result: What became of the window.
-            seconds: From the decision to seal it to its windows message.
-            required_k: k that everybody is promised.
+            result: The outcome of the window.
+            seconds: From the decision to seal it until its windows message is acknowledged.
+            required_k: The k that is promised to everybody.
         """
         facts, account = result.facts, result.account
         for outcome, n in (
@@ -285,25 +302,3 @@ class Metrics:
     def _histogram(self, name: str, what: str, *labels: str) -> Histogram:
         full = self._note(name, "histogram", labels, what)
         return Histogram(full, what, labels, buckets=_SECONDS, registry=self.registry)
-
-
-def markdown() -> str:
-    """Return the documentation of all metrics and labels."""
-    return "\n".join(_lines()) + "\n"
-
-
-def _lines() -> Iterator[str]:
-    yield "# Metrics of a worker"
-    yield ""
-    source = "Made from `stream/observe/metrics.py` by `make docs`; served at `/metrics`."
-    yield f"{source} Gauges of windows tell of the last one."
-    yield ""
-    yield "| metric | type | labels | what it tells |"
-    yield "| --- | --- | --- | --- |"
-    for one in Metrics(CollectorRegistry()).declared:
-        yield f"| `{one.name}` | {one.type} | {', '.join(f'`{label}`' for label in one.labels)} | {one.documentation} |"
-    yield ""
-    yield "| label | values |"
-    yield "| --- | --- |"
-    for label, values in LABELS.items():
-        yield f"| `{label}` | {', '.join(f'`{value}`' for value in values) or 'the one that runs'} |"

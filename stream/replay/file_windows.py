@@ -1,6 +1,6 @@
 """The windows of files, sealed as a worker would seal them.
 
-Every file is a source of its own. The one whose event time is furthest behind is read next, so that no record comes
+Every file is a source of its own. The file whose event time is furthest behind is read next, so that no record becomes
 late only because its file was read late.
 """
 
@@ -23,22 +23,22 @@ from stream.replay.summary import Summary
 __all__ = ["FileWindows"]
 
 _BATCH = 5_000
-_CLOCK_MS = 0  # nothing is ever idle here: a file says when it is at its end
+_CLOCK_MS = 0  # no source is ever idle here: the end of a file is known
 
 
 class FileWindows:
-    """The sealed windows of some files of one kind, one after the other, none kept.
+    """The sealed windows of some files of one kind, one after the other; none is kept in memory.
 
     Args:
-        feed: How to treat the records.
+        feed: How to read and release the records.
         files: The files, read side by side.
         now_ms: The present, Unix milliseconds.
-        summary: What counts the records, and what became of those that are in no window.
+        summary: Counts the records, and what became of the records that are in no window.
     """
 
     def __init__(self, feed: Feed, files: Sequence[RecordFile], *, now_ms: int, summary: Summary) -> None:
         self._feed, self._files, self._now_ms, self._summary = feed, files, now_ms, summary
-        # No limit on open windows: it would seal some before a file that is read later comes to them.
+        # No limit on open windows: a limit would seal windows for which another file still has records.
         policy = replace(feed.policy, max_open=sys.maxsize)
         self._partition = Partition({feed.kind: policy}, partial(feed.plan.seal, writer="replay"))
         self._offset = 0
@@ -67,7 +67,7 @@ class FileWindows:
             yield from self._due()
 
     def _take(self, source: Source, batch: Sequence[tuple[int, Entry]]) -> float:
-        """Take in a batch, entries by their numbers in the file, and return its newest event time."""
+        """Take in a batch of numbered entries of a file, and return its newest event time."""
         records: list[tuple[int, CheckIn | Fragment]] = []
         for number, entry in batch:
             if isinstance(entry, tuple):

@@ -1,7 +1,8 @@
-"""The frontier of a file: what every model of its kind loses and leaves out, over a range of k and m, side by side.
+"""The frontier of a file: the loss and the suppression of every model of its kind, over a range of k and m.
 
 The file is read once. Each sealed window is released under every combination in turn, by the service's own code, and
-measured; then it is dropped. So memory is that of a replay, and all combinations saw the same windows at any moment.
+measured; then it is dropped. So memory is that of a replay, and at any moment all combinations have seen the same
+windows.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from stream.windows.releasing import release
 __all__ = ["RANGES", "Combination", "Frontier", "checked_values", "variants_of"]
 
 _AXES: dict[Kind, tuple[str, ...]] = {Kind.CHECKINS: ("k", "m"), Kind.FRAGMENTS: ("k", "delta_m")}
-"""The settings of ``privacy`` that combinations differ in, by kind."""
+"""The settings of ``privacy`` that vary between combinations, by kind."""
 
 RANGES: dict[str, tuple[float, ...]] = {"k": (3, 5, 10), "m": (2, 3)}
 """Default values; other axes use the setting."""
 
 
 def variants_of(kind: Kind) -> tuple[Variant, ...]:
-    """Return all that can be compared: each model, in the order of the settings, then the named variants."""
+    """Return all variants to compare: each model, in the order of the settings, then the named variants."""
     named = (variant for family in FAMILIES if family.kind is kind for variant in family.variants)
     return (*(Variant(name=model, model=model) for model in models_of(kind)), *named)
 
@@ -52,7 +53,7 @@ def checked_values(name: str, values: Sequence[float]) -> tuple[float, ...]:
     """Return values of a setting of ``privacy``, each once, ascending.
 
     Raises:
-        ValueError: The setting does not allow one of them; the sentence says what it allows.
+        ValueError: The setting does not allow one of the values; the message says what it allows.
     """
     for value in values:
         try:
@@ -75,17 +76,17 @@ class Combination:
     plan: Plan = field(repr=False)
     tally: Tally = field(default_factory=Tally)
     fault: str | None = None
-    """Why it was given up; None as long as it was not."""
+    """Why the combination was given up; None while it runs."""
 
     @property
     def label(self) -> str:
-        """What it is called where somebody reads along."""
+        """Its name in progress lines and messages."""
         return f"{self.variant}, {_named_values(self.values)}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What one combination made of one window."""
+    """The result of one combination on one window."""
 
     account: Account
     loss: WindowLoss | None
@@ -96,13 +97,13 @@ class Frontier:
     """All combinations over some files of one kind.
 
     Args:
-        load: Loads the settings with some of them set beside what is given, by dotted name.
-        kind: What the files hold.
-        ranges: Values of k, m and delta_m; of those not named :data:`RANGES`, or what the settings say.
+        load: Loads the settings; its argument overrides some of them, by dotted name.
+        kind: The kind of records in the files.
+        ranges: Values of k, m and delta_m. An axis that is missing here uses :data:`RANGES`, else the setting.
         variants: Names of some of :func:`variants_of`; all of them if not given.
 
     Raises:
-        SettingsError: A variant is asked for by name and cannot run with the settings, or none can.
+        SettingsError: A variant that was requested by name cannot run with the settings, or no variant can.
     """
 
     def __init__(
@@ -114,17 +115,17 @@ class Frontier:
         variants: Sequence[str] | None = None,
     ) -> None:
         self._load, self._kind = load, kind
-        # Where privacy.secret is not set: nothing leaves, so nobody has to know it.
+        # Used if privacy.secret is not set. No release is published, so a random secret will do.
         self._secret = new_secret()
         self._feed: Feed | None = None
         self.left_out: list[str] = []
-        """What cannot run with the settings, and why."""
+        """Messages about the combinations that cannot run with the settings, with the reason."""
 
         self.without: list[str] = []
-        """Names of what is left out, of some k and m at least."""
+        """Names of the variants that are left out for at least one k and m."""
 
         self.ended_early = False
-        """Whether there was more to read when the run was interrupted."""
+        """Whether the run was interrupted before the end of the files."""
 
         everything = variants_of(kind)
         chosen = everything if variants is None else tuple(one for one in everything if one.name in variants)
@@ -138,18 +139,18 @@ class Frontier:
         ]
         if self._feed is None:
             raise SettingsError("\n".join(["no model can run with these settings:", *self.left_out]))
-        # By what is compared with one another, then as the settings list the models.
+        # Order by k and m (or delta), then by the order of the models in the settings: the sort is stable.
         self.combinations.sort(key=lambda one: tuple(one.values.values()))
 
     @property
     def feed(self) -> Feed:
-        """The feed that the files are read by: it is the same whatever the model."""
+        """The feed that reads the files; reading does not depend on the model."""
         if self._feed is None:
             raise RuntimeError("a frontier without a feed is never made")
         return self._feed
 
     def _combinations_of(self, variant: Variant, *, must_run: bool) -> list[Combination]:
-        """Make the combinations of a variant, and note those that cannot be."""
+        """Make the combinations of a variant, and note the ones that cannot run."""
         found: list[Combination] = []
         reasons: dict[str, list[str]] = {}
         for values in product(*self.axes.values()):
@@ -187,17 +188,17 @@ class Frontier:
         progress: Callable[[int, str], None] = lambda *_: None,
         alarm: Callable[[str], None] = lambda _: None,
     ) -> Summary:
-        """Read everything; the results are in the combinations. Ctrl-C ends it, and what was done stays.
+        """Read everything; the results are in the combinations. Ctrl-C ends the run and keeps the results so far.
 
         Args:
             files: The files, opened as :attr:`feed` needs them.
             now_ms: The present, Unix milliseconds.
             max_bytes: Longest message of a release.
-            progress: Called with the bytes read so far, and with what is done next.
-            alarm: Called with what somebody must look at, once for each combination.
+            progress: Called with the number of bytes read so far, and with the next step.
+            alarm: Called with a fault that needs attention, once for each combination.
 
         Returns:
-            What was read; what was released differs among combinations.
+            Counts of what was read. The counts of releases are in the combinations.
 
         Raises:
             FileFormatError: A file is damaged or of another form.
@@ -220,7 +221,8 @@ class Frontier:
                 self._take(steps, people)
         except KeyboardInterrupt:
             self.ended_early = True
-            # A window that some have done and others not would make them incomparable: but it may be all there is.
+            # A window that only some combinations have finished would make them incomparable, so it is left out;
+            # unless it is the only window.
             if summary.windows == 1:
                 self._take(steps, people)
         return summary
@@ -235,29 +237,29 @@ def _named_values(values: Mapping[str, float]) -> str:
 
 
 def _value_of(settings: Settings, kind: Kind, name: str) -> float:
-    """Return what ``privacy`` says, that of the kind of feed first, whether or not the rest of it fits."""
+    """Return a setting of ``privacy``, the one of the kind of feed first; other settings may be invalid."""
     own: PrivacySettings = getattr(settings, kind.value).privacy
     value: float = getattr(own if name in own.model_fields_set else settings.privacy, name)
     return value
 
 
 def _step(one: Combination, window: ReleaseWindow, *, max_bytes: int, alarm: Callable[[str], None]) -> _Step | None:
-    """Release a window and measure it; None where that fails, and the combination with it."""
-    # A window's seal depends on the plan; what it holds does not.
+    """Release a window and measure it; if measuring fails, give up the combination and return None."""
+    # A window's seal depends on the plan; its rows do not.
     seal = one.plan.seal(window.seal.key, window.seal.last_offset, window.seal.n_rows, writer="replay")
     result = release(seal, window.rows, one.plan, max_bytes=max_bytes)
     if result.alarm is not None and not one.tally.windows_failed:
-        alarm(f"{one.label}: {result.alarm}; the window counts as withheld, and others like it will")
+        alarm(f"{one.label}: {result.alarm}; this window and later ones that fail count as withheld")
     loss = None
     if result.outcome == "released":
         try:
             loss = measure_loss(seal, window.rows, one.plan)
         except Exception as fault:  # one combination must not stop the others
-            # The exception's text could hold data, its type cannot.
+            # The exception's text could contain data; its type cannot.
             one.fault = f"measuring failed ({type(fault).__name__})"
             alarm(
-                f"{one.label}: {one.fault}: it is left out from here on; `shoal replay` with its settings and "
-                "--measure all shows whether the model itself works"
+                f"{one.label}: {one.fault}: this combination is left out from here on; run `shoal replay` with its "
+                "settings and --measure all to see whether the model itself works"
             )
             return None
     return _Step(account=result.account, loss=loss, alarmed=result.alarm is not None)

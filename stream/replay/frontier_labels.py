@@ -1,4 +1,4 @@
-"""Where names stand in a plot, so that none is on another."""
+"""Places the names of points in a plot so that they do not overlap."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from itertools import chain
 __all__ = ["CHAR", "GAP", "HEIGHT", "WIDTH", "Box", "LabelPoint", "places"]
 
 WIDTH, HEIGHT, GAP = 400.0, 250.0, 26.0
-"""Of the plot of a panel, and what is between panels, pixels."""
+"""Width and height of a panel's plot, and the gap between panels, pixels."""
 
 _LINE, CHAR = 15.0, 6.5
-"""Height of a line of 11.5 pixels, and the width of a letter as it is reckoned with."""
+"""Height of a line of text and assumed width of a letter, at a font size of 11.5 pixels."""
 
 _ROOM = 6.0
-"""Between two names in a line."""
+"""Least gap between two names in a line, pixels."""
 
 _R = 5.0
-"""Half the size of a point."""
+"""Half the size of a point, pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Something with edges, pixels; y goes down."""
+    """A rectangle, pixels; y goes down."""
 
     left: float
     top: float
@@ -31,7 +31,7 @@ class Box:
     bottom: float
 
     def meets(self, other: Box) -> bool:
-        """Return whether they cover something in common, or lack room between their sides."""
+        """Return whether the boxes overlap, or are too close side by side."""
         wide = min(self.right, other.right) - max(self.left, other.left)
         high = min(self.bottom, other.bottom) - max(self.top, other.top)
         return wide > -_ROOM and high > 0
@@ -39,7 +39,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class LabelPoint:
-    """Where something is in a plot, and what it is called."""
+    """A point of a plot, with its name."""
 
     x: float
     y: float
@@ -47,23 +47,23 @@ class LabelPoint:
 
     @property
     def width(self) -> float:
-        """How wide its name is, about, pixels."""
+        """Estimated width of its name, pixels."""
         return len(self.name) * CHAR
 
     def near(self, other: LabelPoint) -> bool:
-        """Return whether they are hardly apart."""
+        """Return whether two points are close together."""
         return abs(self.x - other.x) < 3 * _R and abs(self.y - other.y) < 3 * _R
 
     @property
     def dot(self) -> Box:
-        """What its mark covers."""
+        """The area of its mark."""
         return Box(self.x - _R, self.y - _R, self.x + _R, self.y + _R)
 
 
 def places(points: Sequence[LabelPoint]) -> list[Box]:
-    """Find a place for each name, none on another: beside its point, or in a column beside all that are too near.
+    """Find a place for each name, without overlaps: beside its point, or in one column for a group of close points.
 
-    Names stand in a column in the order of their points, so that the lines to these do not cross.
+    Names in a column are in the order of their points, so that the lines to the points do not cross.
     """
     order = sorted(range(len(points)), key=lambda i: (points[i].y, points[i].x, i))
     groups: list[list[int]] = []
@@ -79,7 +79,7 @@ def places(points: Sequence[LabelPoint]) -> list[Box]:
                 ((box, [j for j, other in taken if box.meets(other)]) for box in _columns(group, points)),
                 key=lambda tried: len(tried[1]) > 0,
             )
-            if hit:  # there is room together, if not alone
+            if hit:  # no room for this group alone: merge it with the one in its way
                 other = groups[hit[0]]
                 apart = [one for one in groups if one is not group and one is not other]
                 groups = [*apart, sorted(group + other, key=order.index)]
@@ -90,7 +90,7 @@ def places(points: Sequence[LabelPoint]) -> list[Box]:
 
 
 def _inside(groups: Sequence[Sequence[int]], columns: Sequence[Box], points: Sequence[LabelPoint]) -> list[Box]:
-    """Return the place of each name in the column of its group: at the side where the points are."""
+    """Return the place of each name in the column of its group, at the column's edge nearest to the points."""
     found: dict[int, Box] = {}
     for group, column in zip(groups, columns, strict=True):
         is_left = column.right < min(points[i].x for i in group)
@@ -102,21 +102,21 @@ def _inside(groups: Sequence[Sequence[int]], columns: Sequence[Box], points: Seq
 
 
 def _columns(group: Sequence[int], points: Sequence[LabelPoint]) -> Iterator[Box]:
-    """Yield where the names of a group of points can stand, one below the other, the best place first."""
+    """Yield possible columns for the names of a group of points, the best first."""
     its = [points[i] for i in group]
     width, height = max(point.width for point in its), len(its) * _LINE
     first, last = min(point.x for point in its), max(point.x for point in its)
     middle = sum(point.y for point in its) / len(its)
     for away in (0, -1, 1, -2, 2, -3, 3):
-        if len(its) == 1 and away in (-1, 1):  # above it, or below
+        if len(its) == 1 and away in (-1, 1):  # above or below the point
             left, top = first - width / 2, middle - _LINE / 2 + away * (_LINE / 2 + _R + 4)
             if left >= 2 and left + width <= WIDTH + GAP and 2 <= top <= HEIGHT - _LINE - 1:
                 yield Box(left, top, left + width, top + _LINE)
-        # A name that is not beside its point has a line to it, which needs some way.
+        # A name that is not beside its point gets a line to it, which needs room.
         aside = _R + (3 if len(its) == 1 and not away else 20)
         top = max(min(middle - height / 2 + away * _LINE, HEIGHT - height - 1), 2.0)
         for left in (last + aside, first - aside - width):
             if left >= 2 and left + width <= WIDTH + GAP:
                 yield Box(left, top, left + width, top + height)
-    if last + 20 + _R + width > WIDTH + GAP and first - 20 - _R - width < 2:  # there is room at neither side
+    if last + 20 + _R + width > WIDTH + GAP and first - 20 - _R - width < 2:  # no room on either side
         yield Box(WIDTH + GAP - width, 2.0, WIDTH + GAP, 2.0 + height)

@@ -1,7 +1,7 @@
-"""The picture of a frontier: a panel for each k and m, a named point for each model. SVG, and nothing beside it.
+"""The picture of a frontier, as one SVG file: a panel for each k and m, a named point for each model.
 
-No library draws it: what is large enough to draw it (matplotlib) is larger than the service, and knows neither dark
-screens nor labels that keep out of one another's way. The same rows give the same bytes.
+It is drawn without a library: matplotlib is larger than the service, does not adapt to dark screens, and does not keep
+labels from overlapping. The same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from stream.replay.frontier_table import NOTICE, FrontierRow
 __all__ = ["as_svg"]
 
 _LEFT, _TOP, _BELOW = 64.0, 74.0, 64.0
-"""Room for the vertical axis, for the headings, and for the horizontal axis of a panel."""
+"""Pixels for the vertical axis, for the headings, and for the horizontal axis of a panel."""
 
 _NARROWEST = 790.0
-"""What the lines below the panels need, pixels."""
+"""Least width, pixels: the lines below the panels need it."""
 
 _TICKS = (0, 1, 5, 10, 25, 50, 75, 100)
 
@@ -51,7 +51,7 @@ svg{--paper:#fff;--ink:#14262d;--soft:#465a62;--line:#dbe3e5;--edge:#8fa3aa;--fr
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where values are in a plot. Small shares are spread: the horizontal axis goes by square roots."""
+    """Maps values to places in a plot. The horizontal axis shows square roots, which spreads small shares."""
 
     most_percent: float
     most_m: float
@@ -76,24 +76,24 @@ class _Scale:
 
 
 def as_svg(rows: Sequence[FrontierRow], *, title: str, notes: Sequence[str] = (), notice: str = NOTICE) -> bytes:
-    """Draw rows, those of one k and one m in a panel.
+    """Draw rows, one panel for each k and m (or delta).
 
     Args:
         rows: All combinations, at least one.
-        title: What was anonymized.
-        notes: More lines for the end.
-        notice: The last one: who may see it.
+        title: Name of the data that was anonymized.
+        notes: More lines below the panels.
+        notice: The last line: whether the picture may be published.
     """
     panels = [list(panel) for _, panel in groupby(sorted(rows, key=lambda row: row.panel), key=lambda row: row.panel)]
-    # A line of panels for each k, unless that would be a column of single ones.
+    # One line of panels for each k; if each line would have a single panel, up to three panels in a line.
     columns = len({row.panel[1] for row in rows})
     columns = min(len(panels), 3) if columns == 1 else columns
     promises = list(dict.fromkeys(row.promise for row in rows))
     scale, noun = _Scale.of(rows), "visits" if rows[0].m is not None else "points"
     heading = f"What anonymity costs: {title}"
     described = (
-        f"{len(panels)} panels. In each, models by the share of {noun} that they do not release, to the "
-        f"right, and by the mean distance of those they release from where they were, upwards. {_in_words(rows)}"
+        f"{len(panels)} panels. Each shows models. Horizontal axis: share of {noun} that are not released. Vertical "
+        f"axis: mean distance between released {noun} and their original positions. {_in_words(rows)}"
     )
     legend = list(_legend(promises, noun, [row.status for row in rows], [*notes, notice]))
     width = max(columns * (_LEFT + WIDTH + GAP), _NARROWEST)
@@ -107,8 +107,8 @@ def as_svg(rows: Sequence[FrontierRow], *, title: str, notes: Sequence[str] = ()
         f"<style>{_STYLE}</style>",
         '<rect class="paper" width="100%" height="100%"/>',
         f'<text class="h" x="14" y="28">{escape(heading)}</text>',
-        f'<text class="s" x="14" y="47">up: how far released {noun} are from where they were, on average; to the '
-        f"right: {noun} that are not released</text>",
+        f'<text class="s" x="14" y="47">vertical: mean distance between released {noun} and their original positions; '
+        f"horizontal: share of {noun} not released</text>",
     ]
     for i, panel in enumerate(panels):
         at = _LEFT + i % columns * (_LEFT + WIDTH + GAP), _TOP + i // columns * (HEIGHT + _BELOW)
@@ -136,13 +136,13 @@ def _panel(rows: Sequence[FrontierRow], scale: _Scale, promises: Sequence[str], 
     names, leads = [], []
     for (row, x, y), box in zip(at, places([LabelPoint(x, y, row.model) for row, x, y in at]), strict=True):
         to = min(max(x, box.left), box.right), (box.top + box.bottom) / 2
-        if abs(to[0] - x) + abs(to[1] - y) > 19:  # else it stands beside it
+        if abs(to[0] - x) + abs(to[1] - y) > 19:  # a name close to its point needs no line
             leads.append(f'<path class="lead" d="M{x:.1f} {y:.1f}L{to[0]:.1f} {to[1]:.1f}"/>')
-        # How wide letters are is a guess: what stands at the left of its point ends there.
+        # The width of letters is estimated, so a name at the left of its point is aligned by its right edge.
         side, edge = (" e", box.right) if box.right <= x else ("", box.left)
         names.append(f'<text class="name{side}" x="{edge:.1f}" y="{box.bottom - 3.5:.1f}">{escape(row.model)}</text>')
     yield from leads
-    # Those that are filled on top: of several at one place they are what counts.
+    # Draw filled points last, on top: if several points are at one place, the best of a promise stays visible.
     for row, x, y in sorted(at, key=lambda point: point[0].frontier_of_promise):
         number = promises.index(row.promise)
         full = " full" if row.frontier_of_promise else ""
@@ -176,15 +176,15 @@ def _legend(promises: Sequence[str], noun: str, statuses: Sequence[str], notes: 
         x += 11 + len(promise) * CHAR + 22
     yield "".join(parts)
     yield (
-        '<text class="s" x="0" y="0">Shapes tell what is promised; only models of one shape protect people alike. '
-        "Filled: no model of its shape does better in both.</text>"
+        '<text class="s" x="0" y="0">Each shape is a promise; only models of one shape protect people alike. '
+        "Filled: on the frontier of its shape.</text>"
     )
     yield (
-        '<path class="front" d="M0 -4H26"/><text class="s" x="33" y="0">the frontier: on it stands '
-        "whatever no other model beats in both</text>"
+        '<path class="front" d="M0 -4H26"/><text class="s" x="33" y="0">the frontier: no other model is lower on one '
+        "axis and at most as high on the other</text>"
     )
     if "partial" in statuses:
-        yield '<text x="0" y="0">The run was ended early: these are the windows until then.</text>'
+        yield '<text x="0" y="0">The run was ended early: only the windows before that are shown.</text>'
     yield from (f'<text class="s" x="0" y="0">{escape(note)}</text>' for note in notes)
 
 
@@ -194,7 +194,7 @@ def _sentence(row: FrontierRow) -> str:
 
 
 def _in_words(rows: Sequence[FrontierRow]) -> str:
-    """Say in words what is on the frontier, for who cannot see it."""
+    """Describe the frontier in words, for readers of the picture's text description."""
     panels = dict.fromkeys(row.panel for row in rows)
     parts = []
     for panel in panels:

@@ -1,7 +1,7 @@
-"""The table of a frontier: one row a combination, as CSV and for people.
+"""The table of a frontier: one row for each combination, as CSV and for the terminal.
 
-Like the measures of a replay it compares with raw records: it is for those who may see them, and not for publication.
-It holds sums and means over windows alone, no position and no id.
+Like the measures of a replay, it is computed from raw records: show it only to people who may see these, and do not
+publish it. It contains only sums and means over windows, no position and no id.
 """
 
 from __future__ import annotations
@@ -22,75 +22,75 @@ NOTICE = "computed from raw records; not for publication"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierRow:
-    """One row; its fields are the columns, None is empty.
+    """One row; its fields are the columns, and None is an empty cell.
 
-    It has no figures where its combination has none: nothing was released, or it failed.
+    The figures are empty if nothing was released, or measuring failed.
     """
 
     model: str
     """The model, or the name of a variant of one."""
 
     promise: str
-    """What it promises, in a word (PRIVACY.md). Only rows of the same promise protect people alike."""
+    """The name of its promise (PRIVACY.md). Only rows of the same promise protect people alike."""
 
     k: int
     m: int | None
-    """Of check-ins: places that an adversary knows. Nothing that ``p2ka`` promises depends on it."""
+    """Check-ins only: number of locations that an adversary knows. The promise of ``p2ka`` does not depend on it."""
 
     delta_m: float | None
-    """Of fragments."""
+    """Fragments only: delta, metres."""
 
     windows: int
     windows_released: int
     windows_failed: int
-    """Withheld because the verifier refused them or something failed; the others without a release hold too few people
-    or too little in common."""
+    """Windows withheld because the verifier refused them or the anonymizer failed. All other withheld windows have too
+    few people, or people with too little in common."""
 
     points: int
-    """Visits of check-ins, or points of fragments: those of accepted records, repeated and late ones left out."""
+    """Visits (check-ins) or points (fragments) of accepted records, without duplicates and late ones."""
 
     points_released: int
     points_suppressed: int
-    """Left out of windows that are released."""
+    """Points left out of released windows."""
 
     points_withheld: int
-    """Those of windows that are not."""
+    """Points of windows that are not released."""
 
     unreleased_percent: float | None
-    """Suppressed and withheld points, of all."""
+    """Suppressed and withheld points, as a share of all points."""
 
     people_lost_percent: float | None
-    """People of whom nothing is released, of the people of each window; a person in several windows counts in each."""
+    """Share of people of whom nothing is released. A person in several windows counts once in each."""
 
     distance_m: float | None
-    """Of check-ins D (Poulis et al. 2014, Definition 6); 0 where places are released as they are. Of fragments the mean
-    distance of a released point from its counterpart. Mean over windows, weighted by points released; metres."""
+    """Metres; mean over windows, weighted by points released. Check-ins: D (Poulis et al. 2014, Definition 6), 0 if
+    locations are released unchanged. Fragments: mean distance between a released point and its original point."""
 
     time_s: float | None
-    """Of fragments the same of times, seconds."""
+    """Fragments only: mean time between a released point and its original point, seconds."""
 
     frontier: bool
-    """Whether no row of the same k and m (or delta) is as low in both ``distance_m`` and ``unreleased_percent``, and
-    lower in one."""
+    """Whether the row is on the frontier: no other row of the same k and m (or delta) is lower in ``distance_m`` or
+    ``unreleased_percent`` and at most as high in the other."""
 
     frontier_of_promise: bool
-    """The same among rows of the same promise."""
+    """The same, among rows of the same promise."""
 
     status: str
-    """``complete``; ``partial``, the run was ended before the file was; or ``failed``, measuring did."""
+    """``complete``; ``partial``: the run ended before the end of the file; or ``failed``: measuring failed."""
 
     notice: str = NOTICE
 
     @property
     def losses(self) -> tuple[float, float] | None:
-        """What is compared: points not released, and distance; None where there is nothing to compare."""
+        """The two figures that are compared: points not released, and distance; None if one is missing."""
         if self.distance_m is None or self.unreleased_percent is None:
             return None
         return self.unreleased_percent, self.distance_m
 
     @property
     def panel(self) -> tuple[int, float | None]:
-        """What rows that are compared have in common: k, and m or delta."""
+        """k, and m or delta: rows with the same values are compared."""
         return self.k, self.delta_m if self.m is None else self.m
 
 
@@ -98,8 +98,8 @@ def frontier_rows(combinations: Sequence[Combination], *, ended_early: bool) -> 
     """Make the rows of combinations, in their order.
 
     Args:
-        combinations: What was run.
-        ended_early: Whether the run was ended before the file was.
+        combinations: The combinations that were run.
+        ended_early: Whether the run ended before the end of the file.
     """
     values = [_values(one) for one in combinations]
     panels = [tuple(one.values.values()) for one in combinations]
@@ -133,7 +133,7 @@ def frontier_rows(combinations: Sequence[Combination], *, ended_early: bool) -> 
 
 
 def as_csv(rows: Sequence[FrontierRow]) -> bytes:
-    """Write rows as CSV (RFC 4180), UTF-8, with a header; yes and no for what is true and not."""
+    """Write rows as CSV (RFC 4180), UTF-8, with a header; true is ``yes``, false is ``no``."""
     out = io.StringIO()
     writer = csv.writer(out)
     names = [field.name for field in fields(FrontierRow)]
@@ -150,7 +150,7 @@ class _Values(NamedTuple):
 
 
 def _values(one: Combination) -> _Values:
-    """Return the figures of a combination, as they are written: what is compared is what is read."""
+    """Return the figures of a combination, rounded as written: rows are compared by the figures that readers see."""
     if one.fault is not None:
         return _Values(None, None, None, None)
     tally = one.tally

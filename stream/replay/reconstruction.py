@@ -1,4 +1,4 @@
-"""Reconstruction: from the messages of disassociated windows to windows that they may be of, for analysts."""
+"""Reconstruction, for analysts: draws a possible raw window from the messages of each disassociated release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ReconstructionError", "reconstructed"]
 
 
 class ReconstructionError(Exception):
-    """What was given is no disassociated release; the message says where and why."""
+    """The input is not a disassociated release; the message names the line or release and the reason."""
 
 
 class _Cluster(msgspec.Struct):
@@ -47,14 +47,14 @@ def reconstructed(lines: Iterable[bytes], *, seed: int) -> Iterator[bytes]:
     """Draw one possible window for each release.
 
     Args:
-        lines: Messages of the anonymized topic, those of a release one after the other; blank ones are left out.
-        seed: The same seed and messages give the same windows, another seed others.
+        lines: Messages of the anonymized topic; the messages of a release are adjacent. Blank lines are skipped.
+        seed: The same seed and messages give the same windows; another seed gives other windows.
 
     Yields:
-        One JSON object a person: release, window, shard, and the locations visited, in no order.
+        One JSON object for each person: release, window, shard, and the locations visited, in no order.
 
     Raises:
-        ReconstructionError: A line is no message of a disassociated release, or a release is not whole.
+        ReconstructionError: A line is not a message of a disassociated release, or a release is incomplete.
     """
     for release, messages in groupby(_read(lines), key=attrgetter("release")):
         groups = list(messages)
@@ -66,7 +66,7 @@ def reconstructed(lines: Iterable[bytes], *, seed: int) -> Iterator[bytes]:
             window = reconstruct(_disassociated(groups, number), generator)
         except ValueError:
             raise ReconstructionError(
-                f"release {release} cannot be put together: are all its messages there?"
+                f"release {release} cannot be reconstructed: check that the file has all of its messages"
             ) from None
         for start, end in pairwise(window.starts.tolist()):
             visited = [names[location] for location in window.locations[start:end].tolist()]
@@ -82,8 +82,8 @@ def _read(lines: Iterable[bytes]) -> Iterator[_Group]:
             yield _decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise ReconstructionError(
-                f"line {number} is no message of a disassociated release: give anonymized.ndjson of a feed with "
-                "privacy.model disassociation"
+                f"line {number} is not a message of a disassociated release: give the anonymized.ndjson of a feed with "
+                "privacy.model=disassociation"
             ) from None
 
 

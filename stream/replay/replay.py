@@ -28,15 +28,15 @@ class Replay:
     """One run over some files of one kind.
 
     Args:
-        feed: How to treat the records.
+        feed: How to read and release the records.
         files: The files, read side by side.
         now_ms: The present, Unix milliseconds.
         max_bytes: Longest message of a release.
-        measure: Also compare each release with its raw window. What is written stays the same; the figures, which
-            may reveal something of single people, are in the summary alone.
+        measure: Also compare each release with its raw window. The files written stay the same. The figures are only
+            in the summary, because they may reveal something about single people.
 
     Raises:
-        SettingsError: Something is to be measured, and the files of ``privacy.taxonomy`` do not fit.
+        SettingsError: ``measure`` is given, and the files of ``privacy.taxonomy`` do not fit.
     """
 
     def __init__(
@@ -65,16 +65,16 @@ class Replay:
         """Read everything and write ``anonymized.ndjson`` and ``windows.ndjson`` below ``output``.
 
         Args:
-            output: A folder; made where it is missing.
-            progress: Called with the bytes read so far.
-            alarm: Called with what somebody must look at: a refused release, an anonymizer that failed.
+            output: A folder; created if it is missing.
+            progress: Called with the number of bytes read so far.
+            alarm: Called with every fault that needs attention: a refused release, an anonymizer that failed.
 
         Raises:
             FileFormatError: A file is damaged or of another form.
         """
         begun = time.perf_counter()
         output.mkdir(parents=True, exist_ok=True)
-        # Results get their names at the end, so that half of them is never taken for the whole.
+        # Files get their final names at the end, so that a partial result is never mistaken for a complete one.
         paths = {topic: output / f"{topic}.ndjson" for topic in ("anonymized", "windows")}
         parts = {topic: path.with_suffix(".ndjson.part") for topic, path in paths.items()}
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What a replay counted: what became of the records and windows, and the measures of the releases."""
+"""The counts of a replay: what became of the records and windows, and the measures of the releases."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["Means", "Summary"]
 
 @dataclass(slots=True)
 class Means:
-    """Weighted means of figures, one value a window."""
+    """Weighted means of figures; each window contributes one value to each figure."""
 
     _sums: dict[str, float] = field(default_factory=dict)
     _weights: dict[str, int] = field(default_factory=dict)
 
     def add(self, figures: Mapping[str, float], weight: int) -> None:
-        """Take in the figures of a window; NaN counts for nothing.
+        """Add the figures of a window; NaN is left out of the mean.
 
         Args:
             figures: Values by name.
-            weight: The trajectories that were released.
+            weight: Number of trajectories that were released.
         """
         for name, value in figures.items():
             known = not math.isnan(value)
@@ -41,11 +41,11 @@ class Means:
 
 @dataclass(slots=True)
 class Summary:
-    """Where everything went.
+    """What became of all records and windows.
 
-    ``records = rejected + late + duplicates + withheld_records + points_released + points_suppressed`` where every
-    record is one row, as a check-in and a CSV line are. A fragment of ``n`` points counts ``n`` times on the right;
-    then ``rows`` takes the place of ``records - rejected``.
+    ``records = rejected + late + duplicates + withheld_records + points_released + points_suppressed`` if every
+    record is one row, as a check-in or a CSV line is. A fragment of ``n`` points is ``n`` rows. Then
+    ``rows = late + duplicates + withheld_records + points_released + points_suppressed``.
     """
 
     records: int = 0
@@ -61,24 +61,24 @@ class Summary:
     points_released: int = 0
     points_suppressed: int = 0
     highest_risk: float | None = None
-    """Largest probability of finding a person that a simulated attack on a release came to: to compare with 1/k. None
-    where none was simulated."""
+    """Largest probability with which a simulated attack on a release finds a person; compare it with 1/k. None if no
+    attack was simulated."""
 
     seconds: float = 0.0
     rows: int = 0
     """Rows of the records that were not rejected."""
 
     points_left_out: int = 0
-    """Points without a position, of fragments that were not rejected; they are no rows."""
+    """Points without a position, in fragments that were not rejected. They are not counted as rows."""
 
     reasons: Counter[str] = field(default_factory=Counter)
     """Rejected records, points left out, and withheld windows, by reason."""
 
     rejections: Rejections = field(default_factory=Rejections)
-    """What was wrong with rejected records, and where."""
+    """What was wrong with rejected records, and the place of the first of each kind."""
 
     measures: Means | None = None
-    """Means over the released windows, weighted by their trajectories; None where nothing was to be measured."""
+    """Means over the released windows, weighted by their trajectories; None if the replay does not measure."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the counts as plain data, and the measures if there are any."""
@@ -89,7 +89,7 @@ class Summary:
 
     @property
     def complaint(self) -> str | None:
-        """Say why nothing came of the files, where every one of their records was rejected; else None."""
+        """The most frequent reason, if every record was rejected; else None."""
         if not self.records or self.rejected < self.records:
             return None
         most = self.rejections.sorted()[0]

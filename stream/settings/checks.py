@@ -1,4 +1,4 @@
-"""Checks across settings: what each of them allows, but not together."""
+"""Checks that involve several settings: values that are valid alone, but not together."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def check_kind(settings: KindSettings) -> None:
     hop, size = settings.window.hop, settings.window.size
     if hop is not None and hop != size:
         raise SettingsError(
-            f"window.hop is {show_duration(hop)} and window.size {show_duration(size)}: windows that overlap would "
-            "release one visit several times, and nothing is guaranteed of two releases together: leave window.hop out"
+            f"window.hop is {show_duration(hop)} and window.size is {show_duration(size)}: overlapping windows would "
+            "release one visit several times, and the guarantee covers one release alone: leave window.hop out"
         )
     models = models_of(kind)
     if privacy.model is not None and privacy.model not in models:
@@ -67,17 +67,17 @@ def check_kind(settings: KindSettings) -> None:
         )
     if privacy.taxonomy != "own" and location.kind != "venues":
         raise SettingsError(
-            f"privacy.taxonomy is a file: it goes with location.kind venues, whose file has a category, "
+            f"privacy.taxonomy is a file: this needs location.kind venues, whose file has a category, "
             f"not {location.kind}"
         )
     if kind is Kind.CHECKINS and location.kind == "venues" and location.venues_file is None:
         raise SettingsError("location.venues_file is not set: location.kind venues needs a CSV with venue,lat,lon")
     if location.kind != "grid" and location.area is not None:
-        raise SettingsError(f"location.area is set: it goes with location.kind grid, not {location.kind}")
+        raise SettingsError(f"location.area is set: this needs location.kind grid, not {location.kind}")
 
 
 def check_resampling(settings: KindSettings, limits: LimitSettings) -> None:
-    """Check that resampled trajectories stay inside their window, and no longer than one user's may be."""
+    """Check that resampled points stay inside their window, and that one person does not get too many of them."""
     step, size = settings.trajectories.resample, settings.window.size
     if settings.kind is not Kind.FRAGMENTS or step is None:
         return
@@ -105,29 +105,31 @@ def check_attributes(settings: KindSettings, fields: FieldSettings) -> None:
             "are sensitive"
         )
     if values and field is None:
-        raise SettingsError("privacy.sensitive_field is not set: privacy.sensitive_values are values of it")
+        raise SettingsError(
+            "privacy.sensitive_field is not set: privacy.sensitive_values needs the field that holds these values"
+        )
     if len(set(values)) < len(values):
         raise SettingsError(
-            f"privacy.sensitive_values are {len(values)}, of which {len(set(values))} differ: "
-            "every value must stand there once"
+            f"privacy.sensitive_values has {len(values)} values, of which {len(set(values))} differ: "
+            "list every value once"
         )
     if field in privacy.attributes:
         raise SettingsError(
-            f"privacy.sensitive_field is {field!r}: it must not be one of privacy.attributes, for whoever attacks may "
-            "know those"
+            f"privacy.sensitive_field is {field!r}: it must not be one of privacy.attributes, because an "
+            "adversary may know those"
         )
     taken = {getattr(fields, name): name for name in CheckIn.__struct_fields__}
     for setting, names in (("privacy.attributes", privacy.attributes), ("privacy.sensitive_field", [field])):
         for name in names:
             if name in taken:
                 raise SettingsError(
-                    f"{setting} has {name!r}, which is fields.{taken[name]}: name another field, or, where nothing "
-                    f"needs it, set fields.{taken[name]} to a name that does not occur"
+                    f"{setting} has {name!r}, which is fields.{taken[name]}: name another field or, if fields."
+                    f"{taken[name]} is not needed, set it to a name that does not occur in the feed"
                 )
 
 
 def check_topics(topics: TopicSettings) -> None:
-    """Check that every topic has a name of its own, in Kafka's eyes too: its metrics write ``.`` as ``_``."""
+    """Check that every topic has a name of its own, also in Kafka's metrics, which write ``.`` as ``_``."""
     named: dict[str, tuple[str, str]] = {}
     for setting, topic in topics:
         if not topic:
@@ -141,16 +143,16 @@ def check_topics(topics: TopicSettings) -> None:
             )
         raise SettingsError(
             f"topics.{other} is {alike!r} and topics.{setting} is {topic!r}: Kafka does not create two topics whose "
-            "names differ only in '.' and '_'; name one of them otherwise"
+            "names differ only in '.' and '_'; rename one of them"
         )
 
 
 def check_sizes(kinds: Collection[Kind], limits: LimitSettings, ingest: IngestSettings) -> None:
-    """Check that what is sent fits into what is taken."""
+    """Check that the longest fragment fits in a chunk, and a chunk in a message."""
     chunk_bytes = ingest.chunk_bytes
     needed = limits.points_per_fragment * POINT.itemsize
     if Kind.FRAGMENTS in kinds and needed > chunk_bytes:
-        # The points of one fragment stay together, so they have to fit in one message of the shards topic.
+        # All points of one fragment are sent in one message of the shards topic.
         raise SettingsError(
             f"limits.points_per_fragment is {limits.points_per_fragment}, which takes {needed} bytes: it must fit in "
             f"ingest.chunk_bytes, {show_size(chunk_bytes)} ({POINT.itemsize} bytes a point)"
@@ -158,38 +160,38 @@ def check_sizes(kinds: Collection[Kind], limits: LimitSettings, ingest: IngestSe
     if chunk_bytes > limits.message_bytes:
         raise SettingsError(
             f"ingest.chunk_bytes is {show_size(chunk_bytes)}: it must be at most limits.message_bytes, "
-            f"{show_size(limits.message_bytes)}, the longest message that the brokers take"
+            f"{show_size(limits.message_bytes)}, the longest message that is sent"
         )
 
 
 def check_ports(metrics: MetricsSettings, web: WebSettings) -> None:
-    """Check that metrics and page have a port each."""
+    """Check that the metrics and the web server have different ports."""
     hosts = {host.lower().replace("localhost", "127.0.0.1") for host in (metrics.host, web.host)}
     if metrics.port == web.port and (len(hosts) == 1 or hosts & {"0.0.0.0", "::"}):  # noqa: S104 - read, not bound
         raise SettingsError(
-            f"metrics.port and web.port are both {web.port} (at {metrics.host} and {web.host}): each needs one of its "
-            "own, for they are for different people"
+            f"metrics.port and web.port are both {web.port} (at {metrics.host} and {web.host}): each needs a port "
+            "of its own"
         )
 
 
 def check_overrides(checkins: OverrideSettings, fragments: OverrideSettings) -> None:
-    """Check that no kind of feed has a setting that only the other can use."""
+    """Check that no kind of feed has a setting that only the other kind can use."""
     if checkins.privacy.demands_file is not None:
         raise SettingsError(
-            f"checkins.privacy.demands_file is {checkins.privacy.demands_file}: only users of fragments make "
-            "demands of their own; set privacy.demands_file or fragments.privacy.demands_file"
+            f"checkins.privacy.demands_file is {checkins.privacy.demands_file}: only fragments can "
+            "have demands of their own; set privacy.demands_file or fragments.privacy.demands_file"
         )
     of_fragments = fragments.privacy
     for name in ("attributes", "sensitive_field", "sensitive_values"):
         if getattr(of_fragments, name):
             raise SettingsError(
-                f"fragments.privacy.{name} is set: only check-ins tell something of their person; set "
+                f"fragments.privacy.{name} is set: only check-ins have attributes of their person; set "
                 f"privacy.{name} or checkins.privacy.{name}"
             )
 
 
 def check_time(time: TimeSettings) -> None:
-    """Check that some event times are accepted."""
+    """Check that the range of accepted event times is not empty."""
     if time.earliest >= time.latest:
         earliest, latest = show_instant(time.earliest), show_instant(time.latest)
         raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")

@@ -1,4 +1,4 @@
-"""Credentials for the cluster, checked before anything starts, and the TLS contexts made of them."""
+"""Credentials for the cluster, checked before anything starts, and the TLS contexts built from them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _BY_FILE = "oauth_token_file"
 
 
 def check_credentials(kafka: KafkaSettings) -> None:
-    """Check that there is what the protocol and the mechanism need, and nothing that they would not use.
+    """Check that every credential that the protocol and the mechanism need is set, and no other.
 
-    What is set and not used is a mistake as well: somebody believes that it protects something.
+    An unused credential is an error as well, because somebody may believe that it protects the connection.
 
     Raises:
-        SettingsError: Something is missing, left over, or cannot be read.
+        SettingsError: A credential is missing, not used, or cannot be read.
     """
     protocol, mechanism = kafka.security_protocol, kafka.sasl_mechanism
     if not protocol.endswith("SSL"):
         _refuse(kafka, _TLS, f"kafka.security_protocol is {protocol}", "only SSL and SASL_SSL use it")
     elif kafka.ssl_certfile is not None or kafka.ssl_keyfile is not None:
-        _demand(kafka, ("ssl_certfile", "ssl_keyfile"), "kafka.ssl_certfile and ssl_keyfile are our own certificate")
+        _demand(kafka, ("ssl_certfile", "ssl_keyfile"), "kafka.ssl_certfile and ssl_keyfile belong together")
     elif kafka.ssl_key_password is not None:
         _demand(kafka, ("ssl_certfile", "ssl_keyfile"), "kafka.ssl_key_password is set")
 
@@ -50,7 +50,7 @@ def _check_oauth(kafka: KafkaSettings) -> None:
     _refuse(kafka, _PASSWORD, why, "it needs kafka.oauth_... instead")
     by_url = [name for name in _BY_URL if getattr(kafka, name)]
     if kafka.oauth_token_file is not None:
-        _refuse(kafka, (*_BY_URL, *_WITH_URL), "kafka.oauth_token_file is set", "tokens come from there or from a URL")
+        _refuse(kafka, (*_BY_URL, *_WITH_URL), "kafka.oauth_token_file is set", "tokens come from a file or from a URL")
         if not os.access(kafka.oauth_token_file, os.R_OK):
             raise SettingsError(
                 f"kafka.oauth_token_file is {kafka.oauth_token_file}: it cannot be read; it must hold a token"
@@ -71,13 +71,13 @@ def _refuse(kafka: KafkaSettings, names: tuple[str, ...], why: str, who_uses_it:
 
 
 def _demand(kafka: KafkaSettings, names: tuple[str, ...], why: str) -> None:
-    # An empty name or password is one that a missing variable left behind.
+    # An empty name or password usually comes from a missing environment variable.
     if missing := [name for name in names if not getattr(kafka, name)]:
         raise SettingsError(f"{why}: {' and '.join(f'kafka.{name}' for name in missing)} must be set as well")
 
 
 def tls_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
-    """Return how the cluster is reached over TLS, or None where it is reached without.
+    """Return the TLS context for connections to the cluster, or None without TLS.
 
     Raises:
         SettingsError: A file cannot be used.
@@ -88,18 +88,18 @@ def tls_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
     if kafka.ssl_certfile is not None:
         password = kafka.ssl_key_password.get_secret_value() if kafka.ssl_key_password else ""
         try:
-            # Always with a password, if an empty one: OpenSSL would ask the terminal for it.
+            # Always pass a password, even an empty one: otherwise OpenSSL may prompt for it on the terminal.
             context.load_cert_chain(kafka.ssl_certfile, kafka.ssl_keyfile, password)
         except (OSError, ssl.SSLError) as fault:
             raise SettingsError(
                 f"kafka.ssl_certfile and ssl_keyfile cannot be used ({_reason(fault)}): they must be readable PEM "
-                "files of one certificate and its key, and kafka.ssl_key_password that of the key, where it has one"
+                "files of one certificate and its key, and kafka.ssl_key_password its password, if it has one"
             ) from None
     return context
 
 
 def oauth_context(kafka: KafkaSettings) -> ssl.SSLContext:
-    """Return how the token endpoint is reached over TLS.
+    """Return the TLS context for connections to the token endpoint.
 
     Raises:
         SettingsError: ``kafka.oauth_cafile`` cannot be used.

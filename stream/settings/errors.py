@@ -1,4 +1,4 @@
-"""The error that every wrong setting ends in."""
+"""The error that every wrong setting raises."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ __all__ = ["SettingsError"]
 
 
 class SettingsError(Exception):
-    """A setting is wrong; the message is a sentence that says which, what it is, and what is allowed."""
+    """A setting is wrong; the message names the setting, its value and what is allowed."""

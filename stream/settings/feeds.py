@@ -1,4 +1,4 @@
-"""The sections that say what the feeds hold, where they are, and in which windows."""
+"""The sections about feeds: fields, files, locations, shards, windows, trajectories, times and limits."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ __all__ = [
 
 
 class FieldSettings(Section):
-    """Names that an existing feed uses for our fields."""
+    """Names of the fields in the records of the feed."""
 
     user: FieldName = "user"
-    """Who; leaves only as a pseudonym that no other window shares."""
+    """Id of the person. A release contains a pseudonym instead, another one in every window."""
 
     ts: FieldName = "ts"
-    """When."""
+    """Event time of the record."""
 
     lat: FieldName = "lat"
     """Latitude of a check-in, degrees."""
@@ -58,65 +58,65 @@ class FieldSettings(Section):
     """Category of a check-in's venue."""
 
     points: FieldName = "points"
-    """Points of a fragment: time, latitude, longitude."""
+    """Points of a fragment, each a list of time, latitude and longitude."""
 
     k: FieldName = "k"
-    """The least number of people that a user demands."""
+    """The ``k`` that the person demands for their own trajectories."""
 
     delta_m: FieldName = "delta_m"
-    """The greatest distance that a user demands, metres."""
+    """The ``delta_m`` that the person demands for their own trajectories, metres."""
 
 
 class FileSettings(Section):
-    """How ``.tsv`` files of fragments are read: lines of user, time, x and y, without a header. For ``replay``."""
+    """How ``shoal replay`` reads ``.tsv`` files of fragments: lines of user, time, x and y, without a header."""
 
     metres: Annotated[str, AfterValidator(projection_in_metres)] | None = None
-    """The map projection that x and y are metres of, such as ``EPSG:2100``; without it these files are refused."""
+    """Map projection of x and y, in metres, such as ``EPSG:2100``; without it ``.tsv`` files are refused."""
 
     start: Instant | None = None
-    """What their times count from; 1970 where it is not set. ``time.unit`` is their unit."""
+    """Instant from which the times in ``.tsv`` files count; by default 1970. Their unit is ``time.unit``."""
 
 
 class LocationSettings(Section):
-    """The vocabulary of locations that check-ins are told in."""
+    """The vocabulary of locations to which check-ins are mapped."""
 
     kind: Literal["grid", "h3", "venues"] = "grid"
     """``grid`` (``cell_m``, or ``area`` and ``cells``), ``h3`` (``h3_resolution``) or ``venues`` (``venues_file``)."""
 
     cell_m: Annotated[float, Field(ge=1, le=1_000_000)] = 500.0
-    """Side of a grid cell, metres, where no area is given."""
+    """Side of a grid cell, metres, if no ``area`` is given."""
 
     area: Annotated[tuple[float, float, float, float] | None, BeforeValidator(four_degrees), NoDecode] = None
-    """South, west, north, east of the only area served, degrees; records outside are rejected."""
+    """South, west, north and east of the area of the grid, degrees; records outside it are rejected."""
 
     cells: Annotated[tuple[Count, Count], BeforeValidator(rows_and_columns), NoDecode] = (20, 20)
-    """Rows and columns of the grid over the area."""
+    """Rows and columns of the grid over ``area``."""
 
     h3_resolution: Annotated[int, Field(ge=0, le=15)] = 8
-    """Resolution of the cells of ``h3``."""
+    """Resolution of the H3 cells, for ``h3``."""
 
     zero: Literal["reject", "accept"] = "reject"
-    """What to do with a position of exactly 0,0, which receivers without a fix report: ``reject`` the record, or the
-    point of a fragment alone, or ``accept`` it as a place in the Gulf of Guinea."""
+    """What to do with a position of exactly 0,0, which receivers without a fix report: ``reject`` the check-in or the
+    point of a fragment, or ``accept`` it as a place in the Gulf of Guinea."""
 
     venues_file: Path | None = None
-    """CSV with the header ``venue,lat,lon`` (more columns are ignored)."""
+    """CSV with the header ``venue,lat,lon``; other columns are allowed."""
 
 
 ShardKind = Literal["single", "region", "user"]
 
 
 class ShardSettings(Section):
-    """What is anonymized on its own."""
+    """How records are divided into shards. Each shard is anonymized on its own."""
 
     kind: ShardKind = "single"
-    """``single`` (one crowd), ``region`` (an H3 cell each) or ``user`` (cohorts)."""
+    """``single`` (one shard for all), ``region`` (one for each H3 cell) or ``user`` (one for each cohort of people)."""
 
     h3_resolution: Annotated[int, Field(ge=0, le=9)] = 5
-    """Resolution of the cells of ``region``."""
+    """Resolution of the H3 cells, for ``region``."""
 
     cohorts: Annotated[int, Field(ge=1, le=100_000)] = 8
-    """Number of cohorts of ``user``."""
+    """Number of cohorts, for ``user``."""
 
 
 class WindowSettings(Section):
@@ -126,24 +126,25 @@ class WindowSettings(Section):
     """Length of a window."""
 
     allowed_lateness: Duration = 60_000
-    """How much older than the newest record of its source a record may be."""
+    """How much older than the newest record of its input partition a record may be; an older one is late."""
 
     idle_timeout: PositiveDuration = 60_000
-    """After how much silence a source stops holding windows open. A window that ends in the future stays open."""
+    """Time without records after which an input partition no longer keeps windows open. A window that ends in the
+    future stays open."""
 
     max_lead: Annotated[Duration | None, BeforeValidator(none_by_name)] = 60_000
-    """How far ahead of all other sources one may push the windows while these are silent, or ``none``: a source whose
-    clock is an hour ahead would turn their next records late."""
+    """How far one input partition may advance the watermark beyond all others while these are silent, or ``none``.
+    Without this limit one partition with a clock an hour ahead makes the next records of the others late."""
 
     max_drift: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
-    """How far ingest reads one partition of the input ahead of another that has a backlog, in event time; where it is
-    not set, as far as a window is long."""
+    """How far ingest reads one input partition ahead of another that has a backlog, in event time; by default the size
+    of a window."""
 
     hop: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
-    """Tumbling windows only: where it is set it must be the size."""
+    """Must equal ``size`` if it is set: only windows that do not overlap are supported."""
 
     max_open: Annotated[int, Field(ge=1)] = 1000
-    """Most open windows of one shard; beyond it the oldest is sealed early."""
+    """Most open windows of one shard; beyond this the oldest is sealed early."""
 
 
 class TrajectorySettings(Section):
@@ -152,39 +153,40 @@ class TrajectorySettings(Section):
     max_speed_m_s: Annotated[Annotated[float, Field(gt=0, le=300_000_000)] | None, BeforeValidator(none_by_name)] = (
         100.0
     )
-    """Fastest that anybody moves, metres a second, or ``none``: of each person the most points that one journey can
-    visit stay, the others are suppressed. The default fits what moves on ground or water; aircraft need 350."""
+    """Highest plausible speed, metres a second, or ``none``. Of each person the largest number of points that one
+    journey at this speed can visit is kept; the others are suppressed. The default fits movement on ground or water;
+    aircraft need 350."""
 
     max_gap: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
-    """Longest time between two points of one trajectory, or ``none``; a longer one cuts it, and the pieces stay one
-    person in every count."""
+    """Longest time between two points of one trajectory, or ``none``. A longer gap cuts the trajectory; its pieces
+    still count as one person."""
 
     resample: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
-    """Step of a common grid of times that trajectories are interpolated on in straight lines, or ``none``. A point is
-    then counted as the one of the grid that is nearest in time."""
+    """Step of a common time grid on which trajectories are resampled by linear interpolation, or ``none``. A recorded
+    point then counts as the grid point nearest in time."""
 
 
 class TimeSettings(Section):
-    """Which event times are accepted, and how numbers are read."""
+    """Which event times are accepted, and how time stamps are read."""
 
     earliest: Instant = instant_ms("2000-01-01T00:00:00Z")
-    """Records before it are rejected."""
+    """Records before this instant are rejected."""
 
     latest: Instant = instant_ms("2100-01-01T00:00:00Z")
-    """Records after it are rejected."""
+    """Records after this instant are rejected."""
 
     max_ahead: Duration = 600_000
-    """How far an event time may lie in the future."""
+    """How far in the future an event time may be."""
 
     unit: Literal["s", "ms"] = "s"
     """Unit of time stamps given as numbers; strings are always RFC 3339."""
 
 
 class LimitSettings(Section):
-    """What keeps one user or one flood from stopping a shard."""
+    """Limits that keep one person or a flood of records from stopping a shard."""
 
     message_bytes: Annotated[Size, AfterValidator(not_too_large)] = 1024**2
-    """Longest message that is read or sent; the brokers must take it."""
+    """Longest message that is read or sent; the brokers must accept messages of this size."""
 
     user_length: Annotated[int, Field(ge=1)] = 256
     """Longest user id, characters."""
@@ -193,15 +195,15 @@ class LimitSettings(Section):
     """Most points of one fragment."""
 
     points_per_user: Annotated[int, Field(ge=1)] = 10_000
-    """Most visits or points of one user in one window."""
+    """Most visits or points of one person in one window."""
 
     trajectory_length: Annotated[int, Field(ge=1)] | None = None
-    """Longest sequence of locations; longer ones are cut, and the pieces stay one user in every count. Where it is not
-    set: up to 100, as long as there are at most 170,000 subtrajectories (100 for m = 2 and 3, 45 for m = 4)."""
+    """Most locations of one trajectory. A longer one is cut; its pieces still count as one person. By default the
+    greatest length up to 100 with at most 170,000 subtrajectories: 100 for m = 2 and 3, 45 for m = 4."""
 
     buffered_rows: Annotated[int, Field(ge=1000)] = 5_000_000
-    """Most rows that a worker buffers, at about 50 bytes each; consumption pauses beyond it. Where no
-    window can close, the oldest is sealed as it is: nothing would ever be read again otherwise."""
+    """Most rows that a worker buffers, at about 50 bytes each; beyond this it pauses consumption. If no window can
+    close then, the oldest is sealed early so that consumption can resume."""
 
 
 class IngestSettings(Section):

@@ -1,4 +1,4 @@
-"""The sections of the cluster and its topics."""
+"""The sections about the Kafka cluster and its topics."""
 
 from __future__ import annotations
 
@@ -16,74 +16,73 @@ __all__ = ["KafkaSettings", "TopicSettings"]
 
 
 class KafkaSettings(Section):
-    """How to reach the cluster."""
+    """How to connect to the Kafka cluster."""
 
     bootstrap_servers: Brokers = "127.0.0.1:9092"
     """Brokers, ``host:port`` separated by commas."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    """Whether connections are encrypted (``SSL``) and who we are is shown (``SASL``)."""
+    """Whether connections are encrypted (``SSL``) and authenticated (``SASL``)."""
 
     ssl_cafile: Path | None = None
-    """Certificates to trust; the system's where it is not set."""
+    """PEM file of the certificates to trust; by default the system's."""
 
     ssl_certfile: Path | None = None
-    """Our own certificate, for clusters that tell clients by it (mTLS); a PEM file, its chain below it."""
+    """Client certificate, for clusters that authenticate clients by TLS (mTLS); a PEM file, its chain below it."""
 
     ssl_keyfile: Path | None = None
-    """Its private key."""
+    """Private key of the client certificate, a PEM file."""
 
     ssl_key_password: SecretStr | None = None
-    """The password of the private key, where it has one."""
+    """Password of the private key, if it has one."""
 
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = "SCRAM-SHA-512"
-    """How we show who we are."""
+    """How the worker authenticates with SASL."""
 
     sasl_username: str | None = None
-    """Our name, for ``PLAIN`` and ``SCRAM``."""
+    """User name, for ``PLAIN`` and ``SCRAM``."""
 
     sasl_password: SecretStr | None = None
-    """Our password, for ``PLAIN`` and ``SCRAM``."""
+    """Password, for ``PLAIN`` and ``SCRAM``."""
 
     oauth_token_url: TokenAddress | None = None
-    """Token endpoint of an identity provider, for ``OAUTHBEARER`` by the client credentials grant (RFC 6749, 4.4);
-    reached through the proxy of ``HTTPS_PROXY`` and ``NO_PROXY`` where they are set."""
+    """Token endpoint of an identity provider, for ``OAUTHBEARER`` by the client credentials grant (RFC 6749, 4.4).
+    The proxy settings ``HTTPS_PROXY`` and ``NO_PROXY`` of the environment apply."""
 
     oauth_client_id: str | None = None
-    """Our id at the identity provider."""
+    """Client id at the identity provider."""
 
     oauth_client_secret: SecretStr | None = None
-    """Our secret at the identity provider."""
+    """Client secret at the identity provider."""
 
     oauth_scope: str | None = None
-    """Scope to ask for, where the provider wants one."""
+    """Scope to request, if the provider needs one."""
 
     oauth_cafile: Path | None = None
-    """Certificates to trust at the token endpoint; the system's where it is not set."""
+    """PEM file of the certificates to trust at the token endpoint; by default the system's."""
 
     oauth_token_file: Path | None = None
-    """A file with a token, for ``OAUTHBEARER`` without a token endpoint; read anew for every connection."""
+    """A file with a token, for ``OAUTHBEARER`` without a token endpoint; read again for every connection."""
 
     group: ConsumerGroup = "shoal"
     """Prefix of the consumer groups."""
 
     isolation_level: Literal["read_committed", "read_uncommitted"] = "read_committed"
-    """Which records of transactions are read from the input: only those that were committed, or also those of
-    transactions that are open or were aborted. People who were never committed then count towards ``k``. Shoal's own
-    topics are always read committed."""
+    """Which transactional records of the input topics are read. ``read_uncommitted`` also reads records of open and
+    aborted transactions, whose people then count towards ``k``. Shoal's own topics are always read committed."""
 
     session_timeout: SessionTimeout = 15_000
-    """After how long a silent worker loses its partitions. Brokers take 6s to 30m, unless they are configured
-    otherwise."""
+    """Time without a heartbeat after which a worker loses its partitions to others. Brokers accept 6s to 30m, unless
+    they are configured otherwise."""
 
     startup_timeout: PositiveDuration = 60_000
     """How long a worker waits for the cluster when it starts."""
 
     partitions: Annotated[int, Field(ge=1, le=10_000)] = 4
-    """Partitions of the topics that ``shoal topics create`` makes: the most workers that help."""
+    """Partitions of each topic that ``shoal topics create`` creates; at most this many workers share the work."""
 
     replication_factor: Annotated[int, Field(ge=1, le=10)] = 1
-    """Copies of the topics that ``shoal topics create`` makes."""
+    """Replicas of each topic that ``shoal topics create`` creates."""
 
     @property
     def ingest_group(self) -> str:
@@ -97,7 +96,7 @@ class KafkaSettings(Section):
 
 
 class TopicSettings(Section):
-    """Names of the topics, as Kafka takes them; an input topic that is empty is not read."""
+    """Names of the topics. An input topic with an empty name is not read."""
 
     with_rules_for_empty = frozenset({"checkins", "fragments"})
 
@@ -108,16 +107,16 @@ class TopicSettings(Section):
     """Input: fragments of trajectories."""
 
     shards: TopicName = "shoal-shards"
-    """Internal: records that wait for their window; the only copy of them that counts."""
+    """Internal: records that wait for their window to close; after a crash windows are rebuilt from it."""
 
     seals: TopicName = "shoal-seals"
-    """Internal: what each window contains, fixed before anything of it leaves."""
+    """Internal: which records each window contains, fixed before anything of the window is emitted."""
 
     anonymized: TopicName = "anonymized"
-    """Output: trajectories."""
+    """Output: anonymized trajectories."""
 
     windows: TopicName = "windows"
-    """Output: one message a window, after its trajectories."""
+    """Output: one message for each window, after its trajectories."""
 
     dead_letters: TopicName = "shoal-dead-letters"
-    """Output: why records were rejected, and where they stand."""
+    """Output: why each rejected record was rejected, and its topic, partition and offset."""

@@ -13,7 +13,7 @@ __all__ = ["KindSettings", "OverrideSettings"]
 
 
 class OverrideSettings(Section):
-    """Sections that differ for one kind of feed; what is not set here is as it is for all."""
+    """Sections that differ for one kind of feed; a setting that is not set here has the value for all feeds."""
 
     location: LocationSettings = LocationSettings()
     shard: ShardSettings = ShardSettings()

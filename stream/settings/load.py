@@ -19,7 +19,7 @@ from stream.settings.model import Settings
 __all__ = ["load_settings"]
 
 _MASK = "**********"
-"""What pydantic shows of a secret."""
+"""What pydantic shows in place of a secret."""
 
 
 def load_settings(file: Path | None = None, given: dict[str, Any] | None = None) -> Settings:
@@ -30,7 +30,7 @@ def load_settings(file: Path | None = None, given: dict[str, Any] | None = None)
         given: Dotted names and values from the command line.
 
     Raises:
-        SettingsError: Something is wrong; the sentence says what is allowed.
+        SettingsError: A setting is wrong; the message says what is allowed.
     """
     from_file = _read(file) if file is not None else {}
     _refuse_unknown_variables()
@@ -77,7 +77,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _unmasked(value: Any) -> Any:
-    """Leave out secrets as :meth:`Settings.masked` prints them: they have to come from elsewhere."""
+    """Leave out secrets that :meth:`Settings.masked` has masked: they must be set elsewhere."""
     if not isinstance(value, dict):
         return value
     return {name: _unmasked(below) for name, below in value.items() if below != _MASK}
@@ -91,7 +91,7 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
         for section in sections:
             at = at.setdefault(section, {})
             if not isinstance(at, dict):
-                raise SettingsError(f"--set {dotted}: {section} is set to a value as well")
+                raise SettingsError(f"--set {dotted}: another --set gives {section} a value, so it cannot be a section")
         at[name] = value
     return nested
 
@@ -102,7 +102,7 @@ def _sentence(error: Any) -> str:
         return f"{name} {error['msg']}"
     if error["type"] == "extra_forbidden":
         return f"{name} is not a setting: `shoal check-config` lists them"
-    if error["type"] in ("model_type", "dict_type"):  # what stands there could be a secret in the wrong place
+    if error["type"] in ("model_type", "dict_type"):  # not shown: it could be a misplaced secret
         return f"{name} is a section: it must hold names and values, such as privacy.k"
     shown = "hidden" if re.search("secret|password|token_url", name) else repr(error["input"])
     rule = re.sub(r"^(Value error, |Input )", "", error["msg"])

@@ -83,7 +83,7 @@ class Settings(BaseSettings):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of feed whose input topic is named."""
+        """The kinds of feed whose input topic has a name."""
         return tuple(kind for kind in Kind if getattr(self.topics, kind.value))
 
     def check_feeds(self) -> None:
@@ -96,7 +96,7 @@ class Settings(BaseSettings):
             raise SettingsError("topics.checkins and topics.fragments are both empty: at least one must be named")
 
     def checked(self) -> Self:
-        """Check every kind of feed that is read, and what a worker needs.
+        """Check the settings of every feed that is read, and those that a worker needs.
 
         Raises:
             SettingsError: A setting is wrong, or the secret is missing.
@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     def masked(self) -> dict[str, Any]:
         """Return the settings as plain data, secrets masked, for printing."""
         shown: dict[str, Any] = json.loads(self.model_dump_json())
-        for kind in Kind:  # of the overrides only those that are set: shown, a default would read as one
+        for kind in Kind:  # only overrides that are set: a default would look like an override
             shown[kind] = json.loads(getattr(self, kind).model_dump_json(exclude_unset=True))
         return {str(name): section for name, section in shown.items()}
 

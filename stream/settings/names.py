@@ -1,4 +1,4 @@
-"""Names of topics and consumer groups: a wrong one is refused before a broker is asked."""
+"""Names of topics and consumer groups: a wrong one is refused before a broker is contacted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GROUP = r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]{0,198}[^\x00-\x20\x7f])?$"
 
 
 def _topic_name(value: str) -> str:
-    """Refuse what Kafka does not take as the name of a topic, and its own topics."""
+    """Refuse a name that Kafka does not accept for a topic, and the brokers' own topics."""
     if value in _INTERNAL:
         raise ValueError("it must be another name: this topic is the brokers' own")
     if not re.fullmatch(_TOPIC, value) or value in _DOTS:
@@ -39,7 +39,7 @@ def _optional_topic_name(value: str) -> str:
 
 
 def _consumer_group(value: str) -> str:
-    """Refuse a name that no tool could be given: of brokers, any text is one."""
+    """Refuse a name that cannot be typed into tools, although brokers accept any text."""
     if not re.fullmatch(_GROUP, value):
         raise ValueError("it must be 1 to 200 characters, none of them a control character, without spaces at the ends")
     return value

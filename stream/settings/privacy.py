@@ -1,4 +1,4 @@
-"""The section ``privacy``: what all models share; the settings of each stand in its folder in ``core/models``."""
+"""The section ``privacy``: settings that models share. A model's own settings are in its folder in ``core/models``."""
 
 from __future__ import annotations
 
@@ -29,74 +29,74 @@ def _listed() -> str:
 
 
 class _PromiseSettings(Section):
-    """Who is protected from whom, and what is known of the places."""
+    """The privacy model, its parameters, and what locations mean."""
 
     model: Annotated[
         ModelName | None,
         Field(
-            description=f"{_listed()} for check-ins; the others for fragments, of which "
-            f"``{models_of(Kind.FRAGMENTS)[0]}`` is the default. ``w4m`` and ``nwa`` leave out people who demand more "
-            "than ``k`` and ``delta_m``; the others give it to their sets, ``bounded-pw4m`` as far as the distortion "
-            "allows."
+            description=f"{_listed()} for check-ins. The others are for fragments; "
+            f"``{models_of(Kind.FRAGMENTS)[0]}`` is their default. ``w4m`` and ``nwa`` leave out people who demand "
+            "more than ``k`` and ``delta_m``; the other models for fragments meet such demands, ``bounded-pw4m`` as "
+            "far as its limit of distortion allows."
         ),
     ] = None
 
     k: Annotated[int, Field(ge=2)] = 5
-    """The least number of people that anything released has in common."""
+    """The ``k`` of the privacy model: the least number of people who share what is released."""
 
     m: Annotated[int, Field(ge=1, le=10)] = 2
-    """How many places of a person an adversary may know, for models of check-ins."""
+    """Number of locations of a person that an adversary may know, for models of check-ins."""
 
     delta_m: Annotated[float, Field(gt=1, le=1_000_000)] = 500.0
-    """How far apart those who cannot be told apart are at most, metres, for models of fragments."""
+    """Greatest distance between the people of one set of at least ``k``, metres, for models of fragments."""
 
     demands_file: Path | None = None
-    """What users demand where a fragment of theirs does not say it: a CSV with the header ``user,k,delta_m``, where an
+    """People's demands for fragments that do not state their own: a CSV with the header ``user,k,delta_m``, in which an
     empty value demands nothing. Read at the start."""
 
     taxonomy: str = "own"
-    """How alike locations are in meaning, for ``sd-seqanon`` and levels of ``constraints``: ``own`` (H3 parents, grid
-    quadrants), or a CSV with the header ``category,parent``, where ``location.venues_file`` has a ``category``."""
+    """Taxonomy of locations, for ``sd-seqanon`` and levels of ``constraints``: ``own`` (H3 parents, grid quadrants), or
+    a CSV with the header ``category,parent``, which needs a column ``category`` in ``location.venues_file``."""
 
     default_category: str | None = None
-    """Category of venues whose own is empty or not in the taxonomy; without it every venue must have one."""
+    """Category of venues that have none, or one that is not in the taxonomy; if not set, every venue must have one."""
 
     constraints: str | None = None
     """Which locations may be generalized together, for ``u-seqanon``: ``level:N`` of the taxonomy, or a CSV with the
     header ``location,constraint``."""
 
     default_constraint: str | None = None
-    """Constraint of locations that the CSV does not list; without it every venue must be listed."""
+    """Constraint of locations that the CSV does not list; if not set, the CSV must list every venue."""
 
-    l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 - the name the guarantee is known by
-    """Of the people who match, at most one in ``l`` was at one of ``sensitive_locations``, for ``lm-anon``, ``zga``,
-    ``sga``, ``rum-bound`` and ``tum-bound``."""
+    l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 - the name in the literature
+    """Of the people who match what an adversary knows, at most one in ``l`` is released at any one of
+    ``sensitive_locations``, for ``lm-anon``, ``zga``, ``sga``, ``rum-bound`` and ``tum-bound``."""
 
     sensitive_locations: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
-    """Locations that are sensitive for these models, by name, a list or separated by commas; ``category:NAME`` is every
-    venue of a category of ``taxonomy``. They are released as they are, or not at all."""
+    """Locations that are sensitive for these models: a list of names, or names separated by commas. ``category:NAME``
+    means every venue of a category of ``taxonomy``. A sensitive location is released as it is, or suppressed."""
 
 
 class _PeopleSettings(Section):
-    """What check-ins state about their person, and the key of pseudonyms."""
+    """The attributes of a person in check-ins, and the secret behind pseudonyms."""
 
     attributes: dict[FieldName, Text] = {}  # noqa: RUF012 - pydantic copies it
-    """What check-ins tell of their person: for a field's name ``LOW..HIGH``, whole numbers, or a CSV with the header
-    ``category,parent``, of which every category is a value. A record that lacks one, or has another value, is rejected;
-    all combinations of values together must fit 32 bits."""
+    """Attributes of a person in check-ins: for the name of each field either ``LOW..HIGH`` for whole numbers, or a CSV
+    with the header ``category,parent``, whose categories are the values. A record that lacks an attribute or has
+    another value is rejected. The number of combinations of all values must fit 32 bits."""
 
     sensitive_field: FieldName | None = None
-    """Field of a check-in that tells something sensitive of its person, beside ``attributes``."""
+    """Field of a check-in that holds a sensitive attribute of its person; not one of ``attributes``."""
 
     sensitive_values: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
-    """The values of ``sensitive_field`` that are sensitive, a list or separated by commas; no other is."""
+    """The values of ``sensitive_field`` that are sensitive, a list or separated by commas; other values are not."""
 
     secret: Annotated[SecretStr | None, AfterValidator(check_secret)] = None
-    """Key of pseudonyms and random choices: at least 16 characters beside white space at the ends, at least 5 of them
-    different. A worker does not start without it; ``shoal secret`` prints a new one."""
+    """Key of pseudonyms and random choices: at least 16 characters, at least 5 of them different; white space at the
+    ends does not count. A worker does not start without it; ``shoal secret`` prints a new one."""
 
 
 class PrivacySettings(FragmentModelSettings, _PeopleSettings, CheckInModelSettings, _PromiseSettings):
-    """What a release promises."""
+    """What a release guarantees, by which model, and the secret."""
 
     with_rules_for_empty = frozenset({"secret"})

@@ -1,6 +1,6 @@
-"""The pseudonym secret: what is one, and how to make one.
+"""The secret behind pseudonyms: its rules, and how to make one.
 
-Whoever can guess it can undo pseudonyms, user hashes and random choices, so one rule holds wherever it comes in.
+An adversary who guesses it can undo pseudonyms, user hashes and random choices, so every secret must follow the rules.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def new_secret() -> str:
 
 
 def secret_fault(text: str) -> str | None:
-    """Say what is wrong with a secret, without its characters.
+    """Return what is wrong with a secret, without its characters.
 
     White space at the ends is not counted: a file often ends with a line break.
 
@@ -32,7 +32,7 @@ def secret_fault(text: str) -> str | None:
         text: The secret.
 
     Returns:
-        What follows the name of the setting in a sentence, or None where it is a secret.
+        What follows the name of the setting in a sentence, or None if the secret follows the rules.
 
     >>> secret_fault("0123456789abcdef") is None
     True
@@ -43,7 +43,7 @@ def secret_fault(text: str) -> str | None:
     if not text:
         wrong = "is empty"
     elif not found:
-        wrong = "holds white space alone"
+        wrong = "is only white space"
     elif len(found) < _LEAST_CHARACTERS:
         wrong = f"has {len(found)} characters"
     elif (different := len(set(found))) < _LEAST_DIFFERENT:
@@ -57,7 +57,7 @@ def secret_fault(text: str) -> str | None:
 
 
 def check_secret(value: SecretStr | None) -> SecretStr | None:
-    """Refuse what is no secret."""
+    """Refuse a secret that breaks the rules."""
     if value is not None and (said := secret_fault(value.get_secret_value())) is not None:
         raise wrong_value(said)
     return value

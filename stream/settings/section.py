@@ -12,12 +12,12 @@ __all__ = ["Section"]
 
 
 class Section(BaseModel):
-    """Names with values; unknown names are refused, and so are empty texts."""
+    """Names with values. Unknown names and empty texts are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     with_rules_for_empty: ClassVar[frozenset[str]] = frozenset()
-    """Settings whose own type says what an empty text is."""
+    """Settings whose own type decides what an empty text means."""
 
     @field_validator("*", mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""Values as people write them: durations, sizes, instants, areas. They print as they are read."""
+"""Values as people write them: durations, sizes, instants, areas. They are printed in the form they are read in."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ __all__ = [
 ]
 
 LARGEST_MESSAGE_BYTES = 8 * 1024**2
-"""Longest message that can be set; our clients' requests hold one of them."""
+"""Upper limit of ``limits.message_bytes``: one request of a Kafka client must hold such a message."""
 
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})"
 _HOST = rf"({_LABEL}(\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]+\])"
-"""A name whose every part a resolver takes, or an address; one of IPv6 in brackets."""
+"""A host name that a resolver accepts, or an IP address; an IPv6 address is in brackets."""
 
 _PORT = r"0{0,4}([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 _SERVER = rf"\s*{_HOST}:{_PORT}\s*"
@@ -56,9 +56,9 @@ def wrong_value(said: str) -> PydanticCustomError:
 
 
 def not_empty(value: object) -> object:
-    """Refuse a text that is empty or blank: nearly always a variable that is missing where the text was made."""
+    """Refuse an empty or blank text: it nearly always comes from a variable that is missing."""
     if isinstance(value, str) and not value.strip():
-        found = "holds white space alone" if value else "is empty"
+        found = "is only white space" if value else "is empty"
         raise wrong_value(f"{found}: leave it out, or give it a value")
     return value
 
@@ -103,41 +103,41 @@ def rows_and_columns(value: object) -> object:
 
 
 def separated_by_commas(value: object) -> object:
-    """Read texts, as a list or separated by commas; none of them empty."""
+    """Read texts, as a list or separated by commas. None of them may be empty."""
     if isinstance(value, str):
         parts: tuple[object, ...] = tuple(part.strip() for part in value.split(","))
     elif isinstance(value, (list, tuple)):
         parts = tuple(value)
     else:
-        raise ValueError("it must be a list of texts, or one with commas between them")
+        raise ValueError("it must be a list of texts, or texts separated by commas")
     if empty := sum(isinstance(part, str) and not part.strip() for part in parts):
         raise wrong_value(f"has {len(parts)} texts, of which {empty} are empty: leave those out, or give them a value")
     return parts
 
 
 def not_too_large(value: int) -> int:
-    """Refuse messages that no request of ours could hold."""
+    """Refuse a message size that a request cannot hold."""
     if value > LARGEST_MESSAGE_BYTES:
         raise ValueError(f"it must be at most {show_size(LARGEST_MESSAGE_BYTES)}")
     return value
 
 
 def _session_timeout(value: int) -> int:
-    """Refuse a time-out that heartbeats cannot keep, or that 32 bits of a request do not hold."""
+    """Refuse a time-out that is too short for heartbeats, or too long for the 32 bits of a request."""
     if not DURATION_MS["s"] <= value <= 24 * DURATION_MS["d"]:
         raise ValueError("it must be 1s to 24d")
     return value
 
 
 def _brokers(value: str) -> str:
-    """Refuse what is not ``host:port``, separated by commas."""
+    """Refuse all but ``host:port``, separated by commas."""
     if not re.fullmatch(_SERVERS, value, re.ASCII) or not _are_hosts(value):
         raise ValueError("it must be brokers such as kafka-1:9092,kafka-2:9092, with ports of 1 to 65535")
     return value
 
 
 def tile_address(value: str) -> str:
-    """Refuse what is not the address of map tiles; it becomes part of a header, so no sign of other meaning there."""
+    """Refuse what is not an address of map tiles, and characters that have a meaning in the header that contains it."""
     address = re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?/[^\s\"'<>;,\\]*", value)
     if address is None or not all(part in value for part in ("{z}", "{x}", "{y}")):
         raise ValueError("it must be an address such as https://tiles.example/{z}/{x}/{y}.png")
@@ -145,14 +145,14 @@ def tile_address(value: str) -> str:
 
 
 def _token_address(value: str) -> str:
-    """Refuse what a client's secret should not be sent to: plain HTTP to another machine, or what is no address."""
+    """Refuse a token endpoint that would expose the client secret: plain HTTP to another machine, or no address."""
     if not re.fullmatch(_TOKEN_ADDRESS, value, re.ASCII) or not _are_hosts(re.split(r"[/?]", value)[2]):
         raise ValueError("it must be an address such as https://login.example/oauth2/token, without a user or password")
     return value
 
 
 def _are_hosts(text: str) -> bool:
-    """Return whether what stands in brackets are addresses of IPv6, and no name is longer than a resolver takes."""
+    """Return whether texts in brackets are IPv6 addresses, and no name is longer than a resolver accepts."""
     try:
         for address in re.findall(r"\[(.*?)\]", text):
             IPv6Address(address)

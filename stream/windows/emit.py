@@ -26,8 +26,8 @@ class Emitter:
     Args:
         kafka: How to connect to the cluster.
         producer: A started producer.
-        topics: For ``anonymized`` and ``windows`` the topic's name.
-        on_trouble: Called whenever the cluster does not do as asked.
+        topics: The topics' names, under ``anonymized`` and ``windows``.
+        on_trouble: Called whenever an operation on the cluster fails.
     """
 
     def __init__(
@@ -42,15 +42,15 @@ class Emitter:
         self._producer, self._topics, self._on_trouble = producer, topics, on_trouble
 
     async def emit(self, messages: Sequence[OutMessage], *, headers: Callable[[], list[tuple[str, bytes]]]) -> None:
-        """Send a release and return when all of it is acknowledged.
+        """Send a release, and return when all of it is acknowledged.
 
-        Repeating it sends the same bytes under the same keys to the same partitions: all trajectories of a release to
-        one. What differs from run to run, such as durations, goes into the headers of the windows message. The time
-        stamp is the window's end, or the present where a topic does not take that.
+        A repetition sends the same bytes under the same keys to the same partitions; all trajectories of a release go
+        to one partition. Values that differ between runs, such as durations, are in the headers of the windows message.
+        The time stamp is the window's end, or the present if a topic does not accept the window's end.
 
         Args:
             messages: Trajectories, then the windows message.
-            headers: Gives the headers of the windows message, once the trajectories are acknowledged.
+            headers: Makes the headers of the windows message, after the trajectories are acknowledged.
         """
         *trajectories, window = messages
 
@@ -72,9 +72,9 @@ class Emitter:
         await until_it_works("emit a windows message", lambda: _at(end_ms, send_window), on_trouble=self._on_trouble)
 
     async def is_out(self, release_id: str) -> bool:
-        """Return whether a windows message of a release was sent before; reads all that its partition holds.
+        """Return whether the windows message of a release was sent before; reads all of its partition.
 
-        A worker that may not read what it writes cannot know, and says so in the log.
+        If the worker's user may not read the topic, it logs a warning and returns False.
         """
         topic, key = self._topics["windows"], release_id.encode()
         partition = partition_of(key, len(await self._producer.partitions_for(topic)))
@@ -97,13 +97,15 @@ class Emitter:
         try:
             return await until_it_works("read windows messages", look, on_trouble=self._on_trouble)
         except KafkaError as fault:
-            log.warning("windows_unreadable", fault=type(fault).__name__, action="let the worker's user read the topic")
+            log.warning(
+                "windows_unreadable", fault=type(fault).__name__, action="allow the worker's user to read the topic"
+            )
             return False
 
     async def _send_batches(
         self, trajectories: Sequence[OutMessage], release: bytes, timestamp_ms: int | None
     ) -> AsyncIterator[asyncio.Future[object]]:
-        """Send trajectories in batches: one by one, they cost more than anonymizing them."""
+        """Send trajectories in batches: sending them one by one would take longer than anonymizing them."""
         if not trajectories:
             return
         topic = self._topics[trajectories[0].topic]
@@ -120,13 +122,13 @@ class Emitter:
 
 
 async def _at(end_ms: int, send: Callable[[int | None], Awaitable[None]]) -> None:
-    """Send under the window's end, or under the present where the topic does not take that.
+    """Send with the window's end as time stamp, or with the present if the topic does not accept the window's end.
 
-    ``message.timestamp.before.max.ms`` refuses old windows, ``message.timestamp.after.max.ms`` those that were sealed
-    early; to repeat it would not help. If some was taken under the window's end, it now comes twice under the same key.
+    ``message.timestamp.before.max.ms`` excludes old windows, ``message.timestamp.after.max.ms`` windows sealed early; a
+    retry would not help. Messages already accepted with the window's end are then sent twice, under the same key.
     """
     try:
         await send(end_ms)
     except InvalidTimestampError:
-        log.info("release_has_the_present", why="the topic does not take the window's end as a time stamp")
+        log.info("release_has_the_present", why="the topic does not accept the window's end as a time stamp")
         await send(None)

@@ -1,9 +1,9 @@
-"""The messages of one partition in their order, whatever order they are handed over in.
+"""Passes on the messages of one partition in order, even if Faust passes them on out of order.
 
-After a rebalance Faust may go on from the middle. It goes back to the committed offset, but not where none above 0 is
-committed (``stream/worker/faust_app.py`` mends that); messages in flight from before may come ahead of those that are
-read again; and what comes while nobody has the partition yet is dropped. Seals, commits and the recognition of repeated
-records depend on the order, so this module ensures it: it reads from the log what is missing.
+After a rebalance Faust may skip messages. It goes back to the committed offset, but not if no offset above 0 is
+committed (``stream/worker/faust_app.py`` corrects that). Messages that were fetched before may come ahead of messages
+that are read again. Messages that come before the partition is taken over are dropped. Seals, commits and the
+recognition of duplicates depend on the order, so this module reads missing messages from the log.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ log = structlog.get_logger("shoal.windows")
 
 
 class PartitionLog(Protocol):
-    """A partition as it stands on the cluster."""
+    """A partition on the cluster."""
 
     async def begin(self) -> int:
-        """Return the offset from which the messages are wanted."""
+        """Return the offset from which to read."""
 
     def read(self, first: int, end: int) -> AsyncGenerator[Sequence[tuple[int, bytes]]]:
-        """Yield what the log holds from one offset up to another, in batches, which may be empty."""
+        """Yield the messages from one offset up to another, in batches, which may be empty."""
 
 
 class OrderedMessages:
     """Passes on every message that the log holds, once, in ascending order.
 
     Args:
-        partition: Number of the partition, for the log of what happens.
-        source: The partition.
-        take: Takes a message; where it is cancelled, it has taken nothing.
-        on_passed_over: Called with the number of messages that had to be read from the log.
+        partition: Number of the partition, for logs.
+        source: Reads the partition.
+        take: Takes a message; if it is cancelled, it has not taken the message.
+        on_passed_over: Called with the number of messages that Faust skipped and that were read from the log.
     """
 
     def __init__(
@@ -55,34 +55,34 @@ class OrderedMessages:
         self._moved_s = time.monotonic()
         self._stopped = False
         self.next_offset: int | None = None
-        """All below it were taken; None until that is known."""
+        """All messages below this offset were taken; None until :meth:`begin` has run."""
 
     async def begin(self) -> None:
-        """Find out where to begin; before that nothing is accepted."""
+        """Find out the first offset; before that no message is accepted."""
         self.next_offset = await self._source.begin()
         self._moved_s = time.monotonic()
 
     def stop(self) -> None:
-        """Take nothing any more; a reading of the log that is under way ends soon."""
+        """Take no more messages; reading of the log in progress ends soon."""
         self._stopped = True
 
     def idle_s(self) -> float:
-        """Return for how long nothing has been taken."""
+        """Return the time since a message was last taken, seconds."""
         return time.monotonic() - self._moved_s
 
     def note_pause(self) -> None:
-        """Take note that nothing is taken on purpose: that is not idle."""
+        """Restart the idle time: reading pauses on purpose."""
         self._moved_s = time.monotonic()
 
     async def accept(self, offset: int, value: bytes) -> None:
-        """Take in a message after all before it; one that was taken already is dropped."""
+        """Take a message, after all earlier ones; a message that was taken before is dropped."""
         async with self._one_at_a_time:
             await self._read_up_to(offset)
             if offset == self.next_offset:
                 await self._pass_on(offset, value)
 
     async def catch_up(self, end: int) -> None:
-        """Read all below an offset from the log: no later message shows that the last ones were passed over."""
+        """Read all messages below an offset: if Faust skips the last ones, no later message reveals the gap."""
         async with self._one_at_a_time:
             await self._read_up_to(end)
 
@@ -92,7 +92,7 @@ class OrderedMessages:
             self.next_offset, self._moved_s = offset + 1, time.monotonic()
 
     async def _read_up_to(self, end: int) -> None:
-        """Read what is missing below an offset."""
+        """Read the missing messages below an offset."""
         first = self.next_offset
         if self._stopped or first is None or first >= end:
             return
@@ -111,7 +111,7 @@ class OrderedMessages:
                 "chunks_passed_over",
                 partition=self._partition,
                 chunks=n,
-                why="Faust did not hand them over, as may happen after a rebalance",
+                why="Faust skipped them, as may happen after a rebalance",
                 action="read from the log",
             )
         if n < end - first:
@@ -119,5 +119,5 @@ class OrderedMessages:
                 "offsets_without_chunks",
                 partition=self._partition,
                 offsets=end - first - n,
-                why="deleted in their time, or markers of transactions",
+                why="deleted by retention, or markers of transactions",
             )

@@ -1,8 +1,8 @@
-"""One partition of the shards topic: a task that carries out what its state machine asks for.
+"""One partition of the shards topic: a task that performs the actions of its state machine.
 
-The state machine is :class:`core.windows.partition.Partition`; here are Kafka, the clock, the processes and the
-metrics. Between Faust and it :class:`stream.windows.ordered_messages.OrderedMessages` ensures that no message is left
-out.
+The state machine is :class:`core.windows.partition.Partition`. This module adds Kafka, the clock, the processes and the
+metrics. Between Faust and the state machine, :class:`stream.windows.ordered_messages.OrderedMessages` ensures that no
+message is left out.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ __all__ = ["PartitionContext", "PartitionTask"]
 log = structlog.get_logger("shoal.windows")
 
 _IDLE_CHECK_S = 0.25
-"""How often idle sources are looked at."""
+"""How often to check for idle sources."""
 
 _LONGEST_SILENCE_S = 5.0
-"""Most that counts as silence between two looks at the clock: a worker that was suspended has not been listening, and
-must not find every source idle when it wakes up, with its partitions perhaps lost."""
+"""Most idle time that is counted between two checks. A worker that was suspended has read nothing meanwhile, and must
+not take every source for idle when it resumes, perhaps without its partitions."""
 
 _OVERDUE_S = 10.0
-"""For how long a message may wait to be handed over before it is read beside Faust."""
+"""How long Faust may take to pass on a message before the worker reads it itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionContext:
-    """What the partitions of a worker share."""
+    """Shared by all partitions of a worker."""
 
     settings: Settings
     feeds: Mapping[Kind, Feed]
@@ -66,20 +66,20 @@ class PartitionContext:
     metrics: Metrics
     writer: str
     end_offset: Callable[[int], int | None]
-    """Where a partition of the shards topic ends, as far as that is known."""
+    """Returns the end of a partition of the shards topic; None if it is unknown."""
 
     is_held: Callable[[], bool]
-    """Whether nothing is read because buffers are full."""
+    """Whether reading pauses because buffers are full."""
 
     wait_for_room: Callable[[PartitionTask], Awaitable[None]]
-    """Returns when something may be buffered, or the task is stopped."""
+    """Returns when buffers have room, or the task is stopped."""
 
     on_window: Callable[[EmittedWindow], None]
     on_trouble: Trouble
 
 
 class PartitionTask:
-    """Carries out what one partition's state machine asks for."""
+    """Performs the actions of one partition's state machine."""
 
     def __init__(self, number: int, context: PartitionContext, on_fatal: Callable[[BaseException], None]) -> None:
         self.number, self._context = number, context
@@ -120,24 +120,24 @@ class PartitionTask:
         self.stopped = True
         self._messages.stop()
         self._wake.set()
-        self.seals_read.set()  # a task that waits for them must not wait for ever
+        self.seals_read.set()  # wakes a call that waits for the seals
         if grace_s > 0:
             try:
                 async with asyncio.timeout(grace_s):
                     await self._busy.acquire()
             except TimeoutError:
-                log.warning("window_abandoned", partition=self.number, why="its seal brings it back")
+                log.warning("window_abandoned", partition=self.number, why="not ready in time; it is released later")
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         await self._seals.close()
 
     async def accept(self, offset: int, value: bytes) -> None:
-        """Take in a message that Faust hands over."""
+        """Take in a message from Faust."""
         await self.seals_read.wait()
         await self._messages.accept(offset, value)
 
     async def catch_up(self) -> None:
-        """Read beside Faust what has been waiting for too long."""
+        """Read messages that Faust has not passed on for too long."""
         if self._context.is_held():
             self._messages.note_pause()
         end = self._context.end_offset(self.number)
@@ -145,7 +145,7 @@ class PartitionTask:
             await self._messages.catch_up(end)
 
     async def _take(self, offset: int, value: bytes) -> None:
-        """Hand a message to the state machine, last of all: a cancelled call has taken nothing."""
+        """Give a message to the state machine as the last step, so that a cancelled call has taken nothing."""
         await self._context.wait_for_room(self)
         if self.stopped:
             return
@@ -153,7 +153,12 @@ class PartitionTask:
         try:
             chunk = chunk_from_bytes(value)
         except DecodeError:
-            log.error("foreign_message", partition=self.number, offset=offset, action="skipped: who else writes here?")
+            log.error(
+                "foreign_message",
+                partition=self.number,
+                offset=offset,
+                action="skipped; find the program that writes to the shards topic",
+            )
             self.machine.skip(offset)
             return
         feed = self._context.feeds.get(chunk.kind)
@@ -177,18 +182,18 @@ class PartitionTask:
         return self._waiting and not self._wake.is_set()
 
     def seal_early(self) -> None:
-        """Seal the oldest window although more may come for it."""
+        """Seal the oldest window even if more records may come for it."""
         self._early = True
         self._wake.set()
 
     @property
     def n_unread(self) -> int | None:
-        """How many messages wait to be read, None while that is not known."""
+        """Number of unread messages; None while it is unknown."""
         end, next_offset = self._context.end_offset(self.number), self._messages.next_offset
         return None if end is None or next_offset is None else max(0, end - next_offset)
 
     def _advance_clock(self) -> None:
-        """Let time pass for idle sources only while nothing waits to be read."""
+        """Count idle time of sources only while no message is unread."""
         now_s = time.monotonic()
         if self.n_unread == 0 and not self._context.is_held():
             self.clock_ms += round(min(now_s - self._heard_s, _LONGEST_SILENCE_S) * 1000)
@@ -229,8 +234,8 @@ class PartitionTask:
                 "window_sealed_early",
                 kind=key.kind.value,
                 shard=key.shard,
-                why="buffers are full and no window can close: what comes later for it is late",
-                action="raise limits.buffered_rows above what is open at a time",
+                why="buffers are full and no window can close; later records of this window are late",
+                action="raise limits.buffered_rows above the number of rows in all open windows",
             )
             self._context.metrics.early_seals.labels(key.kind).inc()
             self._early = False
@@ -243,21 +248,21 @@ class PartitionTask:
     async def _release(self, action: ReleaseWindow) -> None:
         seal, context = action.seal, self._context
         kind, plan = seal.key.kind, context.feeds[seal.key.kind].plan
-        # The worker that sealed it may have released it: another worker, or this one before it lost the partition.
+        # The worker that sealed the window may have released it: another one, or this one before a rebalance.
         is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
         try:
             result = await context.pool.run(kind, seal, action.rows)
         except BrokenProcessPool:
-            why = "the anonymizer's process died twice: for want of memory, as a rule"
+            why = "the anonymizer's process died twice, usually because memory ran out"
             result = withhold(seal, action.rows, plan, WithholdReason.ANONYMIZER_FAILED, why)
         context.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
         with context.metrics.stage_seconds.labels("emit").time():
             try:
                 emitted = await self._emit(seal, result, begun_s, is_again=is_again)
             except (MessageSizeTooLargeError, RecordListTooLargeError):
-                # To repeat it would not help, and without its windows message nothing of it counts.
-                why = "an output topic takes shorter messages than limits.message_bytes: raise its max.message.bytes"
+                # A retry would not help. Consumers ignore a release without a windows message.
+                why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
                 result = withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why)
                 emitted = await self._emit(seal, result, begun_s, is_again=is_again)
         self.machine.released(seal)
@@ -265,10 +270,11 @@ class PartitionTask:
             self._report(seal.key, result, time.monotonic() - begun_s)
 
     async def _emit(self, seal: Seal, result: WindowResult, begun_s: float, *, is_again: bool) -> bool:
-        """Send a window, unless it would contradict what is out; return whether it was sent."""
+        """Send a window, unless it was released before with another outcome; return whether it was sent."""
         emitter = self._context.emitter
         if is_again and result.outcome != "released" and await emitter.is_out(seal.release_id):
-            # Released before, and not again only now, under other settings or for want of memory: that stays true.
+            # The window was released before. Now it is withheld, because of other settings or lack of memory: the
+            # earlier release stays valid.
             log.info("window_was_out", kind=seal.key.kind.value, shard=seal.key.shard, outcome_now=result.outcome)
             return False
 
@@ -293,7 +299,7 @@ class PartitionTask:
         self._context.on_window(report_window(key, self.number, result, seconds))
 
     async def _reject(self, chunk: Chunk) -> None:
-        """Turn away records that were located under other settings: they cannot be mixed with these."""
+        """Reject records that were located under other settings: they cannot be mixed with the rest."""
         offsets = sorted(set(chunk.rows["offset"].tolist()))
         detail = "located under other settings or another secret; the input still holds the record"
         rejected = [

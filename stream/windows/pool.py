@@ -1,4 +1,4 @@
-"""The processes that anonymize: off the event loop, so that heartbeats never wait for a window."""
+"""The processes that anonymize windows, apart from the event loop, so that heartbeats never wait for a window."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ReleasePool:
     Args:
         plans: How each kind of feed is released.
         max_bytes: Longest message of a release.
-        processes: How many windows are anonymized side by side.
+        processes: How many windows are anonymized at the same time.
     """
 
     def __init__(self, plans: Mapping[Kind, Plan], *, max_bytes: int, processes: int) -> None:
@@ -60,20 +60,20 @@ class ReleasePool:
         )
 
     async def run(self, kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
-        """Release a window; if a process dies meanwhile it is tried once more, in a process of its own.
+        """Release a window; if its process dies, try once more in a separate process.
 
-        The processes of a pool die together: only alone does a window show that it is the one.
+        If one process of a pool dies, all do. The second attempt, alone, shows whether this window is the cause.
 
         Raises:
-            BrokenProcessPool: It died again: for want of memory, as a rule.
+            BrokenProcessPool: The process died again, usually because memory ran out.
         """
         loop, shared = asyncio.get_running_loop(), self._executor
         try:
             packed, result = await loop.run_in_executor(shared, _job, kind, seal, rows)
         except BrokenProcessPool:
-            log.error("anonymizer_process_died", action="trying once more in a new process")
+            log.error("anonymizer_process_died", action="trying the window once more in a new process")
             shared.shutdown(wait=False)
-            if self._executor is shared:  # nobody else who was in it has replaced it
+            if self._executor is shared:  # no other window of this pool has replaced it yet
                 self._executor = self._new_executor(self._processes)
             async with self._one_alone:
                 self._alone = self._new_executor(1)
@@ -84,7 +84,7 @@ class ReleasePool:
         return replace(result, messages=_messages.decode(packed))
 
     def resident_bytes(self) -> int:
-        """Return the memory of the processes; 0 where the system does not say it."""
+        """Return the resident memory of the processes; 0 on systems without ``/proc``."""
         total = 0
         for process in self._running():
             with contextlib.suppress(OSError):
@@ -99,7 +99,7 @@ class ReleasePool:
         return [process for one in self._executors() for process in (getattr(one, "_processes", None) or {}).values()]
 
     def close(self) -> None:
-        """End the processes; windows in hand are abandoned, their seals bring them back."""
+        """End the processes. Windows in progress are abandoned; because they are sealed, they are released later."""
         processes = self._running()
         for executor in self._executors():
             executor.shutdown(wait=False, cancel_futures=True)
@@ -111,23 +111,23 @@ def _initialize(plans: dict[Kind, Plan], max_bytes: int, parent: int) -> None:
     global _max_bytes  # noqa: PLW0603 - one process, one set of plans
     _plans.update(plans)
     _max_bytes = max_bytes
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole terminal group; the worker decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of the terminal; the worker ends these
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
 
 
 def _die_with(parent: int) -> None:
-    """End when the worker is gone, for instance after kill -9; nobody else would."""
+    """End this process when the worker is gone, for instance after kill -9."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
 
 
 def _job(kind: Kind, seal: Seal, rows: Rows) -> tuple[bytes, WindowResult]:
-    # A window makes a million small objects and no cycles: looking for some takes two fifths of the time.
+    # A window makes a million small objects and no reference cycles; garbage collection would take 40 % of the time.
     gc.disable()
     try:
         result = release(seal, rows, _plans[kind], max_bytes=_max_bytes)
-        # Pickled one by one, the messages would keep the event loop busy for a tenth of a second.
+        # One byte string: unpickling the messages one by one would block the event loop for a tenth of a second.
         return msgspec.msgpack.encode(result.messages), replace(result, messages=())
     finally:
         gc.enable()

@@ -1,4 +1,4 @@
-"""Releases a sealed window: anonymizes and verifies it, and makes the messages that are emitted."""
+"""Releases a sealed window: anonymizes and verifies it, and makes its messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stream.formats.releases import WindowResult, outcome_messages
 __all__ = ["release", "withhold"]
 
 _ENVELOPE_BYTES = 512
-"""What Kafka adds to key and value, headers included, and counts against the longest message it takes."""
+"""What Kafka adds to key and value, with headers, and counts towards the size limit of a message."""
 
 
 def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResult:
@@ -24,7 +24,7 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResu
         seal: The window's first seal.
         rows: Its rows.
         plan: How to release it.
-        max_bytes: Longest message that the topics take.
+        max_bytes: Longest message that the topics accept.
     """
     begun = time.perf_counter()
     alarm: str | None = None
@@ -34,7 +34,7 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResu
         where = fault.__traceback__
         while where is not None and where.tb_next is not None:
             where = where.tb_next
-        # The exception's text could hold data, its type and line cannot.
+        # The exception's text could contain data; its type and line cannot.
         line = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where is not None else "?"
         alarm = f"the anonymizer failed: {type(fault).__name__} at {line}"
         outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
@@ -49,14 +49,14 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResu
 
 
 def withhold(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str) -> WindowResult:
-    """Withhold a window whatever it holds.
+    """Withhold a window without anonymizing it.
 
     Args:
         seal: The window's first seal.
         rows: Its rows.
         plan: How it would have been released.
-        reason: What is published of the reason.
-        why: What somebody must look at; no location and no user.
+        reason: The published reason.
+        why: A message for the log that says what needs attention; it contains no location and no user id.
     """
     outcome = plan.withhold(seal, reason, withheld=len(rows))
     return WindowResult.of(outcome, tuple(outcome_messages(outcome)), seconds=0.0, alarm=why)

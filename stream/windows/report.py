@@ -17,24 +17,24 @@ log = structlog.get_logger("shoal.windows")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmittedWindow:
-    """A window that was emitted, as the live page shows it: what was published, and when."""
+    """A window that was emitted, for the live page: the published messages, and the time."""
 
     key: WindowKey
     outcome: str
     close_to_release_s: float
     emitted_at_s: float
     messages: tuple[OutMessage, ...] = field(default=(), repr=False)
-    """What left: trajectories, then the windows message."""
+    """The messages sent: trajectories, then the windows message."""
 
 
 def report_window(key: WindowKey, partition: int, result: WindowResult, seconds: float) -> EmittedWindow:
-    """Write the window's line in the log, and return what the page shows.
+    """Write the window's line in the log, and return what the live page shows.
 
     Args:
         key: The window.
-        partition: Where it waited.
-        result: What became of it.
-        seconds: From the decision to seal it to its windows message.
+        partition: Its partition of the shards topic.
+        result: Its outcome.
+        seconds: From the decision to seal it until its windows message is acknowledged.
     """
     where = {"kind": key.kind.value, "shard": key.shard, "partition": partition}
     if result.alarm is not None:

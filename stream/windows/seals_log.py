@@ -1,6 +1,6 @@
-"""The seals topic: write a seal, read the topic to its end, and remove what is obsolete.
+"""The seals topic: write a seal, read the topic to its end, and remove obsolete seals.
 
-It also holds the number of partitions that shards are spread over, agreed once (:func:`agree_on_partitions`).
+It also holds the number of partitions that shards are spread over, fixed once (:func:`agree_on_partitions`).
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class SealsLog:
         kafka: How to connect to the cluster.
         producer: A started producer.
         topic: Name of the seals topic.
-        partition: The partition, the same as of the shards topic.
-        on_trouble: Called whenever the cluster does not do as asked.
+        partition: The partition; the shards topic's partition of the same number holds the records.
+        on_trouble: Called whenever an operation on the cluster fails.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class SealsLog:
         self._producer, self._on_trouble = producer, on_trouble
         self._at = TopicPartition(topic, partition)
         self.n_partitions: int | None = None
-        """Over how many partitions shards are spread, once this partition has said so."""
+        """Number of partitions that shards are spread over; None until it is read from this partition."""
         self._written = -1
-        """Offset of what was written last."""
-        # A position that is gone means lost seals: fail, and let the next start read what there is.
+        """Offset of the last record written."""
+        # If an offset no longer exists, seals are lost: fail, and read again at the next start.
         self._consumer = new_reader(kafka, auto_offset_reset="none", fetch_max_wait_ms=100)
 
     async def open(self) -> list[SealRecord]:
         """Return every seal record that the topic holds now.
 
         Raises:
-            ClusterError: The oldest were deleted.
+            ClusterError: The oldest seals were deleted.
         """
         await until_it_works("read seals", self._consumer.start, on_trouble=self._on_trouble)
         self._consumer.assign([self._at])
@@ -79,11 +79,11 @@ class SealsLog:
         firsts = await until_it_works(
             "read seals", lambda: self._consumer.beginning_offsets([self._at]), on_trouble=self._on_trouble
         )
-        # Compaction leaves the log's beginning at 0.
+        # After compaction the log still begins at 0.
         if firsts[self._at] > 0:
             raise ClusterError(
                 f"topic {self._topic}, partition {self._partition}, begins at offset {firsts[self._at]}: its oldest "
-                f"seals were deleted, and without every seal a window could be released twice. {BEGIN_ANEW}"
+                f"seals were deleted, and without all seals a window could be released twice. {BEGIN_ANEW}"
             )
         return await self.read()
 
@@ -97,8 +97,8 @@ class SealsLog:
         async def attempt() -> None:
             written = record
             if isinstance(record, Seal):
-                # An attempt that looks failed may have succeeded. Under one key compaction would keep the later copy
-                # alone, behind a seal that came between: another one would be first.
+                # An attempt that seems to have failed may have succeeded. If both copies had one key, compaction would
+                # keep only the later one, and a seal written between them would become the first.
                 written = replace(record, writer=f"{record.writer}/{next(_attempts)}")
             sent = await self._producer.send_and_wait(
                 self._topic, seal_to_bytes(written), key=seal_key(written), partition=self._partition
@@ -108,16 +108,16 @@ class SealsLog:
         await until_it_works("write a seal", attempt, on_trouble=self._on_trouble)
 
     async def read(self) -> list[SealRecord]:
-        """Return the records that were not read yet, up to the topic's end, without those that are removed again.
+        """Return the unread records up to the topic's end, without the removed ones.
 
-        The end is asked for until nothing is left: where compaction has removed a window's first seal, a later seal
-        may look like the first, and only the completion, which was written before the removal, shows that it is not.
+        It reads until the end no longer moves. If compaction has removed a window's first seal, a later seal may look
+        like the first. Only the completion, which was written before the removal, shows that it is not.
 
         Raises:
-            DecodeError: What nobody has removed again is not ours; to go on without it could release a window twice.
+            DecodeError: A message is not ours and was not removed; ignoring it could release a window twice.
         """
         values: dict[bytes, tuple[int, bytes]] = {}
-        # The end is that of what is committed: a transaction that somebody else leaves open there hides what we wrote.
+        # The reported end excludes open transactions, so a transaction of another program could hide our own records.
         while await self._consumer.position(self._at) < (end := max(await self._end(), self._written + 1)):
             async for messages in batches(self._consumer, self._at, end):
                 for message in messages:
@@ -141,7 +141,7 @@ class SealsLog:
         return int(ends[self._at])
 
     async def remove(self, records: Iterable[SealRecord]) -> None:
-        """Let compaction remove records that a later one replaces."""
+        """Let compaction remove records that a later record replaces."""
 
         async def attempt() -> None:
             futures = [
@@ -163,25 +163,25 @@ _SAY_AFTER_S = 2.0
 
 
 class Agreed(NamedTuple):
-    """What the seals of all partitions say together."""
+    """What the seals of all partitions contain together."""
 
     n_partitions: int
-    """Over how many partitions shards are spread: what the first worker ever found."""
+    """Number of partitions that shards are spread over: the topic's number when the first worker ever started."""
 
     sealed: frozenset[Kind]
-    """The kinds of feed of which windows were sealed."""
+    """The kinds of feed with sealed windows."""
 
 
 async def agree_on_partitions(
     settings: Settings, n_partitions: int, progress: Callable[[str], None], *, clock: Clock | None = None
 ) -> Agreed:
-    """Read all seals, and return what they say together.
+    """Read all seals; at the very first start, also fix the number of partitions.
 
     Args:
         settings: All settings.
-        n_partitions: How many partitions the shards topic has now.
-        progress: Shows people what is waited for.
-        clock: This machine's clock.
+        n_partitions: Current number of partitions of the shards topic.
+        progress: Shows what the worker waits for.
+        clock: Watches this machine's clock.
 
     Raises:
         ClusterError: The seals cannot be read or written, or partitions are missing.
@@ -215,30 +215,29 @@ async def agree_on_partitions(
             raise ClusterError(wrong) from None
         raise ClusterError(
             f"a partition of topic {topics.seals} cannot be read to its end within "
-            f"kafka.startup_timeout={show_duration(limit_ms)}: may the worker's user read it? Has it a leader?"
+            f"kafka.startup_timeout={show_duration(limit_ms)}: check that the worker's user may read it, and that the "
+            "partition has a leader"
         ) from None
     except DecodeError as fault:
         raise ClusterError(
-            f"{fault} Without every seal a window could be released twice. If you know that the message is not "
+            f"{fault} Without all seals a window could be released twice. If you know that the message is not "
             "Shoal's, remove it: send its key with an empty value"
         ) from None
     except UnsupportedCodecError as fault:
         raise ClusterError(unreadable(topics.seals, fault)) from None
     except KafkaError as fault:
         raise ClusterError(
-            f"topic {topics.seals} cannot be read ({type(fault).__name__}), and without every seal a window could be "
-            "released twice: let the worker's user read and write it"
+            f"topic {topics.seals} cannot be read ({type(fault).__name__}), and without all seals a window could be "
+            "released twice: allow the worker's user to read and write it"
         ) from None
     finally:
         patience.cancel()
         await asyncio.gather(first.close(), producer.stop())
     if agreed is None or n_partitions < agreed:
         raise ClusterError(
-            f"topic {topics.shards} has {n_partitions} partitions and had {agreed} when its first window was sealed: "
-            f"what waited in the others is gone, and what comes would not find its seals. {BEGIN_ANEW}"
+            f"topic {topics.shards} has {n_partitions} partitions, but had {agreed} at the first start: records in the "
+            f"missing partitions are lost, and new records would not find their seals. {BEGIN_ANEW}"
         )
     if n_partitions > agreed:
-        progress(
-            f"topic {topics.shards} has {n_partitions} partitions, of which {agreed} are used, as at its first start"
-        )
+        progress(f"topic {topics.shards} has {n_partitions} partitions; only the {agreed} of the first start are used")
     return Agreed(agreed, frozenset(sealed))

@@ -1,4 +1,4 @@
-"""The shards topic, read beside Faust: where a partition begins, and what it holds."""
+"""Reads a partition of the shards topic without Faust: its first offset, and its messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ShardsLog:
         settings: All settings.
         partition: The partition.
         on_lost: Called with the number of offsets that were deleted before they were read, or are no longer there.
-        on_trouble: Called whenever the cluster does not do as asked.
+        on_trouble: Called whenever an operation on the cluster fails.
     """
 
     def __init__(
@@ -34,10 +34,10 @@ class ShardsLog:
         self._at = TopicPartition(settings.topics.shards, partition)
 
     async def begin(self) -> int:
-        """Return the offset that the partition's new owner begins from.
+        """Return the offset from which the partition's new owner reads.
 
-        It is the committed one. Where none is committed, or the log does not hold it any more, it is the log's first:
-        that is where Faust begins, too.
+        It is the committed offset. If none is committed, or the log no longer has it, it is the log's first offset, as
+        in Faust.
         """
 
         async def ask() -> tuple[int | None, int, int]:
@@ -45,7 +45,7 @@ class ShardsLog:
             try:
                 await consumer.start()
                 consumer.assign([self._at])
-                # The end last: what is committed now is not above it.
+                # Ask for the end last, so that the committed offset cannot be above it.
                 committed = await consumer.committed(self._at)
                 first = int((await consumer.beginning_offsets([self._at]))[self._at])
                 end = int((await consumer.end_offsets([self._at]))[self._at])
@@ -74,17 +74,18 @@ class ShardsLog:
             topic=self._at.topic,
             partition=self._at.partition,
             offsets=n,
-            why="the log ends before what was read" if ends_before else "deleted before their windows had left",
-            action="records of open windows are gone: see the runbook, ShoalShardsLost",
+            why="the log ends before the committed offset"
+            if ends_before
+            else "deleted before their windows were emitted",
+            action="records of open windows are lost: see the runbook, ShoalShardsLost",
         )
 
     async def read(self, first: int, end: int) -> AsyncGenerator[Sequence[tuple[int, bytes]]]:
-        """Yield what the log holds from one offset up to another, in batches, which may be empty.
+        """Yield the messages from one offset up to another, in batches, which may be empty.
 
-        It may hold less than all: the oldest are deleted when their time has come, and markers of transactions take
-        an offset each.
+        Offsets may be missing: retention deletes the oldest messages, and each marker of a transaction has an offset.
         """
-        # earliest: what is deleted cannot be read.
+        # earliest: if the first messages are deleted, begin at the earliest that is left.
         consumer = new_reader(self._kafka, auto_offset_reset="earliest")
         try:
             await until_it_works("read shards", consumer.start, on_trouble=self._on_trouble)

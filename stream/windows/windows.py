@@ -1,8 +1,8 @@
-"""Windows: chunks in, sealed, anonymized, verified and emitted windows out.
+"""Windows: takes in chunks, and seals, anonymizes, verifies and emits windows.
 
-Faust's agent hands over one chunk at a time; each partition has a task of its own (``partition_task.py``), which puts
+Faust's agent passes on one chunk at a time. Each partition has a task of its own (``partition_task.py``), which puts
 its chunks in order (``ordered_messages.py``). After any rebalance every partition is read again from its committed
-offset, so all state is built anew.
+offset, which rebuilds all state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Windows"]
 log = structlog.get_logger("shoal.windows")
 
 _HELD_CHECK_S = 0.05
-"""How often full buffers are looked at."""
+"""How often to check whether full buffers have room again."""
 
 
 class Windows:
@@ -37,16 +37,16 @@ class Windows:
 
     Args:
         settings: All settings.
-        feeds: What to do with each kind of record.
+        feeds: The feeds, by kind.
         producer: A started producer.
-        pool: Where windows are anonymized.
-        metrics: Where to count.
-        writer: Names this worker in its seals; different in every process.
-        end_offset: Where a partition of the shards topic ends, as far as that is known.
+        pool: Anonymizes windows.
+        metrics: The metrics of this worker.
+        writer: Name of this worker in its seals; different in every process.
+        end_offset: Returns the end of a partition of the shards topic; None if it is unknown.
         commit: Commits offsets of the shards topic, by partition.
         on_window: Called for every window that was emitted.
-        on_fatal: Called when a partition cannot go on.
-        on_trouble: Called whenever the cluster does not do as asked.
+        on_fatal: Called when a partition's task fails.
+        on_trouble: Called whenever an operation on the cluster fails.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Windows:
         return self.is_assigned and all(p.seals_read.is_set() for p in self._partitions.values())
 
     async def assign(self, partitions: set[int]) -> None:
-        """Take over partitions; their seals are read before their first record counts."""
+        """Take over partitions; their seals are read before their first record is processed."""
         for number in sorted(partitions - self._partitions.keys()):
             self._partitions[number] = PartitionTask(number, self._context, self._on_fatal)
         self.is_assigned = True
@@ -106,7 +106,7 @@ class Windows:
         """Drop every partition: after a rebalance all of them are read again from their committed offsets.
 
         Args:
-            grace_s: How long a window in hand may take to finish.
+            grace_s: How long a window in progress may take to finish.
         """
         dropped, self._partitions, self._committed = self._partitions, {}, {}
         self.is_assigned = False
@@ -116,18 +116,22 @@ class Windows:
     async def accept(self, partition: int, offset: int, value: bytes) -> None:
         """Take in one message of the shards topic; waits while too much is buffered."""
         task = self._partitions.get(partition)
-        if task is not None:  # else it is revoked, or not taken over yet: its owner reads the message from the log
+        if task is not None:  # otherwise it is revoked or not taken over yet; its owner reads the message from the log
             await task.accept(offset, value)
 
     async def catch_up(self) -> None:
-        """Read what Faust has left unread for too long."""
+        """Read messages that Faust has not passed on for too long."""
         for task in list(self._partitions.values()):
             await task.catch_up()
 
     async def _wait_for_room(self, task: PartitionTask) -> None:
         while self._is_full() and not task.stopped:
             if not self._held:
-                log.warning("buffers_full", limit=self._context.settings.limits.buffered_rows, action="waiting")
+                log.warning(
+                    "buffers_full",
+                    limit=self._context.settings.limits.buffered_rows,
+                    action="reading pauses until windows are released",
+                )
             self._held = True
             if not self._make_room():
                 break
@@ -139,12 +143,12 @@ class Windows:
         return buffered >= self._context.settings.limits.buffered_rows
 
     def _make_room(self) -> bool:
-        """Let the oldest window be sealed early where no partition has anything to do.
+        """Seal the oldest window early if no partition has anything to do.
 
-        Nothing more is read while buffers are full, so no watermark would ever close a window.
+        While buffers are full nothing is read, so watermarks do not advance and no window would close.
 
         Returns:
-            Whether room will come. If not, sealed windows wait for rows that have to be read.
+            Whether room will become free. If not, sealed windows wait for rows that must be read first.
         """
         tasks = self._partitions.values()
         if not all(task.at_rest for task in tasks):
@@ -155,8 +159,8 @@ class Windows:
         return bool(oldest)
 
     async def commit(self) -> None:
-        """Commit the offsets below the oldest open windows, where they have moved."""
-        committed = self._committed  # of this assignment: the next one begins with another
+        """Commit, for each partition, the offset below its oldest open window, if it has moved."""
+        committed = self._committed  # a reference: a new assignment replaces the dictionary
         offsets = {
             number: offset
             for number, task in self._partitions.items()
@@ -167,7 +171,7 @@ class Windows:
             committed |= offsets
 
     def update_metrics(self, now_ms: int) -> None:
-        """Set the gauges that describe what is waiting."""
+        """Set the gauges of open windows, buffered rows, lag and watermarks."""
         metrics, tasks = self._context.metrics, self._partitions.values()
         metrics.open_windows.set(sum(task.machine.open_windows for task in tasks))
         metrics.buffered_rows.set(sum(task.machine.buffered_rows for task in tasks))

@@ -10,14 +10,14 @@ _Figure = bool | float | int | str
 
 
 class WindowFigures(msgspec.Struct, kw_only=True, frozen=True):
-    """What the windows message of one window holds, and how it went; an element of ``/api/windows``."""
+    """The content of one windows message, with outcome and duration; an element of ``/api/windows``."""
 
     release: str
     kind: str
     shard: str
     window: tuple[str, str]
     outcome: str
-    """``released``, ``withheld`` or ``refused`` (withheld since the verifier found a violation)."""
+    """``released``, ``withheld`` or ``refused`` (withheld because the verifier found a violation)."""
 
     model: str
     parameters: dict[str, _Figure]
@@ -32,11 +32,11 @@ class WindowFigures(msgspec.Struct, kw_only=True, frozen=True):
     close_to_release_s: float = 0.0
     emitted: str = ""
     on_map: bool = False
-    """Whether ``/api/windows?release=`` still has its geometry."""
+    """Whether ``/api/windows?release=`` still serves its geometry."""
 
     @property
     def loss_m(self) -> float | None:
-        """Metres between what happened and what was released, as far as that is published."""
+        """Mean distance between raw and released positions, metres; None if it is not published."""
         return self.information_loss.get("distance_m", self.information_loss.get("mean_space_translation_m"))
 
 
@@ -52,7 +52,7 @@ class FeedStatus(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class WithheldStatus(msgspec.Struct, kw_only=True, frozen=True):
-    """How many windows were withheld for one reason, and what it means."""
+    """How many windows were withheld for one reason, and what the reason means."""
 
     reason: str
     windows: int
@@ -65,7 +65,7 @@ class WorkerStatus(msgspec.Struct, kw_only=True, frozen=True):
     ready: bool
     waiting_for: list[str]
     started: str
-    """Differs when the worker was started anew: what it remembered is gone."""
+    """When the worker started (RFC 3339). It changes with a restart, and earlier windows are forgotten."""
 
     counts: dict[str, int]
     """Windows since the start, by outcome."""
@@ -73,6 +73,6 @@ class WorkerStatus(msgspec.Struct, kw_only=True, frozen=True):
     withheld: list[WithheldStatus]
     feeds: list[FeedStatus]
     page: bool
-    """Whether the page and the geometry of releases are served."""
+    """Whether the worker serves the page and the geometry of releases."""
 
     tile_url: str | None = None

@@ -1,10 +1,10 @@
-"""Faust's app, mended where a rebalance loses messages, and where it reads what was never committed.
+"""Faust's app, with two corrections: it skips no messages after a rebalance, and reads no uncommitted records.
 
-A rebalance lets Faust drop what it has fetched and seek to the committed offsets (``Consumer.getmany`` and
-``perform_seek``). aiokafka's ``seek_to_committed`` does not seek where nothing is committed, nor where that is 0: what
-was fetched and dropped is then passed over, and comes again only after the next rebalance, if at all.
+At a rebalance Faust drops the messages it has fetched and seeks to the committed offsets (``Consumer.getmany`` and
+``perform_seek``). aiokafka's ``seek_to_committed`` does not seek if no offset is committed, or if it is 0. The dropped
+messages are then skipped, and are read again only after the next rebalance, if at all.
 
-Faust reads committed records only where it writes in transactions itself, which ours does not.
+By itself, Faust reads uncommitted records too, unless it writes in transactions, which this app does not.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ EXIT_FATAL = 70
 
 
 class _CommittedOnly(AIOKafkaConsumerThread):  # type: ignore[misc]
-    """Reads no record of a transaction that is open or was aborted."""
+    """Reads no record of an open or aborted transaction."""
 
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
-        consumer._isolation_level = "read_committed"  # looked at when it starts
+        consumer._isolation_level = "read_committed"  # takes effect when the consumer starts
         return consumer
 
 
 class _SeekingConsumer(Consumer):  # type: ignore[misc]
-    """Goes back to the beginning where nothing is committed."""
+    """Goes back to the beginning of a partition if no offset is committed."""
 
     def _new_consumer_thread(self) -> Any:
         return _CommittedOnly(self, loop=self.loop, beacon=self.beacon)
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
         committed: Mapping[TP, int] = await super().seek_to_committed()
-        # A log that begins above 0 by now gives its earliest message: consumer_auto_offset_reset.
+        # If the log now begins above 0, consumer_auto_offset_reset moves to its earliest message.
         if uncommitted := {at: 0 for at, offset in committed.items() if not offset}:
             await self.seek_wait(uncommitted)
         return committed
 
 
 class App(faust.App):  # type: ignore[misc]
-    """A Faust app whose consumer begins anew after a rebalance, whatever is committed."""
+    """A Faust app whose consumer rereads every partition after a rebalance, even if no offset is committed."""
 
     def _new_transport(self) -> Any:
         transport = super()._new_transport()
@@ -94,7 +94,7 @@ def faust_options(kafka: KafkaSettings) -> dict[str, Any]:
 
 
 def new_app(settings: Settings) -> Any:
-    """Return an app that reads the shards topic, and serves no pages of Faust's.
+    """Return an app that reads the shards topic, and serves none of Faust's own pages.
 
     Raises:
         SettingsError: Credentials are missing or certificates cannot be read.
@@ -103,7 +103,7 @@ def new_app(settings: Settings) -> Any:
     app = App(
         kafka.windows_group,
         **faust_options(kafka),
-        # Faust reads its settings from the environment first; Kubernetes fills that with names like WEB_PORT.
+        # Faust also reads settings from the environment, where Kubernetes sets names such as WEB_PORT.
         env_prefix="SHOAL_FAUST_",
         store="memory://",
         topic_disable_leader=True,
@@ -122,13 +122,13 @@ def new_app(settings: Settings) -> Any:
         web_tables_enabled=False,
         web_router_enabled=False,
     )
-    app._create_directories = lambda: None  # nothing of ours is kept on a disk, which may be read-only
-    app.web.blueprints = BlueprintManager([])  # no pages of Faust's: its index would take the place of ours
+    app._create_directories = lambda: None  # nothing is kept on disk, and the disk may be read-only
+    app.web.blueprints = BlueprintManager([])  # Faust's index page would replace ours
     return app
 
 
 class TimelyWorker(faust.Worker):  # type: ignore[misc]
-    """Ends within the grace period, whatever hangs: without a cluster it cannot leave its groups."""
+    """Ends within the grace period even if something hangs: without a cluster it cannot leave its groups."""
 
     def __init__(self, app: Any, *, grace_s: float, at_last: Callable[[], Awaitable[None]], **options: Any) -> None:
         super().__init__(app, **options)
@@ -147,18 +147,18 @@ def _end_overdue() -> None:
     log.critical(
         "worker_stop_overdue",
         why="the cluster did not answer, or a window took longer than worker.grace_period",
-        action="nothing is lost; start it again",
+        action="nothing is lost; start the worker again",
     )
     os._exit(EXIT_FATAL)
 
 
 class ServiceFirst(BootStrategy):  # type: ignore[misc]
-    """Starts our service before the consumer, whose first assignment needs it, and stops it after."""
+    """Starts our service before the consumer, because its first assignment needs the service; stops it after."""
 
     def __init__(self, app: Any, service: Service) -> None:
         super().__init__(app)
         self._service = service
 
     def kafka_consumer(self) -> list[Any]:
-        """Return what reads from Kafka, and before it what that needs."""
+        """Return the services in the order of their start: ours, then the consumer."""
         return [self._service, *super().kafka_consumer()]

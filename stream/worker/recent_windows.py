@@ -1,8 +1,8 @@
-"""The last windows as they left, for people to look at.
+"""The last emitted windows, for the live page and ``shoal status``.
 
-Fed from the messages of a release and from nothing else, so that it cannot show what was not published. All that is
-kept is bounded: figures of :data:`KEPT_WINDOWS` windows, and for the map the messages themselves of
-:data:`MAPPED_WINDOWS` windows, of each at most :data:`MAPPED_TRAJECTORIES` trajectories and :data:`MAPPED_BYTES`.
+Its only input is the messages of a release, so it cannot show anything that was not published. Memory is bounded: it
+keeps figures of :data:`KEPT_WINDOWS` windows, and for the map the messages of :data:`MAPPED_WINDOWS` windows, of each
+at most :data:`MAPPED_TRAJECTORIES` trajectories and :data:`MAPPED_BYTES`.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ __all__ = ["KEPT_WINDOWS", "MAPPED_BYTES", "MAPPED_TRAJECTORIES", "MAPPED_WINDOW
 log = structlog.get_logger("shoal.live")
 
 KEPT_WINDOWS = 60
-"""Windows whose figures are remembered."""
+"""Number of windows whose figures are kept."""
 
 MAPPED_WINDOWS = 12
-"""Released windows that the map can show."""
+"""Number of released windows that the map can show."""
 
 MAPPED_TRAJECTORIES = 200
-"""Most trajectories of one window on the map: the first by pseudonym, a random choice that says nothing of anybody."""
+"""Most trajectories of one window on the map: the first by pseudonym. Pseudonyms are random, so the choice is, too."""
 
 MAPPED_BYTES = 1024**2
 """Most bytes of messages kept of one window for the map."""
 
 MEANINGS = {
     WithholdReason.TOO_FEW_PEOPLE: "fewer than k people were in the window",
-    WithholdReason.NOTHING_LEFT: "after suppression nobody was left to release",
-    WithholdReason.CONSTRAINTS_NOT_SATISFIED: "the utility constraints, or the bound of losses, cannot be kept",
+    WithholdReason.NOTHING_LEFT: "everything was suppressed",
+    WithholdReason.CONSTRAINTS_NOT_SATISFIED: "no release satisfies the utility constraints or the bound on losses",
     WithholdReason.SETTINGS_CHANGED: "settings or secret changed after the window was sealed",
     WithholdReason.RECORDS_MISSING: "records of the sealed window are no longer on the shards topic",
-    WithholdReason.TOO_LARGE: "a message of the release is longer than its topic takes",
-    WithholdReason.VERIFICATION_FAILED: "the verifier refused it: somebody must look at the log",
-    WithholdReason.ANONYMIZER_FAILED: "the anonymizer failed: somebody must look at the log",
+    WithholdReason.TOO_LARGE: "a message of the release is longer than its topic accepts",
+    WithholdReason.VERIFICATION_FAILED: "the verifier found a violation: read the worker's log",
+    WithholdReason.ANONYMIZER_FAILED: "the anonymizer failed: read the worker's log",
 }
 """What each reason for withholding a window means."""
 
@@ -67,11 +67,11 @@ class _Kept:
 
 
 class RecentWindows:
-    """The windows that left this worker last.
+    """The last windows that this worker emitted.
 
     Args:
         settings: All settings; geometry is kept only with ``web.page``.
-        feeds: Every kind of feed that is read.
+        feeds: The feeds that the worker reads, by kind.
         started_ms: When the worker started, Unix milliseconds.
     """
 
@@ -86,10 +86,10 @@ class RecentWindows:
         self._reasons: Counter[str] = Counter()
 
     def add(self, window: EmittedWindow) -> None:
-        """Remember a window that left; the oldest is forgotten for it."""
+        """Keep a window that was emitted, in place of the oldest."""
         try:
             self._add(window)
-        except Exception as fault:  # what people look at must not stop what leaves
+        except Exception as fault:  # a fault of the live page must not stop releases
             log.error("window_not_shown", fault=type(fault).__name__)
 
     def _add(self, window: EmittedWindow) -> None:
@@ -121,7 +121,7 @@ class RecentWindows:
         return [msgspec.structs.replace(one, on_map=one.release in self._kept) for one in newest_first]
 
     def shapes(self, release: str) -> Shapes | None:
-        """Return the geometry of one release, or None where it is not kept (any more)."""
+        """Return the geometry of one release, or None if it is not kept (any more)."""
         kept, figures = self._kept.get(release), self._windows.get(release)
         if kept is None or figures is None:
             return None
@@ -131,7 +131,7 @@ class RecentWindows:
         """Return the state of the worker.
 
         Args:
-            failing: What it waits for before it is ready.
+            failing: What the worker waits for before it is ready.
         """
         return WorkerStatus(
             ready=not failing,
@@ -149,7 +149,7 @@ class RecentWindows:
 
 
 def _put(kept: OrderedDict[str, _V], name: str, value: _V, *, most: int) -> None:
-    kept.pop(name, None)  # a window that is emitted again is one window
+    kept.pop(name, None)  # a window that is emitted again counts once
     kept[name] = value
     while len(kept) > most:
         kept.popitem(last=False)

@@ -49,21 +49,21 @@ _LOOP_LAG_EVERY_S, _LOOP_LAG_OVER_S = 0.5, 10.0
 
 
 def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
-    """Run until SIGTERM or SIGINT; leaves by ``SystemExit``.
+    """Run until SIGTERM or SIGINT; ends with ``SystemExit``.
 
     Args:
         settings: Checked settings.
-        progress: Shows people what is waited for before the logs begin.
+        progress: Shows what the worker waits for before the logs begin.
 
     Raises:
         ClusterError: The cluster cannot be reached or lacks a topic.
         ListenError: A port is taken.
         SettingsError: A setting does not fit.
     """
-    # Process 1 of a container is not ended by a signal that it has no handler for, and Faust's comes later.
+    # In a container, process 1 ignores a signal without a handler, and Faust installs its handler later.
     signal.signal(signal.SIGTERM, _end_at_once)
     worker = _Worker(settings)
-    # One event loop from here to the end: health is asked for while the cluster is waited for, and after Faust's end.
+    # One event loop throughout: the health server must answer before Faust starts and after it ends.
     runner = asyncio.Runner()
     try:
         runner.run(worker.prepare(progress))
@@ -72,7 +72,7 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
         raise
     app = worker.app
     app.finalize()
-    # Logging is ours; Faust would replace it and draw a banner.
+    # Keep our logging: Faust would replace it and print a banner.
     faust_worker = TimelyWorker(
         app,
         quiet=True,
@@ -88,12 +88,12 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
 
 
 def _end_at_once(*_: object) -> None:
-    """End a start on SIGTERM: nothing has begun that would have to be finished."""
+    """End on SIGTERM during the start: there is no work to finish yet."""
     raise SystemExit(0)
 
 
 class _Worker(Service):  # type: ignore[misc]
-    """Everything of one worker, as a service that Faust starts and stops."""
+    """All parts of one worker, as a service that Faust starts and stops."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class _Worker(Service):  # type: ignore[misc]
             }
         )
         self.health_server = HealthServer(settings.metrics, self._metrics.registry, self._health)
-        self._kafka_up: bool | None = None  # until it has answered or not
+        self._kafka_up: bool | None = None  # None until the first attempt
         self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
         self._internal_ids: dict[str, str] = {}
         self.app = self._build_app()
@@ -128,7 +128,7 @@ class _Worker(Service):  # type: ignore[misc]
     def _build_app(self) -> Any:
         settings = self._settings
         app = new_app(settings)
-        # acks=False: Faust would commit over held-back offsets (faust-streaming#606); we commit ourselves.
+        # acks=False: Faust would commit offsets that must be held back (faust-streaming#606); we commit ourselves.
         shards = app.topic(settings.topics.shards, key_serializer="raw", value_serializer="raw", acks=False)
 
         @app.agent(shards, name="windows")  # type: ignore[untyped-decorator]
@@ -148,7 +148,7 @@ class _Worker(Service):  # type: ignore[misc]
         return app
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
-        """Begin to answer about health, and wait for the cluster: its topics and its seals."""
+        """Start the health server, wait for the cluster, check its topics, and read the seals."""
         settings = self._settings
         await self.health_server.start()
         try:
@@ -219,7 +219,7 @@ class _Worker(Service):  # type: ignore[misc]
         )
 
     async def _on_shutdown(self, *_: Any, **__: Any) -> None:
-        """Finish or abandon the windows in hand while their partitions are still ours."""
+        """Finish or abandon the windows in progress while this worker still has their partitions."""
         log.info("worker_stopping")
         for task in self._tasks:
             task.cancel()
@@ -227,7 +227,7 @@ class _Worker(Service):  # type: ignore[misc]
         await self._windows.revoke(grace_s=self._settings.worker.grace_period / 2000)
 
     async def on_stop(self) -> None:
-        """Close what is left."""
+        """Close everything else."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(5):
                 await self._ingest.stop()
@@ -243,7 +243,7 @@ class _Worker(Service):  # type: ignore[misc]
 
     async def _on_assigned(self, _: Any, assigned: set[TP], **__: Any) -> None:
         topic = self._settings.topics.shards
-        # Partitions that were added later are not used: they hold nothing.
+        # Partitions that were added to the topic later are not used.
         ours = {tp.partition for tp in assigned if tp.topic == topic and tp.partition < self.n_partitions}
         await self._windows.assign(ours)
 
@@ -252,7 +252,7 @@ class _Worker(Service):  # type: ignore[misc]
         return end
 
     async def _commit(self, offsets: dict[int, int]) -> None:
-        # Semi-private, but the only way to commit in Faust's own group; nothing else does.
+        # Semi-private, but the only way to commit in Faust's own group; nothing else commits there.
         topic = self._settings.topics.shards
         await self.app.consumer._commit({TP(topic, number): offset for number, offset in offsets.items()})
 
@@ -305,12 +305,12 @@ class _Worker(Service):  # type: ignore[misc]
                 if ids is not None and (changed := recreated(ids, [self._internal_ids])) is not None:
                     log.critical("internal_topic_recreated", topic=changed, action=sentence(changed))
                     os._exit(EXIT_FATAL)
-            except Exception as fault:  # whatever it is, the cluster did not answer
+            except Exception as fault:  # of any kind: the cluster did not answer
                 log.warning("kafka_trouble", operation="probe", fault=type(fault).__name__)
                 self._on_trouble("probe")
 
     async def _end_on_crash(self) -> None:
-        # A Faust service that crashed is neither restarted nor does it let the process end.
+        # Faust does not restart a service that crashed, and does not end the process.
         while not self.app.crashed:  # noqa: ASYNC110 - Faust has a flag, not an event
             await asyncio.sleep(_CRASH_CHECK_S)
         self._fatal(self.app.crash_reason or RuntimeError("Faust crashed"))
@@ -318,7 +318,7 @@ class _Worker(Service):  # type: ignore[misc]
     def _on_trouble(self, operation: Operation) -> None:
         self._metrics.kafka_trouble.labels(operation).inc()
         if operation == "read input":
-            return  # it answers: what it holds is the trouble
+            return  # the cluster answers; the fault is in the input
         self._kafka_up = False
         self._metrics.kafka_up.set(0)
         forget_token(self._settings.kafka)
@@ -330,6 +330,6 @@ class _Worker(Service):  # type: ignore[misc]
         self._metrics.kafka_up.set(1)
 
     def _fatal(self, fault: BaseException) -> None:
-        """End the process at once: what it had in hand is in the topics, and a task that raised would hang Faust."""
-        log.critical("worker_failed", fault=type(fault).__name__, exc_info=fault, action="start it again")
+        """End the process at once: all data is in the topics, and Faust would hang after a task that raised."""
+        log.critical("worker_failed", fault=type(fault).__name__, exc_info=fault, action="start the worker again")
         os._exit(EXIT_FATAL)

@@ -1,4 +1,4 @@
-"""Shapes: what a map draws of one release. A function of the messages that left and of the public vocabulary."""
+"""Shapes: what a map draws of one release. Made only from its published messages and the public vocabulary."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from core.places.locate import AreaGrid, H3Cells, Locator, MetricGrid, Venues
 __all__ = ["DRAWN_CELLS", "DRAWN_REGIONS", "NAMED_MEMBERS", "Region", "Shapes", "Trajectory", "outline", "shapes"]
 
 DRAWN_REGIONS = 400
-"""Most generalized locations of one release."""
+"""Most generalized locations of one release on the map."""
 
 DRAWN_CELLS = 2_000
-"""Most members of generalized locations of one release that are outlined."""
+"""Most members of generalized locations of one release with an outline on the map."""
 
 NAMED_MEMBERS = 8
-"""Most members of one generalized location that are named."""
+"""Most members of one generalized location with a name on the map."""
 
 _DIGITS = 6  # a decimetre
 
@@ -34,14 +34,14 @@ class Region(msgspec.Struct, kw_only=True, frozen=True):
     lon: float
     n_members: int
     members: list[str]
-    """The first of them, by name."""
+    """The first :data:`NAMED_MEMBERS` members, by name."""
 
     cells: list[Corners]
-    """Outlines of its members, as far as :data:`DRAWN_CELLS` goes."""
+    """Outlines of its members; at most :data:`DRAWN_CELLS` in a release."""
 
 
 class Trajectory(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """One released trajectory, without its pseudonym, which a map has no use for."""
+    """One released trajectory, without its pseudonym."""
 
     locations: list[int] | None = None
     """Indices of regions, in order of visit."""
@@ -62,11 +62,11 @@ class Shapes(msgspec.Struct, kw_only=True, frozen=True):
     release: str
     regions: list[Region]
     n_regions: int
-    """How many the release has; more than are here where it has many."""
+    """Number of regions in the release; may be more than in ``regions``."""
 
     trajectories: list[Trajectory]
     n_trajectories: int
-    """How many the release has; more than are here where it has many."""
+    """Number of trajectories in the release; may be more than in ``trajectories``."""
 
 
 class _Place(msgspec.Struct):
@@ -96,8 +96,8 @@ def shapes(window: bytes, trajectories: Sequence[bytes], locator: Locator | None
 
     Args:
         window: The value of its windows message.
-        trajectories: Values of messages of its trajectories.
-        locator: The vocabulary that its locations are of; None for points.
+        trajectories: Values of the messages of its trajectories.
+        locator: The vocabulary of its locations; None for points.
     """
     decoded = _window.decode(window)
     left = DRAWN_CELLS
@@ -130,14 +130,14 @@ def _drawn(emitted: _Emitted, index: dict[tuple[str, ...], int]) -> Trajectory |
     if emitted.points:
         points = [(lat, lon) for _, lat, lon in emitted.points]
         return Trajectory(points=points, first=emitted.points[0][0], last=emitted.points[-1][0])
-    if emitted.attributes is not None:  # a set of locations is no way to draw
+    if emitted.attributes is not None:  # a set of locations has no order, so no line can be drawn
         return None
     visits = [index.get(tuple(members), -1) for members in emitted.locations or []]
     return Trajectory(locations=visits) if min(visits, default=-1) >= 0 else None
 
 
 def outline(locator: Locator, name: str) -> Corners:
-    """Return the corners of a location by its public name, none where that is not of the vocabulary."""
+    """Return the corners of a location by its public name; none if the vocabulary does not have it."""
     try:
         return [(round(lat, _DIGITS), round(lon, _DIGITS)) for lat, lon in _corners(locator, name)]
     except (ValueError, IndexError, h3.H3BaseException):
@@ -165,6 +165,6 @@ def _corners(locator: Locator, name: str) -> Corners:
 
 
 def _box(south: float, west: float, height: float, width: float) -> Corners:
-    """Four corners; beyond the antimeridian degrees go on, so that a box stays in one piece."""
+    """Four corners; degrees may exceed 180 at the antimeridian, so that a box stays in one piece."""
     north, east = south + height, west + width
     return [(south, west), (south, east), (north, east), (north, west)]

@@ -1,4 +1,4 @@
-"""The status of a worker and its last windows, fetched from any worker and written for a terminal."""
+"""Fetches the status and the last windows of any worker, and shows them in a terminal."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _TIMEOUT_S = 5.0
 _LONGEST_READINESS = 4096
 _LONGEST_ANSWER = 16 * 1024**2
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Asks the worker itself: the proxies of our variables are for the world outside, and know no loopback of ours."""
+"""Ignores proxies such as HTTP_PROXY: a proxy cannot reach a worker on this machine's loopback address."""
 
 
 class StatusError(Exception):
-    """A worker cannot be asked; the sentence says what to do."""
+    """A worker's status cannot be fetched; the message says what to do."""
 
 
 class _Windows(msgspec.Struct):
@@ -38,13 +38,13 @@ _Answer = TypeVar("_Answer")
 
 
 def fetch(url: str) -> tuple[WorkerStatus, list[WindowFigures]]:
-    """Ask a worker how it is and which windows left it last.
+    """Ask a worker for its status and its last windows.
 
     Args:
         url: Address of its web server.
 
     Raises:
-        StatusError: Nobody answers there, or no worker of this version.
+        StatusError: No worker of this version answers there.
     """
     base = _base(url, "http://127.0.0.1:6066")
     status = _get(f"{base}/api/status", WorkerStatus)
@@ -58,10 +58,10 @@ def ask_health(url: str) -> tuple[bool, str]:
         url: Address of its health and metrics.
 
     Returns:
-        Whether it is, and what it says.
+        Whether it is ready, and the text of its answer.
 
     Raises:
-        StatusError: Nobody answers there, or no worker.
+        StatusError: No worker answers there.
     """
     asked = f"{_base(url, 'http://127.0.0.1:6067')}/readyz"
     try:
@@ -73,11 +73,12 @@ def ask_health(url: str) -> tuple[bool, str]:
     except (OSError, ValueError) as fault:
         why = getattr(fault, "reason", fault)
         raise StatusError(
-            f"nobody answers at {asked} ({why}): is the worker running, and are metrics.host and metrics.port as here?"
+            f"no answer from {asked} ({why}): check that the worker runs, and that metrics.host and metrics.port are "
+            "the same there"
         ) from None
     answered = _plain(body.decode(errors="replace").strip())
     if (code, answered) != (200, "ready") and not (code == 503 and answered.startswith("waiting for: ")):
-        raise StatusError(f"what answers at {asked} ({code}) is not a Shoal worker: is it metrics.port that was asked?")
+        raise StatusError(f"the program at {asked} is not a Shoal worker (it answers {code}): check metrics.port")
     return code == 200, answered
 
 
@@ -94,38 +95,39 @@ def _get(url: str, kind: type[_Answer]) -> _Answer:
     except urllib.error.HTTPError as fault:
         fault.close()
         raise StatusError(
-            f"{url} answers {fault.code}: it is not a Shoal worker, or one of another version; --url names the address "
-            "of its web server"
+            f"{url} answers {fault.code}: it is not a Shoal worker, or another version; set --url to the address of "
+            "a worker's web server"
         ) from None
     except (OSError, ValueError) as fault:
         why = getattr(fault, "reason", fault)
         raise StatusError(
-            f"nobody answers at {url} ({why}): is the worker running, and are web.host and web.port as here?"
+            f"no answer from {url} ({why}): check that the worker runs, and that web.host and web.port are the same "
+            "there"
         ) from None
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise StatusError(f"what {url} answers is not a worker's status: --url must name a Shoal worker") from None
+        raise StatusError(f"the answer of {url} is not a worker's status: set --url to a Shoal worker") from None
 
 
 def show(url: str, status: WorkerStatus, windows: Sequence[WindowFigures], *, most: int) -> RenderableType:
     """Lay out tables of a worker's answers.
 
     Args:
-        url: Where they came from.
-        status: How the worker is.
+        url: The worker's address.
+        status: The worker's status.
         windows: Its last windows, the newest first.
-        most: How many of them to show.
+        most: Number of windows to show.
     """
     parts: list[RenderableType] = [_headline(url, status), "", _feeds(status.feeds), ""]
-    parts.append(_windows(windows[:most]) if windows else Text("No window has left yet."))
+    parts.append(_windows(windows[:most]) if windows else Text("No window has been emitted yet."))
     if status.withheld:
         parts += ["", _withheld(status.withheld)]
     return Group(*parts)
 
 
 def watch(url: str, console: Console, *, most: int, is_over: Callable[[], bool] = lambda: False) -> None:
-    """Show a worker's status anew every two seconds, also while it is away, until Ctrl-C."""
+    """Show a worker's status every two seconds until Ctrl-C, even while the worker does not answer."""
     with Screen(console=console, auto_refresh=False) as screen:
         while not is_over():
             try:
@@ -199,9 +201,9 @@ def _row(table: Table, *cells: str) -> None:
 
 
 def _number(value: int | None) -> str:
-    return "not told" if value is None else f"{value:,}"
+    return "not published" if value is None else f"{value:,}"
 
 
 def _plain(text: str) -> str:
-    """Leave out what could steer a terminal: the answer may come from anybody."""
+    """Remove control characters, which could steer the terminal: the answer comes from an untrusted address."""
     return "".join(c for c in text if c.isprintable())

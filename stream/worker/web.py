@@ -1,4 +1,4 @@
-"""Serves a JSON interface and the live page: released data only, no user and no raw place."""
+"""Serves a JSON interface and the live page: released data only, no user id and no raw location."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".
 
 
 def add_pages(app: Application, health: Health, recent: RecentWindows) -> None:
-    """Add ``/api/status``, ``/api/windows`` and, where it is on, the page."""
+    """Add ``/api/status``, ``/api/windows`` and, if it is on, the page."""
     headers = _headers(recent.tile_url)
 
     def answer(content: Any, *, status: int = 200) -> Response:
@@ -40,7 +40,7 @@ def add_pages(app: Application, health: Health, recent: RecentWindows) -> None:
             return answer({"error": PAGE_IS_OFF}, status=403)
         shapes = recent.shapes(release)
         if shapes is None:
-            return answer({"error": "no such release is kept for the map: only the last ones are"}, status=404)
+            return answer({"error": "this release is not kept for the map: only the last releases are"}, status=404)
         return answer(shapes)
 
     async def off(_: Request) -> Response:
@@ -66,7 +66,7 @@ def _file(file: Path, headers: dict[str, str]) -> Callable[[Request], Any]:
 
 
 def _headers(tile_url: str | None) -> dict[str, str]:
-    """Return the headers that keep the page from loading or sending anything elsewhere, but for the map tiles."""
+    """Return headers that keep the page from contacting any other server, except for map tiles."""
     tiles = urlsplit(tile_url) if tile_url is not None else None
     images = f"'self' data: {tiles.scheme}://{tiles.netloc}" if tiles is not None else "'self' data:"
     policy = {

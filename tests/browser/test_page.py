@@ -292,7 +292,7 @@ async def test_it_says_when_the_worker_is_away_and_goes_on_with_its_successor(
         with PageServer(shown_of(city[-3:], started_ms=START_MS + 1000), port=port):
             await page.wait_for("document.getElementById('trouble').hidden")
             await page.wait_for(f"{N_ROWS} === 4")
-            assert "started anew" in await page.evaluate("document.getElementById('news').textContent")
+            assert "has restarted" in await page.evaluate("document.getElementById('news').textContent")
 
 
 async def test_a_window_can_be_chosen_and_read_as_a_table(chromium: Chromium, server: PageServer) -> None:

@@ -13,7 +13,8 @@ from tests.paths import ROOT
 
 FILES = [
     "README.md",
-    "deploy/README.md",
+    "docs/operate/compose.md",
+    "docs/tutorials/deploy.md",
     "deploy/compose.yaml",
     "helm/README.md.gotmpl",
     "helm/README.md",
@@ -57,7 +58,7 @@ KUBECTL = {"kubectl": 'for one in "$@"; do echo "called:$one"; done'}
 
 def test_every_place_shows_one() -> None:
     """
-    None is forgotten: README, runbook, Compose's file and the chart each say how to make a secret.
+    None is forgotten: README, documentation, Compose's file and the chart each say how to make a secret.
     """
     assert list(dict.fromkeys(name for name, _ in commands())) == FILES
 

@@ -14,6 +14,7 @@ import yaml
 from tests.deploy.promql import DEPLOY, RULES, rules
 
 RULES_TEST = DEPLOY / "prometheus" / "rules_test.yaml"
+RUNBOOK = DEPLOY.parent / "docs" / "operate" / "alerts.md"
 ALERTS = {rule["alert"]: rule for rule in rules() if "alert" in rule}
 
 
@@ -42,10 +43,13 @@ def test_an_alert_says_what_to_do(name: str) -> None:
 
 def test_the_runbook_has_no_section_of_an_alert_that_is_gone() -> None:
     """
-    Sections named like alerts are those of the alerts.
+    Sections named like alerts are those of the alerts, and the page's table has a row for each, with its severity.
     """
-    headings = re.findall(r"^### (Shoal\w+)$", (DEPLOY / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(headings) == sorted(ALERTS)
+    page = RUNBOOK.read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^### (Shoal\w+)$", page, re.MULTILINE)) == sorted(ALERTS)
+    assert dict(re.findall(r"^\| \[(Shoal\w+)\]\(#\w+\) \| (\w+) \|", page, re.MULTILINE)) == {
+        name: rule["labels"]["severity"] for name, rule in ALERTS.items()
+    }
 
 
 def test_every_alert_is_tested_both_ways() -> None:

@@ -244,7 +244,7 @@ def test_an_internal_topic_that_is_made_again_stops_the_worker(place: Place, nam
     with place.worker(ready=False) as again:
         assert again.wait(40) == 1
         assert f"topic {place.topic(name)} was deleted and created again" in again.log
-        assert "begin anew" in again.log
+        assert "start afresh" in again.log
     send(place, crowd(1))
     fresh = {"topics.shards": f"{place.topic('shards')}-2", "topics.seals": f"{place.topic('seals')}-2"}
     anew = Place(place.broker, SETTINGS)

@@ -329,10 +329,10 @@ def test_without_any_one_of_its_acls_something_of_a_worker_does_not_work(guarded
         else:
             at_work.append((missing, place, given))
     assert sorted((acl.operation, acl.why) for acl, _, _ in at_work) == [
-        ("Read", "whether a release was out before a restart with other settings"),
-        ("Read", "windows are made of them"),
-        ("Write", "located records wait here"),
-        ("Write", "output: one message a window"),
+        ("Read", "build windows from the stored records"),
+        ("Read", "learn whether a window was released before a restart with other settings"),
+        ("Write", "output: one message for each window"),
+        ("Write", "store located records until their window closes"),
     ]
     with contextlib.ExitStack() as stack:
         workers = []

@@ -93,7 +93,7 @@ class TestTopics:
             (
                 "seals",
                 {"cleanup.policy": "delete"},
-                "cleanup.policy=delete: seals would be forgotten, and windows released twice",
+                "cleanup.policy=delete: seals would be lost, and windows released twice",
             ),
             ("seals", {"cleanup.policy": "compact,delete"}, "cleanup.policy=compact,delete"),
             ("shards", {"cleanup.policy": "compact"}, "cleanup.policy=compact: records would be lost"),
@@ -133,7 +133,7 @@ class TestTopics:
         names = [name for setting, name in place.names.items() if setting.startswith("topics.")]
         assert (first.returncode, second.returncode) == (0, 0)
         assert sorted(first.stdout.splitlines()) == sorted(f"{name}: created" for name in names)
-        assert sorted(second.stdout.splitlines()) == sorted(f"{name}: was there" for name in names)
+        assert sorted(second.stdout.splitlines()) == sorted(f"{name}: exists already" for name in names)
 
         described = shoal(place, "topics", "describe")
         assert described.returncode == 0
@@ -180,7 +180,7 @@ class TestSeals:
         with fewer.worker(ready=False) as worker:
             code, said = end_of(worker)
         assert code == 1
-        assert f"topic {fewer.topic('shards')} has 2 partitions and had 3" in said
+        assert f"topic {fewer.topic('shards')} has 2 partitions, but had 3" in said
 
     @pytest.mark.kafka
     def test_more_partitions_than_before(self, apache_kafka: ApacheKafka) -> None:
@@ -197,7 +197,9 @@ class TestSeals:
             assert worker.stop() == 0
         asyncio.run(add_partitions(place, ["shards", "seals"], 5))
         with place.worker() as worker:
-            assert f"topic {place.topic('shards')} has 5 partitions, of which 2 are used" in worker.log
+            assert (
+                f"topic {place.topic('shards')} has 5 partitions; only the 2 of the first start are used" in worker.log
+            )
             place.produce("checkins", [(None, one) for one in check_ins(many)])
             wait_until(
                 lambda: worker.metric("shoal_records_total", kind="checkins", outcome="late") == len(many),
@@ -520,7 +522,7 @@ class TestAClusterThatWantsAPassword:
             code, said = end_of(worker)
         assert code == 1
         assert f"topic {place.topic('seals')} cannot be" in said
-        assert "let the worker's user read and write it" in said.lower()
+        assert "allow the worker's user to read and write it" in said.lower()
 
     def test_a_wrong_password(self, guarded_kafka: tuple[ApacheKafka, dict[str, int]]) -> None:
         """
@@ -539,4 +541,4 @@ class TestAClusterThatWantsAPassword:
             code, said = end_of(worker)
             assert "mistaken-word" not in worker.log
         assert code == 1
-        assert "does not take our credentials: check kafka.sasl_username, kafka.sasl_password" in said
+        assert "does not accept our credentials: check kafka.sasl_username, kafka.sasl_password" in said

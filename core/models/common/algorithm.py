@@ -1,4 +1,4 @@
-"""What the algorithms of a family have in common: each model of a family may have one of its own."""
+"""The common interface of a family's algorithms; each model of a family may have its own algorithm."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ class Algorithm(Protocol):
 
     @property
     def parameters(self) -> Parameters:
-        """What decides about a release beside the guarantee, for the windows message."""
+        """Everything besides the guarantee that decides about a release, for the windows message."""
         ...

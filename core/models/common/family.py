@@ -1,7 +1,7 @@
-"""A family: models that share a guarantee, as one object that holds all that is done with them.
+"""A family: models that share a guarantee, as one object with all functions that handle a window.
 
-The functions stand in the order in which a sealed window passes them. ``core/pipeline.py`` calls them to release a
-window, ``core/models/measures.py`` to measure it; nothing else asks which model it has to do with.
+The functions are in the order in which a sealed window passes through them. ``core/pipeline.py`` calls them to release
+a window, ``core/models/measures.py`` to measure it; no other code depends on the model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.release.risk import Attack, Risk
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 
-__all__ = ["AssembledWindow", "Candidate", "Contents", "Family", "Variant", "Verdict"]
+__all__ = ["AssembledWindow", "Candidate", "Contents", "Family", "Summary", "Variant", "Verdict"]
 
 
 class AssembledWindow(Protocol):
@@ -38,7 +38,7 @@ class AssembledWindow(Protocol):
 
 
 class Candidate(Protocol):
-    """What would leave of a window; it is verified first."""
+    """The content of a window as it would be published; it is verified first."""
 
     @property
     def users(self) -> Sequence[int]:
@@ -51,21 +51,21 @@ class Verdict:
     """What a verifier found."""
 
     finding: str | None = None
-    """How the candidate breaks the guarantee, without a location or user; None where it keeps it."""
+    """How the candidate breaks the guarantee, without naming a location or user; None if it keeps the guarantee."""
 
     smallest_support: int = 0
-    """Smallest support, set or crowd that was observed, in distinct people; used where the guarantee is kept."""
+    """Smallest support, set or crowd observed, in distinct people; used if the guarantee is kept."""
 
     information_loss: Mapping[str, float] = field(default_factory=dict)
-    """What was measured besides; it is published with the information loss of :class:`Contents`."""
+    """Further figures; they are published with the information loss of :class:`Contents`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a release publishes of a window, beside its promise and its numbers of people."""
+    """Everything that a release publishes of a window, besides the guarantee and the numbers of people."""
 
     messages: tuple[Released, ...] = field(repr=False)
-    """In the order of their pseudonyms, where they have one."""
+    """The released messages, in the order of their pseudonyms if they have one."""
 
     locations: tuple[GeneralizedLocation, ...] | None = field(repr=False)
     """The generalized locations of the release; None for points."""
@@ -80,13 +80,30 @@ class Contents:
     """Distinct people of whom a row is suppressed."""
 
     information_loss: dict[str, float | int | None]
-    """Functions of the release alone."""
+    """Published figures of information loss."""
 
     risks: Mapping[Attack, Risk] = field(default_factory=dict)
-    """What simulated attacks came to; not published."""
+    """Results of simulated attacks; not published."""
 
     compared: Mapping[str, float] = field(default_factory=dict)
-    """What the models that were compared would lose, the chosen one first; not published."""
+    """Loss of each model that was compared, the chosen one first; not published."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A row in the documentation's table of models, in Markdown: what a release promises and the models need."""
+
+    models: tuple[str, ...]
+    """Models of the family that the row is about."""
+
+    promise: str
+    """What a release promises."""
+
+    needs: str
+    """Which settings the models need, and what they do to keep the promise."""
+
+    page: str = "README.md"
+    """The file in the family's folder that explains them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +111,7 @@ class Variant:
     """A model under some settings, as one line of a comparison."""
 
     name: str
-    """What it is called in the results; a model as the settings have it has the model's name."""
+    """Name in the results; a model with the configured settings has the model's name."""
 
     model: str
     """``privacy.model``."""
@@ -117,6 +134,12 @@ class Family(Generic[S, P, W, R, C]):
     models: tuple[str, ...]
     """Their names in the settings."""
 
+    summaries: tuple[Summary, ...]
+    """Their promises and needs; each model is in exactly one of these."""
+
+    released: type[Released]
+    """Type of their messages."""
+
     kind: Kind
     """The kind of feed that they anonymize."""
 
@@ -127,34 +150,34 @@ class Family(Generic[S, P, W, R, C]):
     """Make the plan that the settings ask for; raises ``ModelSettingsError``."""
 
     assemble: Callable[[Seal, Rows, P], W]
-    """Rows of a sealed window to what the anonymizer works on."""
+    """Turn the rows of a sealed window into the input of the anonymizer."""
 
     anonymize: Callable[[Seal, W, P], R | None]
-    """Make the window anonymous; None where that cannot be done as the settings ask."""
+    """Anonymize the window; None if that is impossible under the settings."""
 
     candidate: Callable[[W, R, P], C | None]
-    """Write out what would leave; None where nothing is left."""
+    """Write out what would be published; None if nothing is left."""
 
     verify: Callable[[W, C, P], Verdict]
     """Check that the candidate keeps the guarantee, by code that shares nothing with the anonymizer."""
 
     publish: Callable[[Seal, W, R, C, Headcount, P], Contents]
-    """Say what a verified candidate publishes."""
+    """Return what a verified candidate publishes."""
 
     loss: Callable[[W, R, P], WindowLoss]
-    """Measure what every model is compared by; not for publication."""
+    """Measure the loss by which all models are compared; not for publication."""
 
     measure: Callable[[Seal, W, R, P, MeasureInputs], WindowMeasures]
-    """Measure what this model is judged by; not for publication."""
+    """Measure the figures by which this model is judged; not for publication."""
 
     protects_sensitive_locations: bool = False
-    """Whether ``privacy.sensitive_locations`` means something to these models."""
+    """Whether these models use ``privacy.sensitive_locations``."""
 
     measures_meaning: bool = False
-    """Whether the measures need what locations mean."""
+    """Whether the measures need the meaning of locations."""
 
     variants: tuple[Variant, ...] = ()
-    """Points of reference in comparisons, beside the models as the settings have them."""
+    """Points of reference in comparisons, besides the models with the configured settings."""
 
     check: Callable[[S, Context], None] = lambda _settings, _context: None
     """Check the settings against those of the feed, before any file is read; raises ``ModelSettingsError``."""

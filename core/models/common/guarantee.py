@@ -7,15 +7,15 @@ from typing import Protocol
 __all__ = ["Guarantee", "Parameters", "at_least"]
 
 Parameters = dict[str, float | int | str]
-"""A promise in numbers, and what else decides about a release, for the windows message."""
+"""The numbers of a guarantee, and everything else that decides about a release, for the windows message."""
 
 
 class Guarantee(Protocol):
-    """What a release promises; a frozen, validated type for each model."""
+    """What a release promises; each model has a frozen, validated type."""
 
     @property
     def k(self) -> int:
-        """Fewest people that anything released has in common."""
+        """Fewest people who share anything that is released."""
         ...
 
     @property

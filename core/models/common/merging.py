@@ -1,4 +1,4 @@
-"""Merging: generalized locations that grow step by step, for every algorithm that merges the nearest ones."""
+"""Merging: generalized locations grow step by step, in every algorithm that merges the nearest ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["GeneralizedLocations", "LocationGroups", "affordable_visits", "longe
 
 
 class LocationGroups:
-    """Locations in groups that become one step by step, each group named by its smallest member's number.
+    """Groups of locations that are merged step by step; each is named by the number of its smallest member.
 
     Args:
         xy_mm: Position of each location, whole millimetres, shape ``(L, 2)``. At first each is a group of its own.
@@ -23,19 +23,19 @@ class LocationGroups:
         self.group_of = list(range(len(xy_mm)))
         """The group of each location."""
         self.members = [[location] for location in self.group_of]
-        """The locations of each group, in the order in which they came to it."""
+        """The locations of each group, in the order in which they joined it."""
         # Whole millimetres: sums of integers do not depend on the order of merging.
         self._sums_mm = xy_mm.copy()
         self._x_mm, self._y_mm = xy_mm.astype(np.float64).T.copy()  # (L,) centroids; infinite out of use
 
     def distances_mm(self, group: int) -> FloatArray:
-        """Return how far the centroid of every group is from that of one, infinite for itself and those out of use.
+        """Return the distance of every group's centroid from that of one; infinite for itself and groups out of use.
 
         Returns:
             Whole millimetres, shape ``(L,)``.
         """
         dx, dy = self._x_mm - self._x_mm[group], self._y_mm - self._y_mm[group]
-        # A square root is rounded alike on every processor; np.hypot is not.
+        # A square root is rounded the same on every processor; np.hypot is not.
         distance_mm: FloatArray = np.rint(np.sqrt(dx * dx + dy * dy))
         distance_mm[group] = np.inf
         return distance_mm
@@ -50,7 +50,7 @@ class LocationGroups:
         self.remove(absorbed)
 
     def remove(self, group: int) -> None:
-        """Take a group out of use: it is near to no other any more."""
+        """Take a group out of use: its distance from every other becomes infinite."""
         self._x_mm[group] = np.inf
 
 
@@ -74,7 +74,7 @@ class GeneralizedLocations:
         return len(self._visitors[location])
 
     def nearest(self, location: int) -> int | None:
-        """Find the other generalized location in use that costs least, ties by id; None where none may be taken."""
+        """Find the other generalized location in use that costs least, ties by id; None if none is allowed."""
         cost = self._similarity.cost(location, self._groups.distances_mm(location))
         found = int(np.argmin(cost))
         return found if np.isfinite(cost[found]) else None
@@ -91,10 +91,10 @@ class GeneralizedLocations:
 
 
 def affordable_visits(trajectories: Sequences, *, k: int, m: int) -> BoolArray:
-    """Tell which visits stay when trajectories too long for any generalization are cut down, shape ``(p,)``.
+    """Return which visits stay when trajectories too long for any generalization are shortened, shape ``(p,)``.
 
-    The visits to the locations with the largest support stay, the earlier of two alike: a rare location that
-    stayed would have to be generalized.
+    The visits to the locations with the largest support stay, of equal ones the earlier: a rare location would have
+    to be generalized.
     """
     lengths = np.diff(trajectories.starts)  # (n,)
     longest = np.zeros(trajectories.n_users, np.int64)

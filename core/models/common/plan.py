@@ -1,4 +1,4 @@
-"""A plan: all that decides what is released of the windows of one kind of feed, beside their rows."""
+"""A plan: everything that decides what windows of one kind of feed release, besides their rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ ALGORITHMS = {
     "proj": pyproj.proj_version_str,
     "h3": str(h3.versions()["c"]),
 }
-"""Versions of all that decides the bytes of a release: where one differs, a replay could differ.
+"""Versions of everything that decides the bytes of a release: if one differs, a replay could differ.
 
-Raise the first whenever the same rows would give other bytes.
+Raise ``algorithms`` whenever the same rows would give other bytes.
 """
 
 
@@ -42,7 +42,7 @@ class Plan(ABC):
     """Key of pseudonyms, release ids and random choices, 16 to 64 bytes."""
 
     settings: str = ""
-    """Digest of the settings behind this plan; added once the files that they name are read."""
+    """Digest of the settings behind this plan; added after the files that they name are read."""
 
     locator: Locator | None = field(default=None, repr=False)
     """The vocabulary that numbered the locations; None for fragments, which have none."""
@@ -63,17 +63,17 @@ class Plan(ABC):
     @property
     @abstractmethod
     def promise(self) -> str:
-        """The name of the guarantee, for what is listed or drawn side by side."""
+        """The name of the guarantee, for tables and pictures that compare plans."""
 
     @property
     def digest(self) -> str:
-        """Digest of the settings, the secret and the algorithms: where it differs, a replay would differ."""
+        """Digest of the settings, the secret and the algorithms: if it differs, a replay would differ."""
         return keyed_id(self.secret, "plan", self.settings, *ALGORITHMS.values())
 
     def remembering(self) -> Self:
-        """Return a plan that releases the same, and lets a window that was just released be measured at once.
+        """Return an equal plan that keeps the result of a release, so that the release can be measured at once.
 
-        Only models whose anonymization takes minutes keep its result; each release has to be measured before the next.
+        Only models whose anonymization takes minutes keep it. Each release must be measured before the next one.
         """
         return self
 
@@ -94,7 +94,7 @@ class Plan(ABC):
         return keyed_generator(self.secret, seal.release_id, purpose)
 
     def withhold(self, seal: Seal, reason: WithholdReason, *, withheld: int, duplicates: int = 0) -> Withheld:
-        """Let nothing of a window leave; ``withheld`` counts its rows, ``duplicates`` left out."""
+        """Withhold a window; ``withheld`` counts its rows without ``duplicates``."""
         return Withheld(
             release_id=seal.release_id,
             key=seal.key,
@@ -105,7 +105,7 @@ class Plan(ABC):
         )
 
     def refuse(self, seal: Seal, finding: str, *, withheld: int, duplicates: int) -> ReleaseRefused:
-        """Let nothing leave because the verifier found what ``finding`` says."""
+        """Refuse a release because of the verifier's ``finding``."""
         return ReleaseRefused(
             release_id=seal.release_id,
             key=seal.key,

@@ -1,26 +1,38 @@
-"""Sequences of generalized locations: the candidate and the messages of every model that releases such."""
+"""Sequences of generalized locations: the candidate and the messages of every model that releases sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import ClassVar
 
 from core.models.common.plan import Plan
 from core.records.keys import pseudonyms
-from core.release.outcome import Released
+from core.release.locations import GENERALIZED_LOCATION
+from core.release.outcome import PSEUDONYM, Released
 from core.trajectories.trajectory import Sequences
 from core.windows.seal import Seal
 
 __all__ = ["PublishedSequence", "SequenceCandidate", "SequenceTrajectory", "published_sequences"]
 
 PublishedSequence = tuple[tuple[str, ...], ...]
-"""One sequence as it would leave: the members of each generalized location, in order of visit."""
+"""One sequence as it would be published: the members of each generalized location, in order of visit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequenceTrajectory(Released):
     """One released sequence."""
+
+    properties: ClassVar = {
+        "pseudonym": PSEUDONYM,
+        "locations": {
+            "type": "array",
+            "items": GENERALIZED_LOCATION,
+            "minItems": 1,
+            "description": "Generalized locations in the order of the visits.",
+        },
+    }
 
     pseudonym: str
     locations: PublishedSequence
@@ -33,10 +45,10 @@ class SequenceTrajectory(Released):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequenceCandidate:
-    """Sequences as they would leave of a window."""
+    """The sequences of a window as they would be published."""
 
     users: list[int] = field(repr=False)
-    """Whose each is; not published."""
+    """User of each sequence; not published."""
 
     sequences: list[PublishedSequence] = field(repr=False)
 
@@ -44,11 +56,11 @@ class SequenceCandidate:
     def of(
         cls, sequences: Sequences, names: Mapping[int, tuple[str, ...]] | Sequence[tuple[str, ...]]
     ) -> SequenceCandidate | None:
-        """Write sequences out; None where all of them are empty.
+        """Write out sequences; None if all of them are empty.
 
         Args:
-            sequences: What is released, over generalized locations of any numbers.
-            names: Names of the members of each.
+            sequences: Released sequences over generalized locations, which may have any numbers.
+            names: Names of the members of each generalized location.
         """
         users, published = published_sequences(sequences, names)
         return cls(users=users, sequences=published) if published else None
@@ -67,8 +79,8 @@ def published_sequences(
     """Return the user and the members of every sequence that is not empty.
 
     Args:
-        sequences: What is released, over generalized locations of any numbers.
-        names: Names of the members of each.
+        sequences: Released sequences over generalized locations, which may have any numbers.
+        names: Names of the members of each generalized location.
     """
     places = [names[number] for number in sequences.locations.tolist()]
     users: list[int] = []

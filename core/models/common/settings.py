@@ -1,7 +1,7 @@
-"""What the settings of every model have in common, and what a plan is made of beside them.
+"""The common base of all models' settings, and the other inputs of a plan.
 
-The settings of a model stand in its own folder. ``core/models/registry.py`` composes them, and ``stream`` adds what all
-models share: the section ``privacy``.
+The settings of a model are in its own folder. ``core/models/registry.py`` combines them, and ``stream`` adds the
+settings that all models share. Together they are the section ``privacy``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Context", "ModelSettings", "ModelSettingsError", "PlanInputs"]
 
 
 class ModelSettingsError(ValueError):
-    """Settings of a model that do not fit; the message is a sentence that says which, and what is allowed."""
+    """Settings of a model are not allowed; the message is a sentence that names them and what is allowed."""
 
 
 class ModelSettings(BaseModel):
@@ -34,7 +34,7 @@ class ModelSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What the settings of a model have to fit, before any file is read."""
+    """What a model's settings are checked against, before any file is read."""
 
     model: str
     k: int
@@ -45,7 +45,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanInputs:
-    """What a plan is made of, beside the settings of its model."""
+    """The inputs of a plan besides the settings of its model."""
 
     model: str
     k: int
@@ -54,7 +54,7 @@ class PlanInputs:
     delta_m: float
     limits: Limits
     secret: bytes = field(repr=False)
-    """Key of releases."""
+    """Key of pseudonyms, release ids and random choices; see :attr:`core.models.common.plan.Plan.secret`."""
 
     locator: Locator = field(repr=False)
     """The feed's vocabulary of locations."""
@@ -63,7 +63,7 @@ class PlanInputs:
     """What records state about their person."""
 
     attributes: tuple[str, ...] = field(repr=False)
-    """Names of the attributes that are released; those of the profile, without the sensitive one."""
+    """Names of the released attributes: those of the profile without the sensitive one."""
 
     sensitive_field: str | None = field(repr=False)
     """The attribute of the profile that is sensitive."""
@@ -75,7 +75,7 @@ class PlanInputs:
     """How fragments become trajectories."""
 
     taxonomy: Callable[[], Taxonomy]
-    """Reads what the locations mean."""
+    """Reads the meaning of the locations."""
 
     constraints: Callable[[], Constraints]
     """Reads which locations may be generalized together."""

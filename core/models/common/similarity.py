@@ -1,6 +1,6 @@
-"""What "nearest" means when two locations are generalized together: the one step in which the SeqAnon family differs.
+"""What "nearest" means when locations are generalized together: the only step in which the SeqAnon models differ.
 
-Costs are compared as whole numbers, so that the same choice is made everywhere.
+Costs are compared as whole numbers, so that every processor makes the same choice.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class Similarity(Protocol):
 
         Args:
             location: The generalized location, by its smallest member's id.
-            distance_mm: Whole millimetres to each location, infinite where there is nothing to choose, ``(L,)``.
+            distance_mm: Whole millimetres to each location, infinite for locations out of use, shape ``(L,)``.
 
         Returns:
-            Costs, whole numbers, infinite where generalizing together is not allowed, shape ``(L,)``.
+            Costs, whole numbers, infinite if generalizing together is not allowed, shape ``(L,)``.
         """
         ...
 
     def merge(self, into: int, absorbed: int) -> None:
-        """Take note that two generalized locations are one."""
+        """Record that two generalized locations were merged."""
         ...
 
 
@@ -49,12 +49,12 @@ class Spatial:
 class Semantic:
     """Distance times semantic dissimilarity (SD-SeqAnon, step 7): ``d(l1, l2) * SD({l1, l2})``.
 
-    The dissimilarity is taken as a number of leaves: dividing by all of them would change no order.
+    The dissimilarity is a number of leaves; dividing it by the number of all leaves would not change the order.
     """
 
     def __init__(self, tree: LocationTree) -> None:
         self._tree = tree
-        self._paths: IntArray = tree.rows()  # (L, depth) way to the common ancestor of each generalized location
+        self._paths: IntArray = tree.rows()  # (L, depth) path to the common ancestor of each generalized location
 
     def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
         """See :meth:`Similarity.cost`."""
@@ -70,7 +70,7 @@ class Constrained:
     """Distance inside a utility constraint (U-SeqAnon, steps 7 and 8)."""
 
     def __init__(self, constraint_of: IntArray) -> None:
-        self._constraint_of = constraint_of  # (L,) merging never leaves a constraint, so this stays as it is
+        self._constraint_of = constraint_of  # (L,) merging never leaves a constraint, so this never changes
 
     def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
         """See :meth:`Similarity.cost`."""

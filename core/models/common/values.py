@@ -1,4 +1,4 @@
-"""Values of settings as people write them: durations, and a ``none`` that takes a default away."""
+"""Values of settings as people write them: durations, and a ``none`` that removes a default."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DURATION_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
 """Units of durations, the smallest first."""
 
 _LONGEST_MS = 36_500 * DURATION_MS["d"]
-"""Far beyond every use, far below where 64-bit milliseconds end."""
+"""Far longer than any use needs, far below the largest 64-bit number of milliseconds."""
 
 
 def _duration_ms(value: object) -> object:
@@ -34,21 +34,21 @@ def _duration_ms(value: object) -> object:
 
 
 def not_too_long(value: int) -> int:
-    """Refuse durations that no arithmetic of ours should meet."""
+    """Reject durations above the longest one allowed."""
     if value > _LONGEST_MS:
         raise ValueError("it must be at most 36500d")
     return value
 
 
 def positive(value: int) -> int:
-    """Refuse a duration of zero."""
+    """Reject a duration of zero."""
     if value <= 0:
         raise ValueError("it must be longer than zero")
     return value
 
 
 def none_by_name(value: object) -> object:
-    """Read ``none`` as YAML reads ``null``: a variable and the command line can then take a default away."""
+    """Read ``none`` as YAML reads ``null``, so that a variable or the command line can remove a default."""
     return None if value == "none" else value
 
 

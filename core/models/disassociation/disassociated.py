@@ -1,8 +1,8 @@
-"""A disassociated release: what it consists of, and nothing of how it is made (Terrovitis et al. 2012, Section 3).
+"""The parts of a disassociated release, independent of how it is made (Terrovitis et al. 2012, Section 3).
 
-The people of a window are divided into clusters. Inside a cluster the locations are divided as well: what a person
-visited is cut into subrecords, which stand in different chunks without telling which of them belong to one person.
-Clusters that share a chunk form a joint cluster; joint clusters may lie inside others.
+The people of a window are divided into clusters. Inside a cluster the locations are divided as well: the locations of a
+person are cut into subrecords in different chunks, and nothing shows which subrecords belong to one person. Clusters
+that share a chunk form a joint cluster; joint clusters may lie inside others.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 __all__ = ["Cluster", "Disassociated", "JointCluster", "RecordChunk", "Subrecord"]
 
 Subrecord = tuple[int, ...]
-"""Location ids, ascending and distinct: what one person visited of the locations of a chunk. Never empty."""
+"""Location ids, ascending and distinct: the locations of a chunk that one person visited. Never empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordChunk:
-    """A bag of subrecords, each of another person; their order means nothing.
+    """A bag of subrecords, each of a different person; their order means nothing.
 
-    Whoever is in the cluster and has no subrecord here visited none of the chunk's locations.
+    A person in the cluster without a subrecord here visited none of the chunk's locations.
     """
 
     subrecords: tuple[Subrecord, ...]
@@ -39,13 +39,13 @@ class Cluster:
     """Some people of the window."""
 
     size: int
-    """How many people they are."""
+    """Number of people."""
 
     record_chunks: tuple[RecordChunk, ...]
-    """Chunks over disjoint sets of locations, by their locations."""
+    """Chunks over disjoint sets of locations, sorted by their locations."""
 
     term_chunk: tuple[int, ...]
-    """Locations, ascending, that at least one of them visited, who or how many is not told."""
+    """Locations, ascending, each visited by at least one of these people; by whom or by how many is not released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +55,11 @@ class JointCluster:
     first: int
     end: int
     shared_chunks: tuple[RecordChunk, ...]
-    """Chunks over disjoint sets of locations, by their locations.
+    """Chunks over disjoint sets of locations, sorted by their locations.
 
-    A subrecord is of a person of any of the clusters, except those that have one of its locations in a record chunk or
-    in a shared chunk of a smaller joint cluster: what their people visited of that location stands there, all of it.
+    A subrecord may belong to a person of any of these clusters, except a cluster that has one of its locations in a
+    record chunk or in a shared chunk of a smaller joint cluster. All visits of that cluster's people to the location
+    are in that chunk.
     """
 
 
@@ -70,7 +71,7 @@ class Disassociated:
     """The order means nothing, except that clusters of a joint cluster stand together."""
 
     joint_clusters: tuple[JointCluster, ...]
-    """By first cluster, the larger before those inside it."""
+    """Sorted by first cluster, a larger one before those inside it."""
 
     @property
     def people(self) -> int:

@@ -13,15 +13,15 @@ __all__ = ["DisassociatedKm"]
 class DisassociatedKm:
     """k^m-anonymity of a disassociated release (Terrovitis et al. 2012, Guarantee 1).
 
-    Of every set of up to ``m`` locations that somebody can have visited by the release, the release describes at least
-    one possible window in which at least ``k`` people visited all of them. Order does not matter.
+    Take any set of up to ``m`` locations that, according to the release, one person may have visited. The release then
+    describes at least one possible window in which at least ``k`` people visited all of them. Order does not matter.
 
     Raises:
         ValueError: A parameter is out of its range.
     """
 
     k: int
-    """Fewest people of that possible window, and of every cluster. At least 2."""
+    """Fewest people who visited them in that possible window, and fewest people of a cluster. At least 2."""
 
     m: int
     """Most locations the adversary is assumed to know of a person. At least 1."""
@@ -34,6 +34,6 @@ class DisassociatedKm:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         return (
-            f"whoever knows up to {self.m} places of a person finds at least {self.k} people who may have visited "
-            "them all"
+            f"an adversary who knows up to {self.m} places of a person finds at least {self.k} people who may have "
+            "visited all of them"
         )

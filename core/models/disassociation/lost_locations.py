@@ -1,4 +1,4 @@
-"""How many locations stand in term chunks alone: tlost (Terrovitis et al. 2012)."""
+"""tlost, the share of locations that are in term chunks alone (Terrovitis et al. 2012)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["lost_locations"]
 
 
 def lost_locations(original: Sequences, release: Disassociated, *, k: int) -> float:
-    """Share of the locations that at least k people visited which no record or shared chunk holds (tlost).
+    """Return tlost: of the locations that at least k people visited, the share in no record or shared chunk.
 
     Returns:
-        In 0..1; NaN where there are none.
+        In 0..1; NaN if at least k people visited no location.
     """
     frequent = np.flatnonzero(np.bincount(original.locations) >= k)
     held = {location for chunk in release.chunks for location in chunk.locations}

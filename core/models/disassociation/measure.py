@@ -1,4 +1,4 @@
-"""Measure what a disassociated release lost against the raw window, for whoever may see both. Never published."""
+"""Measure the information loss of a disassociated release against the raw window. Never published."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ __all__ = ["SetMeasures", "loss", "measure"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetMeasures(WindowMeasures):
-    """The measures of one window; NaN where there is nothing to measure. See :mod:`core.utility.itemsets`."""
+    """The measures of one window; NaN if there is nothing to measure. See :mod:`core.utility.itemsets`."""
 
     tkd: float
-    """Share of the most frequent sets of locations that a reconstruction has not."""
+    """Share of the most frequent sets of locations that are not among those of a reconstruction."""
 
     re: float
     """Mean relative error of the supports of pairs of frequent locations in a reconstruction."""
 
     tlost: float
-    """Share of the locations of at least k people that stand in term chunks alone
+    """Share of the locations visited by at least k people that are in term chunks alone
     (:mod:`core.models.disassociation.lost_locations`)."""
 
     visits_kept_share: float
 
 
 def loss(window: SequenceWindow, result: Disassociation, plan: DisassociationPlan) -> WindowLoss:
-    """Measure what all models are compared by: what is released, is released as it is."""
+    """Measure the loss by which all models are compared; released locations are exact."""
     return exact_loss(window.sequences.owners[result.kept])
 
 
 def measure(
     seal: Seal, window: SequenceWindow, result: Disassociation, plan: DisassociationPlan, inputs: MeasureInputs
 ) -> SetMeasures:
-    """Measure by one reconstruction."""
+    """Measure one reconstruction against the raw window."""
     original = location_sets(window.sequences)
     rebuilt = reconstruct(result.release, plan.generator(seal, "measures"))
     return SetMeasures(

@@ -1,4 +1,4 @@
-"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+"""The plan: everything that decides what a window releases, besides its rows; and how settings become a plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["DisassociationPlan", "make_plan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisassociationPlan(Plan):
-    """Check-ins, released as sets of locations, of which nothing tells which parts belong to one person."""
+    """Check-ins, released as parts of sets of locations; nothing shows which parts belong to one person."""
 
     guarantee: DisassociatedKm
     locator: Locator = field(repr=False)

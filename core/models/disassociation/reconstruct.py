@@ -1,7 +1,7 @@
-"""What an analyst can do with a disassociated release (Terrovitis et al. 2012, Sections 3 and 6).
+"""Functions for analysts of a disassociated release (Terrovitis et al. 2012, Sections 3 and 6).
 
-Draw windows that the release may be of, as many as wanted, and work on them as on any other; or ask how many people
-visited some locations, and be told what is certain.
+An analyst can draw any number of windows of which the release may be made, and work on them as on any other window. An
+analyst can also compute how many people certainly, and at most, visited some locations.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ __all__ = ["certain_subrecords", "reconstruct", "support_bounds"]
 
 
 def reconstruct(release: Disassociated, rng: np.random.Generator) -> Sequences:
-    """Draw one window that a release may be of.
+    """Draw one window of which a release may be made.
 
-    Subrecords go to people at random. What is only known to have been visited by somebody, in term chunks, goes to one
-    person each, and to whoever is left without a subrecord; nobody has visited nothing. Not all windows are as likely.
+    Subrecords are given to people at random. Each location of a term chunk is given to one person, and also to people
+    left without a subrecord, so that everybody visited something. Not all windows are equally likely.
 
     Args:
         release: The release.
-        rng: All chance there is.
+        rng: Source of all random choices.
 
     Returns:
-        Of each person the locations, ascending; the people of one cluster after those of another.
+        The locations of each person, ascending; the people of one cluster after those of another.
 
     Raises:
-        ValueError: There is no such window, or a subrecord finds nobody: the release does not keep its guarantee.
+        ValueError: There is no such window, or nobody can have a subrecord: the release does not keep its guarantee.
     """
     bounds = np.cumsum([0, *(cluster.size for cluster in release.clusters)])
     people: list[set[int]] = [set() for _ in range(int(bounds[-1]))]
@@ -74,7 +74,7 @@ def _given(
     placed: Sequence[set[int]],
     rng: np.random.Generator,
 ) -> list[tuple[int, Subrecord]]:
-    """Give each subrecord of a shared chunk to another person who may have it."""
+    """Give each subrecord of a shared chunk to a different person who may have it."""
     free = np.ones(len(everybody), np.bool_)
     clusters = cluster_of[everybody]
     given: list[tuple[int, Subrecord]] = []
@@ -106,14 +106,14 @@ def _let_all_have(
     terms: Sequence[int],
     rng: np.random.Generator,
 ) -> None:
-    """Give out the term chunk, and see to it that nobody of a cluster is left with nothing.
+    """Give out the locations of the term chunk, and leave nobody of a cluster without a location.
 
     Args:
-        rows: Of each chunk the subrecord of each person.
-        own: What each person has of them; changed.
-        shared: What each person has of shared chunks.
+        rows: For each chunk, the subrecord of each person.
+        own: Locations of each person in these subrecords; changed in place.
+        shared: Locations of each person in shared chunks.
         terms: The term chunk.
-        rng: All chance there is.
+        rng: Source of all random choices.
     """
     nothing = [i for i in range(len(own)) if not own[i] and not shared[i]]
     nothing = [nothing[i] for i in rng.permutation(len(nothing)).tolist()]
@@ -123,7 +123,7 @@ def _let_all_have(
         if terms:
             own[person].add(terms[int(rng.integers(len(terms)))])
             continue
-        # Somebody has two subrecords if there are as many as people: one of them moves.
+        # If there are at least as many subrecords as people, somebody has two: one of them moves.
         movable = [
             (row, i) for i in range(len(own)) for row in rows if row[i] and sum(bool(other[i]) for other in rows) > 1
         ]
@@ -136,7 +136,7 @@ def _let_all_have(
 
 
 def certain_subrecords(release: Disassociated) -> Sequences:
-    """Return what was certainly visited together: each subrecord of a record or shared chunk as if it were a person.
+    """Return the locations certainly visited together: each subrecord of a chunk as the record of one person.
 
     The paper measures tKd-a and re-a on it.
     """
@@ -149,23 +149,28 @@ def certain_subrecords(release: Disassociated) -> Sequences:
 
 
 def support_bounds(release: Disassociated, locations: Collection[int]) -> tuple[int, int]:
-    """Tell how many people visited all of some locations, at least and at most, by the release.
+    """Return bounds of how many people visited all of some locations, at least and at most, according to the release.
 
-    In every window that the release may be of, as many did as the lower bound says or more, and as the upper one or
-    fewer. At least: those of whom one subrecord tells it; and in a cluster where the parts are in different chunks of
-    its own, those whom they must have in common because there are too few people to keep them apart. At most: in each
-    cluster, the fewest who can have one of the parts, and no more over all than a shared chunk has subrecords.
+    The bounds hold in every window of which the release may be made.
+
+    - The lower bound counts subrecords that hold all the locations. In a cluster that has the locations in different
+      chunks of its own, it counts people who must have all parts, because the cluster is too small to keep them apart.
+    - The upper bound adds, over all clusters, the fewest people who can have one of the parts. In total it allows no
+      more people than a shared chunk has subrecords with its part.
 
     Args:
         release: The release.
         locations: At least one.
+
+    Returns:
+        The lower and the upper bound.
 
     Raises:
         ValueError: No location is given.
     """
     wanted = set(locations)
     if not wanted:
-        raise ValueError("no location is given: everybody visited all of none")
+        raise ValueError("no location is given: give at least one")
     own = [_in_cluster(cluster, wanted) for cluster in release.clusters]
     at_least = sum(certain for certain, _, _ in own)
     at_most = [possible for _, possible, _ in own]
@@ -180,7 +185,7 @@ def support_bounds(release: Disassociated, locations: Collection[int]) -> tuple[
             found.append((key := key + 1, in_chunk, set(chain.from_iterable(in_chunk))))
         for number in range(joint.first, joint.end):
             for of_chunk, in_chunk, held in found:
-                # What is not missing is in a chunk further down: then it is in no subrecord from here.
+                # A location that is not missing is in a chunk further down: people of this cluster have it only there.
                 if part := tuple(sorted(held & missing[number])):
                     if in_chunk[part] < at_most[number] or scarcest[number] is None:
                         scarcest[number] = (in_chunk[part], of_chunk, part)
@@ -196,10 +201,11 @@ def support_bounds(release: Disassociated, locations: Collection[int]) -> tuple[
 
 
 def _in_cluster(cluster: Cluster, wanted: set[int]) -> tuple[int, int, set[int]]:
-    """Look for some locations in what a cluster does not share.
+    """Look for some locations in a cluster's own chunks.
 
     Returns:
-        How many of its people visited all of them, as far as it tells, at least and at most, and which are not there.
+        The fewest and the most of its people who visited all of them, as far as these chunks show; and the locations
+        that are not in these chunks.
     """
     missing = wanted.difference(cluster.term_chunk)
     at_least = [1] * (len(wanted) - len(missing))
@@ -210,12 +216,12 @@ def _in_cluster(cluster: Cluster, wanted: set[int]) -> tuple[int, int, set[int]]
             at_least.append(in_chunk[part])
             at_most.append(in_chunk[part])
             missing = missing.difference(part)
-    in_common = sum(at_least) - (len(at_least) - 1) * cluster.size  # as far apart as they can be
+    in_common = sum(at_least) - (len(at_least) - 1) * cluster.size  # if the parts are as far apart as possible
     return 0 if missing else max(0, in_common), min(at_most), missing
 
 
 def _parts(chunk: RecordChunk, wanted: set[int]) -> Counter[Subrecord]:
-    """Count the subrecords by what they hold of some locations; those that hold nothing are left out."""
+    """Count the subrecords by which wanted locations they hold; subrecords without any are left out."""
     parts = Counter(tuple(t for t in subrecord if t in wanted) for subrecord in chunk.subrecords)
     del parts[()]
     return parts

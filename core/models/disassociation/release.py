@@ -24,14 +24,14 @@ __all__ = ["SetCandidate", "anonymize", "assemble", "candidate", "publish", "ver
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SetCandidate:
-    """A disassociated window as it would leave."""
+    """A disassociated window as it would be published."""
 
     release: Disassociated = field(repr=False)
     users: list[int] = field(repr=False)
-    """Everybody in its clusters; not published."""
+    """All users in its clusters; not published."""
 
     behind: list[list[tuple[int, frozenset[int]]]] = field(repr=False)
-    """Of each cluster its people, each with the locations that are released of them; not published."""
+    """The users of each cluster, each with the user's released locations; not published."""
 
 
 def assemble(seal: Seal, rows: Rows, plan: DisassociationPlan) -> SequenceWindow:
@@ -40,12 +40,12 @@ def assemble(seal: Seal, rows: Rows, plan: DisassociationPlan) -> SequenceWindow
 
 
 def anonymize(seal: Seal, window: SequenceWindow, plan: DisassociationPlan) -> Disassociation:
-    """Disassociate the window; the only chance is that of orders that mean nothing."""
+    """Disassociate the window; only orders that mean nothing are random."""
     return disassociate(window.sequences, plan.guarantee, plan.generator(seal), plan.options)
 
 
 def candidate(window: SequenceWindow, result: Disassociation, plan: DisassociationPlan) -> SetCandidate | None:
-    """Take the clusters, and who is behind them."""
+    """Return the clusters with the users behind them; None if there is no cluster."""
     if not result.release.clusters:
         return None
     users = [user for cluster in result.users for user in cluster]
@@ -53,7 +53,7 @@ def candidate(window: SequenceWindow, result: Disassociation, plan: Disassociati
 
 
 def verify(window: SequenceWindow, candidate: SetCandidate, plan: DisassociationPlan) -> Verdict:
-    """Check the guarantee, and that everything released stands for somebody."""
+    """Check the guarantee, and that the release is exactly that of the people behind it."""
     k = plan.guarantee.k
     report = verify_disassociated(candidate.release, plan.guarantee)
     origin = verify_origin(candidate.release, candidate.behind)
@@ -73,7 +73,7 @@ def publish(
     count: Headcount,
     plan: DisassociationPlan,
 ) -> Contents:
-    """Say what the release publishes: groups of clusters that share chunks."""
+    """Return what the release publishes: groups of clusters that share chunks."""
     release = candidate.release
     shown = sorted(release.locations)
     return Contents(
@@ -91,26 +91,26 @@ def publish(
 
 
 def _behind(window: SequenceWindow, result: Disassociation) -> list[list[tuple[int, frozenset[int]]]]:
-    """Return of each cluster its people, each with the locations that are released of them."""
+    """Return the users of each cluster, each with the user's released locations."""
     sets = location_sets(window.sequences.where(result.kept))
     visited = [frozenset(sets.locations[start:end].tolist()) for start, end in pairwise(sets.starts.tolist())]
     return [[(user, visited[user]) for user in cluster] for cluster in result.users]
 
 
 def _n_released(release: Disassociated) -> int:
-    """Count what the release publishes: each location of a subrecord, and each of a term chunk."""
+    """Count the locations that the release publishes, over all subrecords and term chunks."""
     in_chunks = sum(len(subrecord) for chunk in release.chunks for subrecord in chunk.subrecords)
     return in_chunks + sum(len(cluster.term_chunk) for cluster in release.clusters)
 
 
 def _term_chunk_share(release: Disassociated) -> float:
-    """Share of the places in clusters' chunks that stand in term chunks, where nothing tells with what they go."""
+    """Return the share of the chunks' locations in term chunks, where nothing shows which were visited together."""
     alone = sum(len(cluster.term_chunk) for cluster in release.clusters)
     return alone / (alone + sum(len(chunk.locations) for chunk in release.chunks))
 
 
 def _groups(release: Disassociated, names: tuple[str, ...]) -> Iterator[ClusterGroup]:
-    """Yield what is published together: clusters that share a chunk, directly or not, or one that shares none."""
+    """Yield the groups published together: clusters that share a chunk, directly or not, or one that shares none."""
     start = 0
     while start < len(release.clusters):
         around = [joint for joint in release.joint_clusters if joint.first <= start < joint.end]

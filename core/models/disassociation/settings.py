@@ -1,4 +1,4 @@
-"""The settings of ``disassociation``, as they stand in the section ``privacy``."""
+"""Settings of ``disassociation``, in the section ``privacy``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["DisassociationSettings"]
 
 
 class DisassociationSettings(ModelSettings):
-    """The settings of this model alone; all models share others."""
+    """Settings of this model alone; ``stream`` adds those that all models share."""
 
     largest_cluster: Annotated[Annotated[int, Field(ge=3)] | None, BeforeValidator(none_by_name)] = None
-    """Most people of a cluster of ``disassociation``, at least ``2 k - 1``; ten times ``k`` where it is not set."""
+    """Most people of a cluster of ``disassociation``, at least ``2 k - 1``; ten times ``k`` if not set."""
 
     rare_locations: bool = False
-    """Whether ``disassociation`` names locations that fewer than ``k`` people visited, as published."""
+    """Whether ``disassociation`` releases locations that fewer than ``k`` people visited, as in the paper."""

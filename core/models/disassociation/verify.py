@@ -1,12 +1,16 @@
-"""Check of Guarantee 1 (Terrovitis et al. 2012, Section 5) from the release alone, and of where that is from.
+"""Check Guarantee 1 (Terrovitis et al. 2012, Section 5) from the release alone, and check the people behind a release.
 
-Shares no code with the anonymizer. What is checked implies the guarantee, by this argument. Let somebody possibly have
-visited the locations S, at most m, and let their cluster be P. Each part of S that stands in one record chunk of P, or
-one shared chunk over P, is in k of its subrecords: give these to k people of P, the same k for every chunk, and let
-them have visited whatever of S is in the term chunk. P has k people. The other subrecords of record chunks go to others
-of P so that nobody is left without any: Lemma 2. Those of a shared chunk go to whoever of the joint cluster may have
-them: everybody, if none of its locations stands in a chunk further down; if one does, the k are alike, and there is
-room. Nobody of another cluster depends on a shared subrecord to have visited something, by Lemma 2 there.
+Shares no code with the anonymizer. The checks imply the guarantee, by this argument:
+
+- Let S be at most m locations that one person may have visited, and let P be the person's cluster. P has at least k
+  people.
+- Each part of S in one record chunk of P, or in one shared chunk over P, is in at least k subrecords of that chunk.
+  Give these to k people of P, the same k for every chunk. Let the same people have visited the locations of S in the
+  term chunk.
+- The other subrecords of record chunks go to other people of P. By Lemma 2 they suffice for all of them.
+- The other subrecords of a shared chunk go to people of the joint cluster who may have them. That is everybody, if none
+  of the chunk's locations is in a chunk further down. If one is, the k subrecords are equal and there is room.
+- By Lemma 2 in their own clusters, the people of other clusters need no shared subrecord to have visited something.
 """
 
 from __future__ import annotations
@@ -24,20 +28,25 @@ __all__ = ["DisassociatedReport", "OriginReport", "verify_disassociated", "verif
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisassociatedReport:
-    """What a candidate for release was found to keep."""
+    """What verification found in a candidate for release."""
 
     smallest_cluster: int | None
     """People of the smallest cluster; None for an empty release."""
 
     smallest_support: int | None
-    """Fewest subrecords of a chunk with any combination of at most m locations that occurs there; None without any."""
+    """Fewest subrecords of a chunk that hold a combination of at most m locations; None if there is no chunk."""
 
     violations: Mapping[str, int] = field(default_factory=dict)
-    """Number of violations by kind, kinds without any left out: ``malformed`` (clusters, chunks and joint clusters that
-    are not as :mod:`core.models.disassociation.disassociated` says), ``too_few_people`` (clusters), ``not_km`` (chunks
-    with a combination below k), ``too_few_subrecords`` (clusters, Lemma 2), ``not_k`` (subrecords below k where
-    Property 1 asks for k-anonymity), ``no_room`` (subrecords of such chunks for which fewer people could take them than
-    the chunk has subrecords)."""
+    """Number of violations by kind; kinds without violations are left out.
+
+    - ``malformed``: clusters, chunks and joint clusters that differ from
+      :mod:`core.models.disassociation.disassociated`;
+    - ``too_few_people``: clusters of fewer than k people;
+    - ``not_km``: chunks with a combination in fewer than k subrecords;
+    - ``too_few_subrecords``: clusters that break Lemma 2;
+    - ``not_k``: distinct subrecords that occur fewer than k times where Property 1 requires k-anonymity;
+    - ``no_room``: distinct subrecords of such chunks that fewer people can have than the chunk has subrecords.
+    """
 
     @property
     def holds(self) -> bool:
@@ -47,15 +56,18 @@ class DisassociatedReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginReport:
-    """What the people behind a candidate were found to be."""
+    """What verification found about the people behind a candidate."""
 
     fewest_visitors: int | None
     """Fewest people who visited a location of the release; None for an empty one."""
 
     violations: Mapping[str, int] = field(default_factory=dict)
-    """By kind, kinds without any left out: ``people`` (clusters whose size is not the number of their distinct people,
-    or who have somebody of another cluster), ``not_told`` (people who visited something that their cluster has no place
-    for, or nothing), ``invented`` (chunks and term chunks that do not hold what these people visited)."""
+    """Number of violations by kind; kinds without violations are left out.
+
+    - ``people``: clusters whose size is not the number of their distinct people, or that share a person with another;
+    - ``not_told``: people who visited a location that no chunk of their cluster holds, or who visited nothing;
+    - ``invented``: chunks and term chunks that do not hold exactly what these people visited.
+    """
 
     @property
     def holds(self) -> bool:
@@ -85,12 +97,12 @@ def verify_disassociated(release: Disassociated, guarantee: DisassociatedKm) -> 
             found["not_km"] += supports[-1] < k
         v = len(cluster.record_chunks)
         subrecords = sum(len(chunk.subrecords) for chunk in cluster.record_chunks)
-        # Without a chunk nothing would be left for anybody: the lemma's h is taken as 1.
+        # Without a record chunk the lemma would require too few subrecords: its h is at least 1 here.
         enough = subrecords >= cluster.size + k * (max(1, min(m, v)) - 1)
         found["too_few_subrecords"] += not (cluster.term_chunk or enough)
 
     found["malformed"] += _misplaced(release)
-    # Of each cluster, the locations in its record chunks and in shared chunks of the joint clusters seen so far.
+    # For each cluster, the locations in its record chunks and in shared chunks of the joint clusters seen so far.
     placed = [{t for chunk in cluster.record_chunks for t in chunk.locations} for cluster in release.clusters]
     for joint in _inside_out(release):
         inside = range(joint.first, joint.end)
@@ -116,14 +128,14 @@ def verify_disassociated(release: Disassociated, guarantee: DisassociatedKm) -> 
 
 
 def verify_origin(release: Disassociated, people: Sequence[Sequence[tuple[Hashable, Collection[int]]]]) -> OriginReport:
-    """Tell whether people with these records are behind a release: distinct, as many as it says, and a possible origin.
+    """Check that the people behind a release are distinct, as many as it says, and one of its possible origins.
 
     Args:
         release: What would be published.
-        people: Of each cluster the people, each with the locations visited and not suppressed.
+        people: The people of each cluster, each with the locations visited and not suppressed.
 
     Raises:
-        ValueError: Not as many clusters as the release has.
+        ValueError: The number of clusters is not that of the release.
     """
     if len(people) != len(release.clusters):
         raise ValueError(f"{len(people)} clusters of people for {len(release.clusters)}: there must be one for each")
@@ -136,7 +148,7 @@ def verify_origin(release: Disassociated, people: Sequence[Sequence[tuple[Hashab
     found["not_told"] += sum(not visited for cluster in left for visited in cluster)
     for cluster, records in zip(release.clusters, left, strict=True):
         found["invented"] += sum(not _taken(chunk, records) for chunk in cluster.record_chunks)
-        # What stands in a term chunk is not in any shared chunk, so that it may be taken now.
+        # Locations of a term chunk are in no shared chunk of the cluster, so they can be removed now.
         terms = set(cluster.term_chunk)
         found["invented"] += terms != {t for visited in records for t in visited & terms}
         for visited in records:
@@ -153,7 +165,7 @@ def verify_origin(release: Disassociated, people: Sequence[Sequence[tuple[Hashab
 
 
 def _taken(chunk: RecordChunk, left: list[set[int]]) -> bool:
-    """Take from each person what the chunk's locations hold of it; tell whether that is the chunk's bag."""
+    """Remove the chunk's locations from every person; return whether the removed sets are the chunk's bag."""
     domain = set(chunk.locations)
     bag = Counter(tuple(sorted(visited & domain)) for visited in left)
     del bag[()]
@@ -163,10 +175,10 @@ def _taken(chunk: RecordChunk, left: list[set[int]]) -> bool:
 
 
 def _smallest_support(chunk: RecordChunk, m: int) -> int:
-    """Count the fewest subrecords with any combination of 1 to m locations that occurs.
+    """Return the fewest subrecords that hold a combination of 1 to m locations, among combinations that occur.
 
-    Subrecords are bits. Combinations in the same subrecords are looked at once, and those of fewer locations again with
-    those of more, as a location joined with itself.
+    A set of subrecords is an int with one bit a subrecord. Combinations in the same subrecords are examined once. A
+    location may be combined with itself, so combinations of fewer locations are examined again with those of more.
     """
     holders: dict[int, int] = {}
     for number, subrecord in enumerate(chunk.subrecords):
@@ -182,7 +194,7 @@ def _smallest_support(chunk: RecordChunk, m: int) -> int:
 
 
 def _well_formed(cluster: Cluster) -> bool:
-    """Tell whether chunks are in order, over disjoint locations, and have no more subrecords than there are people."""
+    """Return whether chunks are sorted, over disjoint locations, and have no more subrecords than there are people."""
     domains = [*(chunk.locations for chunk in cluster.record_chunks), cluster.term_chunk]
     return (
         all(_is_bag(chunk) and len(chunk.subrecords) <= cluster.size for chunk in cluster.record_chunks)
@@ -192,7 +204,7 @@ def _well_formed(cluster: Cluster) -> bool:
 
 
 def _misplaced(release: Disassociated) -> int:
-    """Count the joint clusters that hold fewer than two clusters, cross another, or whose chunks are out of order."""
+    """Count the joint clusters with fewer than two clusters, that cross another, or with malformed chunks or order."""
     wrong = 0
     around: list[JointCluster] = []
     for joint in release.joint_clusters:
@@ -215,7 +227,7 @@ def _misplaced(release: Disassociated) -> int:
 
 
 def _inside_out(release: Disassociated) -> list[JointCluster]:
-    """Return the joint clusters, each after those inside it, without what lies beyond the clusters."""
+    """Return the joint clusters, each after those inside it, without those that reach beyond the clusters."""
     within = [joint for joint in release.joint_clusters if 0 <= joint.first <= joint.end <= len(release.clusters)]
     return sorted(within, key=lambda joint: joint.end - joint.first)
 

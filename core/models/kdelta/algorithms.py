@@ -1,4 +1,4 @@
-"""The algorithms of (k,delta)-anonymity: GPS trajectories of one window become sets, by the model of the settings."""
+"""The algorithms of (k,delta)-anonymity: the configured model groups the GPS trajectories of one window into sets."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnonymizedTrajectories:
-    """What became of a window."""
+    """The result of anonymizing a window."""
 
     trajectories: PointTrajectories
-    """What was clustered: the window's trajectories, or pieces of them; the same points in the same order."""
+    """The clustered trajectories: the window's own or pieces of them, with the same points in the same order."""
 
     demands: Demands
-    """What each of these is given."""
+    """k and delta that each of these trajectories is given."""
 
     sets: AnonymitySets
-    """What was made of them."""
+    """The sets made of them."""
 
     relaxed: BoolArray | None = None
-    """Users who are given less than they demand, though no less than everybody is given, shape
-    ``(trajectories.n_users,)``; None where the model relaxes nobody's demands."""
+    """Whether each user is given less than the user demands (but no less than everybody), shape
+    ``(trajectories.n_users,)``; None if the model never relaxes demands."""
 
 
 class TrajectoryAlgorithm(Algorithm, Protocol):
@@ -56,19 +56,19 @@ class TrajectoryAlgorithm(Algorithm, Protocol):
         ...
 
     def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
-        """Make sets of the trajectories of a window, each with what its members demand.
+        """Make sets of the trajectories of a window; each set meets the demands of its members.
 
         Args:
             window: The window.
-            guarantee: What everybody is given in any case.
-            rng: Source of all chance.
+            guarantee: The least that everybody is given.
+            rng: Source of all random choices.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeverWalkAlone:
-    """NWA."""
+    """Never Walk Alone (NWA)."""
 
     options: NeverWalkAloneOptions = field(default_factory=NeverWalkAloneOptions)
     model: str = field(default="nwa", init=False)
@@ -86,7 +86,7 @@ class NeverWalkAlone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitForMe:
-    """W4M, or PW4M where people may demand more."""
+    """Wait for Me (W4M), or Personalized Wait for Me (PW4M) if people may demand more."""
 
     options: Wait4MeOptions = field(default_factory=Wait4MeOptions)
     personal: bool = False
@@ -108,7 +108,7 @@ class WaitForMe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentedWaitForMe:
-    """PW4M+TR: PW4M on pieces of trajectories that have about the same company all along."""
+    """PW4M+TR: PW4M on pieces of trajectories; along a piece, the number of people nearby hardly changes."""
 
     options: Wait4MeOptions = field(default_factory=Wait4MeOptions)
     segmentation: SegmentationOptions = field(default_factory=SegmentationOptions)
@@ -134,11 +134,14 @@ class SegmentedWaitForMe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedWaitForMe:
-    """Bounded PW4M: the most demanding are given less, but never less than everybody, for a lower distortion."""
+    """Bounded PW4M: relaxes the demands of the most demanding people to lower the distortion.
+
+    Nobody is given less than the guarantee gives everybody.
+    """
 
     options: Wait4MeOptions = field(default_factory=Wait4MeOptions)
     sigma_m: float = 200.0
-    """How near is together, which decides who counts as a neighbour: as in segmentation, metres."""
+    """Distance that counts as near when neighbours are counted, metres; as in segmentation."""
 
     bound: BoundedOptions = field(default_factory=BoundedOptions)
     model: str = field(default="bounded-pw4m", init=False)
@@ -156,7 +159,7 @@ class BoundedWaitForMe:
     def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
         """See :meth:`TrajectoryAlgorithm.anonymize`."""
         trajectories, n = window.trajectories, len(window.trajectories.users)
-        key = rng.integers(0, 2**64, 2, np.uint64)  # every try draws the same
+        key = rng.integers(0, 2**64, 2, np.uint64)  # every try draws the same numbers
         waiting = Wait4Me(trajectories, self.options, largest_delta_m=float(window.demands.delta_m.max(initial=0.0)))
         result = bounded(
             lambda demands: waiting.anonymize(demands, np.random.Generator(np.random.Philox(key=key))),
@@ -178,5 +181,5 @@ def _published(options: SetOptions) -> Parameters:
 
 
 def _whole(window: PointWindow, sets: AnonymitySets) -> AnonymizedTrajectories:
-    """Tell of a window whose trajectories stayed whole and got what they demand."""
+    """Return the result for a window whose trajectories stay whole and are given what they demand."""
     return AnonymizedTrajectories(trajectories=window.trajectories, demands=window.demands, sets=sets)

@@ -31,22 +31,22 @@ class PointWindow:
     is released when the point that stands for it is."""
 
     demands: Demands
-    """What each of them is to be given: what the guarantee gives everybody, or more where it is personal."""
+    """k and delta of each trajectory: those of the guarantee, or what its user demands if the guarantee is personal."""
 
     projection: LocalProjection
     duplicates: int
     """Points left out because their user has another one at the same instant."""
 
     suppressed: int
-    """Points left out because their user has too many, cannot have been there, or demands more than the guarantee
-    gives."""
+    """Points left out because their user has too many points, cannot have been there, or demands more than the
+    guarantee gives."""
 
     curbed: BoolArray
-    """Users of whom points were left out because they have too many or cannot have been there, shape
+    """Whether points of each user were left out because the user has too many or cannot have been there, shape
     ``(trajectories.n_users,)``."""
 
     n_users: int
-    """Distinct people in the rows; some may have no trajectory here: they demand more than the guarantee gives."""
+    """Distinct people in the rows. Some may have no trajectory, because they demand more than the guarantee gives."""
 
     n_demanding: int
     """Distinct people in the rows who demand more than the guarantee gives everybody."""
@@ -55,16 +55,17 @@ class PointWindow:
 def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits, joining: Joining = _JOIN_ALL) -> PointWindow:
     """Turn the fragments of a window into trajectories: pieces of one user are joined by time.
 
-    Of each user the first points stay, of those the ones that one journey can visit, and the journey is cut at its
-    gaps. Every user of whom a point stays has a trajectory, and is one person however many there are.
+    Each user keeps the first points, up to the limit, and of these the ones that a single journey can visit. The
+    journey is then cut at its gaps. Every user with a point left has at least one trajectory, and counts as one person
+    however many trajectories there are.
 
     A user who demands more than the guarantee gives everybody (a larger k, a smaller delta) is left out of the
-    release, unless the guarantee is personal. Of what the records of a user demand, the strictest counts.
+    release, unless the guarantee is personal. If a user's records demand different values, the strictest counts.
 
     Args:
         rows: Rows of :data:`core.records.record.POINT`, shape ``(n,)``, in any order.
         guarantee: What the release will promise to everybody.
-        limits: When users are curbed.
+        limits: Most points of a user.
         joining: Which points can follow one another, where trajectories are cut, and whether they are resampled.
     """
     order = np.lexsort((rows["lon"], rows["lat"], rows["ts_ms"], rows["user"]))
@@ -72,7 +73,7 @@ def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits, joining: Join
     again = same_as_before(rows["user"], rows["ts_ms"])
     n_users = len(np.unique(rows["user"]))
 
-    # Compared as the column stores it: 300 m asked for and 300 m given are equal.
+    # Compared in the column's precision, so that a demand of 300 m equals a guarantee of 300 m.
     unmet = (rows["k"] > guarantee.k) | (rows["delta_m"] < np.float32(guarantee.delta_m))
     demanding = np.isin(rows["user"], rows["user"][unmet])
     left = rows[~again if guarantee.personal else ~again & ~demanding]
@@ -88,7 +89,7 @@ def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits, joining: Join
     lat, lon = np.ascontiguousarray(left["lat"]), np.ascontiguousarray(left["lon"])
     projection = LocalProjection.around(lat, lon) if len(left) else LocalProjection(0.0, 0.0)
     begins = position_in_user(left["user"]) == 0
-    number = np.cumsum(begins) - 1  # dense, of each point's user
+    number = np.cumsum(begins) - 1  # dense number of each point's user
     if joining.max_gap_ms is not None:
         begins |= after_gap(left["ts_ms"], joining.max_gap_ms)
     first = np.flatnonzero(begins)
@@ -115,7 +116,7 @@ def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits, joining: Join
 
 
 def _demands(rows: Rows, users: npt.NDArray[np.uint64], guarantee: KDelta) -> Demands:
-    """Tell what the trajectories of these users, shape ``(n,)``, are to be given; rows are sorted by user."""
+    """Return k and delta for the trajectories of these users, shape ``(n,)``; rows are sorted by user."""
     if not guarantee.personal or not len(rows):
         return Demands.alike(len(users), k=guarantee.k, delta_m=guarantee.delta_m)
     firsts = np.flatnonzero(position_in_user(rows["user"]) == 0)

@@ -14,8 +14,8 @@ class KDelta:
     """(k,delta)-anonymity of trajectories (Abul, Bonchi, Nanni 2008; Theodosopoulos 2013, Definitions 2 to 4).
 
     Each released trajectory belongs to a set of at least ``k`` people's trajectories that have the same time
-    stamps and lie within ``delta_m`` of one another at each of them. ``personal`` adds what people demand of their
-    own (section 4): then ``k`` and ``delta_m`` are what everybody is given at least.
+    stamps and lie within ``delta_m`` of one another at each of them. With ``personal``, people may demand more
+    (section 4); ``k`` and ``delta_m`` are then the least that everybody is given.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -28,8 +28,8 @@ class KDelta:
     """Uncertainty diameter, metres: the largest distance inside a set at any time stamp. Above 1."""
 
     personal: bool = False
-    """Whether a set keeps the largest k and the smallest delta that any of its members demands, where they demand
-    more than the above. Otherwise who demands more is not released."""
+    """Whether a set keeps the largest k and the smallest delta that any of its members demands. Otherwise a person who
+    demands more than ``k`` and ``delta_m`` is not released."""
 
     def __post_init__(self) -> None:
         at_least("k", self.k, 2)
@@ -39,8 +39,8 @@ class KDelta:
     @property
     def promise(self) -> str:
         """The guarantee in a sentence."""
-        who = " (or as many and as near as its members demand)" if self.personal else ""
+        who = " (or the larger k and smaller distance that members demand)" if self.personal else ""
         return (
-            f"each trajectory is one of at least {self.k} people's that stay within {self.delta_m:g} m of one another"
-            f"{who}"
+            f"each trajectory belongs to a set of at least {self.k} people's trajectories that stay within "
+            f"{self.delta_m:g} m of one another{who}"
         )

@@ -1,10 +1,10 @@
-"""Measure what a release of trajectories lost against those of its window, for whoever may see both. Never published.
+"""Measure the information loss of released trajectories against those of the raw window. Never published.
 
-What was left out before (jumps, what was too much, people who demand more than the model gives) counts in no figure
-here.
+Points left out before anonymization (jumps, points above the limit, people who demand more than the model gives) count
+in no figure here.
 
-Every figure here is computed from raw points, so that it could confirm a guess at them. What leaves is coarser, and
-leaves out what would tell of fewer than k people (:mod:`core.models.kdelta.release`).
+Every figure is computed from raw points and could confirm a guess at them. Published figures
+(:mod:`core.models.kdelta.release`) are coarser, and none of them concerns fewer than k people.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class PointMeasures(WindowMeasures):
     """Sum of the times, seconds."""
 
     total_distortion_m: float
-    """Both, with the trash term (:attr:`core.models.kdelta.anonymize.sets.Distortion.total_m`), metres."""
+    """Distortion in space and time with the trash term
+    (:attr:`core.models.kdelta.anonymize.sets.Distortion.total_m`), metres."""
 
     points_created: float
     points_deleted: float
@@ -50,7 +51,7 @@ class PointMeasures(WindowMeasures):
     """Trajectories in the trash."""
 
     discernibility: float
-    """Squared sizes of the sets, and the number of all for each in the trash."""
+    """Sum of the squared sizes of the sets, plus the number of all trajectories for each one in the trash."""
 
     range_distortion_possibly: float
     """Range-query distortion, "possibly sometime inside" (:mod:`core.models.kdelta.ranges`), in ``0..1``."""
@@ -60,7 +61,7 @@ class PointMeasures(WindowMeasures):
 
 
 def loss(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan) -> WindowLoss:
-    """Measure what all models are compared by: how far points were moved, in space and time."""
+    """Measure the loss by which all models are compared: how far points were moved in space and time."""
     sets = result.sets
     if not len(sets.sources):
         return NOTHING_RELEASED
@@ -74,21 +75,21 @@ def loss(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan) 
 def measure(
     seal: Seal, window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan, inputs: MeasureInputs
 ) -> PointMeasures:
-    """Measure translation, what was left out, and how far range queries are distorted."""
+    """Measure translation, the points left out and the distortion of range queries."""
     return compare(seal, window, result, plan, RangeQueryOptions(n=inputs.options.queries))
 
 
 def compare(
     seal: Seal, window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan, options: RangeQueryOptions
 ) -> PointMeasures:
-    """Compare a window with what is released of it, at least one trajectory.
+    """Compare a window with its release, which has at least one trajectory.
 
     Args:
         seal: The window's first seal.
         window: The raw window.
-        result: What is released.
-        plan: How it was released.
-        options: Which queries are drawn.
+        result: The anonymized trajectories.
+        plan: The plan of the release.
+        options: Number and size of the range queries.
     """
     sets = result.sets
     released = PointTrajectories(

@@ -1,4 +1,4 @@
-"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+"""The plan: everything that decides what a window releases, besides its rows; and how settings become a plan."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = ["KDeltaPlan", "LastResult", "check", "make_plan"]
 
 @dataclass(slots=True, eq=False)
 class LastResult:
-    """What was made of the window released last, until it is measured."""
+    """Keeps the result of the window released last until it is measured."""
 
     _of: str | None = None
     _result: AnonymizedTrajectories | None = None
 
     def made(self, release_id: str, make: Callable[[], AnonymizedTrajectories]) -> AnonymizedTrajectories:
-        """Return what was made for a release, once, or make it and keep it."""
+        """Return the kept result of a release and forget it; if there is none, make it and keep it."""
         kept = self._result if self._of == release_id else None
-        self._of = self._result = None  # if this fails, what was made of another window must not be taken for its
+        self._of = self._result = None  # if making fails, no result of another window is left
         if kept is not None:
             return kept
         self._of, self._result = release_id, make()
@@ -82,14 +82,14 @@ class KDeltaPlan(Plan):
     @property
     def promise(self) -> str:
         """See :attr:`Plan.promise`."""
-        return "(k,delta)"  # who demands more is given it or left out: nobody is given less
+        return "(k,delta)"  # a person who demands more is given it or left out, never given less
 
 
 def check(settings: KDeltaSettings, context: Context) -> None:
     """Check the settings against the window.
 
     Raises:
-        ModelSettingsError: Time stamps would not stay inside their window, or chunks are too small for k.
+        ModelSettingsError: Time stamps could leave their window, or chunks are too small for k.
     """
     if context.window_ms % settings.time_step:
         raise ModelSettingsError(

@@ -9,8 +9,9 @@ take the weakest and the strongest:
     DAI     definitely always inside: at all times of the interval the person is inside for certain
 
 The person may be inside when the expected position is within radius + uncertainty of the centre, and is so for certain
-when it is within radius - uncertainty. Of a segment, clipped to the interval, an end or the foot of the perpendicular
-is nearest to the centre, and an end is farthest, as a disc is convex: both queries are answered exactly.
+when it is within radius - uncertainty. On a segment clipped to the interval, the point nearest to the centre is an end
+or the foot of the perpendicular. The farthest point is an end, because a disc is convex. Both queries are therefore
+answered exactly.
 
 Answers count people, not trajectories. Disc, interval, uncertainty and span include their borders.
 """
@@ -107,13 +108,13 @@ class RangeQueries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeDistortion:
-    """How far the answers to range queries moved: means over queries, in ``0..1``."""
+    """Distortion of the answers to range queries: means over queries, in ``0..1``."""
 
     psi: float
-    """Of "possibly sometime inside"; NaN where both answers to all queries are 0."""
+    """Distortion of "possibly sometime inside"; NaN if both answers to all queries are 0."""
 
     dai: float
-    """Of "definitely always inside"; NaN where both answers to all queries are 0."""
+    """Distortion of "definitely always inside"; NaN if both answers to all queries are 0."""
 
 
 def draw_range_queries(
@@ -121,17 +122,17 @@ def draw_range_queries(
 ) -> RangeQueries:
     """Draw queries about places and times at which people were.
 
-    A point of the originals is drawn, each as likely. The disc is centred on its position, and the interval on its
-    time, rounded down to a millisecond. Radius and duration are uniform in their ranges. Queries may repeat; for none
-    of them is the raw answer to PSI 0.
+    For each query a point of the originals is drawn, all with the same probability. The disc is centred on its
+    position, and the interval on its time, rounded down to a millisecond. Radius and duration are uniform in their
+    ranges. Queries may repeat. The raw answer to PSI is never 0.
 
     Args:
         trajectories: The originals.
-        rng: All chance there is.
-        options: How many to draw, and of which size.
+        rng: Source of all random choices.
+        options: Number and size of the queries.
 
     Returns:
-        ``options.n`` queries; none where the originals hold no point.
+        ``options.n`` queries; none if the originals hold no point.
     """
     n = options.n if len(trajectories.t_ms) else 0
     point = rng.integers(0, max(1, len(trajectories.t_ms)), n)
@@ -146,9 +147,10 @@ def count_inside(
 ) -> tuple[IntArray, IntArray]:
     """Answer range queries: count the people who are possibly sometime, and definitely always, inside.
 
-    A person of several trajectories counts once: possibly inside when one of the trajectories may be, at a time of its
-    span, and definitely inside when one of them is and covers the whole interval on its own. Between two trajectories
-    of a person nothing is known, so that two which cover the interval together are not enough.
+    A person with several trajectories counts once. The person is possibly inside if one of the trajectories may be
+    inside at a time of its span, and definitely inside if one of them covers the whole interval and is always inside.
+    Nothing is known of the time between two trajectories of a person, so two that cover the interval only together are
+    not enough.
 
     One query is answered at a time, in blocks: the time is linear in points times queries, the memory in points.
 
@@ -177,7 +179,7 @@ def count_inside(
         raise ValueError(f"uncertainty_m is {uncertainty_m}: it must be a finite number of metres, at least 0")
     n_points = np.diff(trajectories.starts)
     owner = np.repeat(np.arange(len(n_points)), n_points)  # (p,)
-    # Each point begins a segment to its next. The last of a trajectory is a segment without length, and so is its only.
+    # Each point begins a segment to the next one; the last (or only) point of a trajectory, a segment without length.
     following = np.minimum(np.arange(len(owner)) + 1, np.repeat(trajectories.starts[1:] - 1, n_points))  # (p,)
     begin_ms, end_ms = trajectories.t_ms, trajectories.t_ms[following]
     x_m, y_m = np.ascontiguousarray(trajectories.xy_m.T)
@@ -207,7 +209,7 @@ def count_inside(
 
 
 def _share(at_ms: np.int64, begin_ms: IntArray, end_ms: IntArray) -> FloatArray:
-    """Return how much of each segment is over at a time, in ``0..1``."""
+    """Return the share of each segment's duration that has passed at a time, in ``0..1``."""
     share: FloatArray = np.clip((at_ms - begin_ms) / np.maximum(end_ms - begin_ms, 1), 0.0, 1.0)
     return share
 
@@ -222,7 +224,7 @@ def _distances(
 
     Args:
         offset_m: Where each segment begins, x and y, shapes ``(s,)``.
-        step_m: From there to its end.
+        step_m: Vector from its beginning to its end, x and y.
         low: Share of the segment at which the clipped one begins, in ``0..1``, shape ``(s,)``.
         high: Share at which it ends.
     """
@@ -231,8 +233,8 @@ def _distances(
     nearest_m, farthest_m = np.minimum(*ends_m), np.maximum(*ends_m)
     squared = np.square(dx) + np.square(dy)
     along = -(x * dx + y * dy)
-    foot = (along > low * squared) & (along < high * squared)  # of the perpendicular is between the ends
-    # As a height rather than as the distance to the foot, which rounds more: a tangent touches the disc.
+    foot = (along > low * squared) & (along < high * squared)  # the foot of the perpendicular is between the ends
+    # Computed as a height: the distance to the foot rounds more, and a tangent must touch the disc.
     nearest_m[foot] = np.minimum(nearest_m[foot], np.abs(x * dy - y * dx)[foot] / np.sqrt(squared[foot]))
     return nearest_m, farthest_m
 
@@ -242,16 +244,16 @@ def range_query_distortion(
 ) -> RangeDistortion:
     """Compare the answers that a release gives to range queries with those of the originals.
 
-    ``avg{|Q(D) - Q(D*)| / max(Q(D), Q(D*))}`` over the queries Q; one that both D and D* answer with 0 tells
-    nothing and is left out. 0 when all answers are equal, 1 when for every query one of both is 0. Answers are
-    compared, not people: whoever is lost from a disc and whoever is invented inside it make up for each other.
+    ``avg{|Q(D) - Q(D*)| / max(Q(D), Q(D*))}`` over the queries Q; a query that both D and D* answer with 0 is left
+    out. 0 when all answers are equal, 1 when for every query one of both is 0. Only numbers of people are compared: one
+    person lost from a disc and another moved into it cancel out.
 
     Args:
         raw: The originals.
-        released: What is released of them, in the same projection. Users are the true ones: suppressed ones are
+        released: The released trajectories, in the same projection and with the true users; suppressed users are
             missing.
         queries: See :func:`draw_range_queries`.
-        uncertainty_m: Of both, see :func:`count_inside`.
+        uncertainty_m: Uncertainty of both; see :func:`count_inside`.
 
     Raises:
         ValueError: The uncertainty is negative or not finite.

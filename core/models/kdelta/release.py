@@ -28,19 +28,19 @@ _DEGREE_DIGITS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointCandidate:
-    """GPS trajectories as they would leave, ``r`` of them."""
+    """``r`` GPS trajectories as they would be published."""
 
     users: list[int] = field(repr=False)
-    """Whose each is; not published."""
+    """User of each trajectory; not published."""
 
     sets: list[int] = field(repr=False)
-    """The set that each belongs to; not published."""
+    """Set of each trajectory; not published."""
 
     k: list[int] = field(repr=False)
-    """The k that each is given."""
+    """k that each trajectory is given."""
 
     delta_m: list[float] = field(repr=False)
-    """The delta that each is given, metres."""
+    """delta that each trajectory is given, metres."""
 
     t_ms: Sequence[IntArray] = field(repr=False)
     lat_deg: Sequence[FloatArray] = field(repr=False)
@@ -106,7 +106,7 @@ def publish(
     count: Headcount,
     plan: KDeltaPlan,
 ) -> Contents:
-    """Say what the release publishes: GPS trajectories."""
+    """Return what the release publishes: GPS trajectories."""
     sets, k = result.sets, plan.guarantee.k
     lat, lon = np.concatenate(candidate.lat_deg), np.concatenate(candidate.lon_deg)
     is_exchangeable = plan.parameters.get("translation") == "exchangeable"
@@ -121,8 +121,8 @@ def publish(
             for pseudonym, i in pseudonyms(plan.secret, seal.release_id, len(candidate.users))
         ),
         locations=None,
-        # What is in the release, and not how many points of the window that stands for: the difference, under minimal
-        # translation what was created, may be of one person.
+        # Points in the release, not points of the window that they stand for. The difference (under minimal
+        # translation, the created points) may come from one person.
         points_released=len(sets.t_ms),
         rows_released=int(window.stands_for[sets.kept].sum()),
         people_suppressed=_n_incomplete(window, result),
@@ -151,7 +151,7 @@ def publish(
 
 
 def _translation(result: AnonymizedTrajectories, k: int) -> dict[str, float | None]:
-    """Tell how far points were moved on average, if at least k people have points that were."""
+    """Return how far points were moved on average; None if fewer than k people have points that were moved."""
     sets = result.sets
     counterparts = np.diff(sets.starts) > sets.created  # (r,) trajectories with points that were not created
     n_people = len(set(result.trajectories.users[sets.sources[counterparts]].tolist()))
@@ -165,10 +165,10 @@ def _translation(result: AnonymizedTrajectories, k: int) -> dict[str, float | No
 def _demanding(
     window: PointWindow, result: AnonymizedTrajectories, k: int, *, is_population_published: bool
 ) -> dict[str, int | None]:
-    """Count who demanded more than everybody is given, and of these who was not given it.
+    """Count the people who demanded more than everybody is given, and those of them who were relaxed.
 
-    Neither these, nor those who were given it, nor the others may be fewer than k people. And where the population is
-    not told, nothing of this is: it could be the sum of what is.
+    Both counts are None if the people relaxed, the people given more, or the others are 1 to k-1. They are also None
+    if the population is not published: it could be the sum of published counts.
     """
     relaxed = 0 if result.relaxed is None else int(result.relaxed.sum())
     parts = relaxed, window.n_demanding - relaxed, window.n_users - window.n_demanding
@@ -180,14 +180,14 @@ def _demanding(
 
 
 def _n_incomplete(window: PointWindow, result: AnonymizedTrajectories) -> int:
-    """Count the people of whom something is not released, whatever it was lost to."""
+    """Count the people with at least one point that is not released, whatever the reason."""
     trajectories, sets = result.trajectories, result.sets
     owner = np.repeat(trajectories.users, np.diff(trajectories.starts))
     incomplete = window.curbed.copy()
     incomplete[owner[~sets.kept & (window.stands_for > 0)]] = True
-    return int(incomplete.sum()) + window.n_users - trajectories.n_users  # who demanded more than they could be given
+    return int(incomplete.sum()) + window.n_users - trajectories.n_users  # left out: they demand more than is given
 
 
 def _coarse(mean: float) -> float:
-    """Round to tenths and two significant digits: a mean over true positions, known exactly, would confirm a guess."""
+    """Round to tenths and two significant digits: an exact mean over true positions could confirm a guess at them."""
     return float(f"{round(mean, 1):.2g}")

@@ -1,6 +1,6 @@
 """Check (k,delta)-anonymity of a candidate release on the coordinates as published.
 
-Shares no code with the anonymizers: it knows sets, users, time stamps and degrees, and measures on the ellipsoid.
+Shares no code with the anonymizers: it gets sets, users, time stamps and degrees, and measures on the ellipsoid.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROUNDING_M = 1e-6  # far above what float64 loses on coordinates of 6,400 km, f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KDeltaReport:
-    """What a candidate for release was found to keep."""
+    """What verification found in a candidate for release."""
 
     smallest_set: int | None
     """Distinct users of the smallest set; None when nothing would be released."""
@@ -35,9 +35,13 @@ class KDeltaReport:
     """Largest distance found inside a set at one time stamp, metres; 0 when there is no pair."""
 
     violations: Mapping[str, int] = field(default_factory=dict)
-    """Number of violations by kind, kinds without any left out: ``too_few_users`` (sets), ``time_stamps``
-    (trajectories: none, not strictly ascending, or not those of their set), ``position`` (trajectories: not one
-    finite position in range for each time stamp), ``too_far_apart`` (pairs at one time stamp)."""
+    """Number of violations by kind; kinds without violations are left out.
+
+    - ``too_few_users``: sets with too few distinct users;
+    - ``time_stamps``: trajectories whose time stamps are missing, not strictly ascending, or not those of their set;
+    - ``position``: trajectories without one finite position in range for each time stamp;
+    - ``too_far_apart``: pairs of trajectories too far apart at one time stamp.
+    """
 
     @property
     def holds(self) -> bool:
@@ -58,10 +62,10 @@ def verify_kdelta(
 ) -> KDeltaReport:
     """Recompute (k,delta)-anonymity from a candidate alone (Theodosopoulos 2013, Definitions 2 to 4).
 
-    Every set must have at least ``k`` distinct users and one list of time stamps, at each of which any two of its
-    trajectories are within ``delta_m`` of each other, by the geodesic on WGS84: so it holds across the
-    antimeridian and at the poles as well. Where trajectories demand more, their set must have the largest ``k``
-    and keep the smallest ``delta_m`` that any of them demands (Algorithm 2).
+    Every set must have at least ``k`` distinct users and one list of time stamps. At each time stamp any two of its
+    trajectories must be within ``delta_m`` of each other. Distances are geodesics on WGS84, so the check also works
+    across the antimeridian and at the poles. If trajectories demand more, their set must have the largest ``k`` and
+    keep the smallest ``delta_m`` that any of them demands (Algorithm 2).
 
     Args:
         sets: Set of each of the ``r`` released trajectories.
@@ -69,9 +73,9 @@ def verify_kdelta(
         t_ms: Time stamps of each, milliseconds, ``r`` arrays of shape ``(m_i,)``.
         lat_deg: Published latitudes of each, degrees north, same shapes.
         lon_deg: Published longitudes of each, degrees east, same shapes.
-        guarantee: What is to hold in any case.
-        k: Distinct users that each trajectory demands of its set; the guarantee's where not given.
-        delta_m: Largest distance that each trajectory demands, metres; the guarantee's where not given.
+        guarantee: The least that holds for every set.
+        k: Distinct users that each trajectory demands of its set; the guarantee's if not given.
+        delta_m: Largest distance that each trajectory demands, metres; the guarantee's if not given.
 
     Raises:
         ValueError: The columns are not equally long.
@@ -107,7 +111,7 @@ def verify_kdelta(
                 if (np.shape(lat_deg[row]) == np.shape(lon_deg[row]) == row_stamps.shape)
                 else np.full((2, 1), np.nan)
             )
-            if np.all(np.abs(position) <= [[90.0], [180.0]]):  # a NaN is in no range
+            if np.all(np.abs(position) <= [[90.0], [180.0]]):  # NaN counts as out of range
                 comparable.append(position)
             else:
                 violations["position"] += 1
@@ -127,8 +131,9 @@ def _distances(position_deg: npt.NDArray[np.float64], delta_m: float) -> tuple[f
     """Return the largest distance in a set and the number of pairs beyond ``delta_m``.
 
     A straight line through the Earth is never longer than the geodesic between its ends, and a geodesic bends no
-    more than the strongest curvature of the ellipsoid, so straight lines, which are cheap, decide all pairs but
-    those within a hair of ``delta_m``; those, and the farthest pair of each time stamp, are measured exactly.
+    more than the strongest curvature of the ellipsoid. Straight lines, which are cheap to measure, therefore decide
+    all pairs except those very near to ``delta_m``. Those, and the farthest pair of each time stamp, are measured
+    exactly.
 
     Args:
         position_deg: Latitudes and longitudes, shape ``(2, m, s)``.
@@ -143,7 +148,7 @@ def _distances(position_deg: npt.NDArray[np.float64], delta_m: float) -> tuple[f
     for at in range(0, xyz.shape[1], stamps_at_once):
         stamps = slice(at, at + stamps_at_once)
         for row in range(0, size, rows_at_once):
-            # Each pair once: rows of this block with all from the block's first row on.
+            # Each pair once: the rows of this block are compared with all rows from the block's first on.
             ours, theirs = xyz[:, stamps, row : row + rows_at_once, None], xyz[:, stamps, None, row:]
             chord_m = np.zeros((ours.shape[1], ours.shape[2], theirs.shape[3]))
             for one, other in zip(ours, theirs, strict=True):
@@ -187,6 +192,6 @@ def _geocentric(position_deg: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
 
 
 def _chord_m(geodesic_m: float) -> float:
-    """Shortest straight line that a geodesic of this length can span."""
+    """Return the shortest straight line that a geodesic of this length can span."""
     half = min(geodesic_m / (2 * _SMALLEST_CURVATURE_RADIUS_M), np.pi / 2)
     return float(2 * _SMALLEST_CURVATURE_RADIUS_M * np.sin(half))

@@ -1,4 +1,4 @@
-"""Attributes of people: what is known of each, besides where they were; numbers with a range, or values of a tree."""
+"""Attributes of people, besides their locations: numbers with a range, or values of a tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "Value",
 ]
 
-_REMEMBERED = 2048  # common ancestors of all pairs of so many nodes take 32 MiB
+_REMEMBERED = 2048  # common ancestors of all pairs of this many nodes take 32 MiB
 
 
 class Hierarchy:
@@ -34,7 +34,7 @@ class Hierarchy:
         root: What the root is released as.
 
     Raises:
-        TaxonomyError: The tree holds nothing, or a node of the root's name.
+        TaxonomyError: The tree is empty, or a node has the root's name.
     """
 
     def __init__(self, categories: Categories, *, root: str = "*") -> None:
@@ -177,7 +177,7 @@ class Attributes:
 
 
 def _number(attribute: Attribute, value: float | str) -> float:
-    # What is found is not repeated: it is somebody's.
+    # Messages do not quote the value: it is personal.
     if isinstance(attribute, CategoricalAttribute):
         try:
             return attribute.hierarchy.node(str(value))

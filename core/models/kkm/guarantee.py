@@ -13,9 +13,9 @@ __all__ = ["KKmAnonymity"]
 class KKmAnonymity:
     """(k,k^m)-anonymity of people with attributes and visited locations (Poulis et al. 2013, Definitions 1 and 2).
 
-    Whoever knows all attributes of a person and up to ``m`` of the locations visited, in no order, finds at least
-    ``k`` people who match. With ``l`` it is (k,l^m)-diversity (section 5): what is known are nonsensitive locations,
-    and of those who match at most one in ``l`` is shown at any one sensitive location, and so with any combination.
+    An adversary who knows all attributes of a person and up to ``m`` of the locations visited, in no order, finds at
+    least ``k`` people who match. With ``l`` it is (k,l^m)-diversity (section 5): the known locations are nonsensitive,
+    and at most one in ``l`` of the people who match is shown at any one sensitive location, and so at any combination.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -28,8 +28,8 @@ class KKmAnonymity:
     """Most locations the adversary is assumed to know, besides all attributes. At least 1."""
 
     l: int | None = None  # noqa: E741 - the paper's name
-    """One over the largest share of those who match that may be shown at one sensitive location. At least 2; None
-    where no location is sensitive."""
+    """At most one in ``l`` of the people who match may be shown at one sensitive location. At least 2; None if no
+    location is sensitive."""
 
     def __post_init__(self) -> None:
         at_least("k", self.k, 2)
@@ -41,7 +41,7 @@ class KKmAnonymity:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         return (
-            f"whoever knows the attributes of a person and up to {self.m} places finds at least {self.k} people who "
-            "match"
+            f"an adversary who knows the attributes of a person and up to {self.m} places finds at least {self.k} "
+            "people who match"
             + (f", at most one in {self.l} of whom was at any one sensitive place" if self.l is not None else "")
         )

@@ -1,4 +1,4 @@
-"""Measure what a release with attributes lost against the raw window, for whoever may see both. Never published."""
+"""Measure what a release with attributes lost against the raw window. Operator only; never published."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class AttributeMeasures(WindowMeasures):
     """Mean loss in attributes, in ``0..1``."""
 
     ul: float
-    """Mean loss in locations, in ``0..1``, where who has none left counts 1."""
+    """Mean loss in locations, in ``0..1``; a person whose locations are all suppressed counts 1."""
 
     groups: float
     visits_kept_share: float
 
 
 def loss(window: AttributeWindow, result: RTResult, plan: KKmPlan) -> WindowLoss:
-    """Measure what all models are compared by: D, for each visit to the members of its label."""
+    """Measure the loss that all models are compared by: D, for each visit to the members of its label."""
     return recoding_loss(window.visits, _recoding(window.visits.sequences, result))
 
 
@@ -48,7 +48,7 @@ def measure(
 
 
 def _recoding(sequences: Sequences, result: RTResult) -> Recoding:
-    """Write the sets of a release with attributes as what each visit is released as."""
+    """Convert the sets of a release to the label that each visit is released as."""
     labels: list[Label] = []
     label_at: dict[tuple[int, int], int] = {}
     for group in result.groups:

@@ -37,7 +37,7 @@ def mean_certainty_penalty(schema: Schema, records: Sequence[Sequence[Value]]) -
 
     Args:
         schema: The attributes.
-        records: Of each record the generalized values.
+        records: Generalized values of each record.
     """
     # Sorted: the order of records, which is not published, must not show in the last bit.
     return sum(sorted(certainty_penalty(schema, values) for values in records)) / len(records) if records else 0.0

@@ -1,4 +1,4 @@
-"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+"""The plan: everything besides the rows that decides what a window releases; and how settings become a plan."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class KKmPlan(Plan):
     locator: Locator = field(repr=False)
     options: RTOptions
     profile: Profile
-    """What rows tell of their person."""
+    """The attributes of people that rows contain."""
 
     schema: Schema = field(repr=False)
     """The attributes that are released, with their ranges and hierarchies."""
@@ -86,6 +86,6 @@ def make_plan(settings: KKmSettings, inputs: PlanInputs) -> KKmPlan:
 
 def _attribute(known: Numeric | Categorical, trees: Mapping[str, Categories]) -> Attribute:
     if isinstance(known, Numeric):
-        # A range of one value has no loss, but a length it needs.
+        # A range of one value has no loss, but its length must not be 0.
         return NumericAttribute(name=known.name, low=known.low, high=max(known.high, known.low + 1))
     return CategoricalAttribute(name=known.name, hierarchy=Hierarchy(trees[known.name]))

@@ -47,7 +47,7 @@ def assemble(seal: Seal, rows: Rows, plan: KKmPlan) -> AttributeWindow:
 
 
 def anonymize(seal: Seal, window: AttributeWindow, plan: KKmPlan) -> RTResult | None:
-    """Generalize attributes and locations; None where the bound of losses cannot be kept."""
+    """Generalize attributes and locations; None if the bound of the loss cannot be kept."""
     vocabulary = window.visits.vocabulary
     result = anonymize_rt(
         window.visits.sequences,
@@ -88,7 +88,7 @@ def verify(window: AttributeWindow, candidate: RTRecords, plan: KKmPlan) -> Verd
 def publish(
     seal: Seal, window: AttributeWindow, result: RTResult, candidate: RTRecords, count: Headcount, plan: KKmPlan
 ) -> Contents:
-    """Say what the release publishes: attributes and sets of generalized locations."""
+    """Return what the release publishes: attributes and sets of generalized locations."""
     labels = sorted({ids for group in result.groups for ids in group.generalized} | _sensitive_ids(result))
     return Contents(
         messages=tuple(
@@ -104,8 +104,8 @@ def publish(
 
 
 def attributes_of(rows: Rows, plan: KKmPlan) -> Attributes:
-    """Return the attributes of each user of a window, whose rows may disagree: those that most of them tell."""
-    # What is told besides, and not released, does not decide which of them is taken.
+    """Return the attributes of each user of a window; if rows disagree, those in most of the user's rows."""
+    # Attributes that are not released do not influence which rows agree.
     profile, codes = plan.profile.part(rows["profile"], [attribute.name for attribute in plan.schema])
     _, codes = common_profiles(rows["user"], codes)
     stated = dict(zip(profile.names, profile.decode(codes), strict=True))
@@ -122,7 +122,7 @@ def _record(pseudonym: str, records: RTRecords, i: int, plan: KKmPlan) -> Attrib
     return AttributeRecord(
         pseudonym=pseudonym,
         attributes=dict(zip(names, map(_plain, records.attributes[i]), strict=True)),
-        # A set: its order must not tell in which places were visited.
+        # A set: its order must not reveal the order of visits.
         locations=tuple(sorted(records.locations[i])),
         sensitive=tuple(sorted(records.sensitive[i])),
     )

@@ -1,4 +1,4 @@
-"""The settings of ``rum-bound`` and ``tum-bound``, as they stand in the section ``privacy``."""
+"""The settings of ``rum-bound`` and ``tum-bound``, in the section ``privacy``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["KKmSettings"]
 
 
 class KKmSettings(ModelSettings):
-    """The settings of these models alone; all models share others."""
+    """The settings that only these models have."""
 
     max_loss: Annotated[float, Field(ge=0, le=1)] = 0.65
     """Largest loss of attributes (NCP) under ``rum-bound``, of locations (UL) under ``tum-bound``; a window that cannot

@@ -33,7 +33,7 @@ def mean_utility_loss(records: Sequence[Sequence[int]]) -> float:
     """Return UL of a release, 0 of an empty one.
 
     Args:
-        records: Of each record the sizes of its generalized locations.
+        records: Sizes of the generalized locations of each record.
     """
     # Sorted: the order of records, which is not published, must not show in the last bit.
     return sum(sorted(map(utility_loss, records))) / len(records) if records else 0.0

@@ -26,7 +26,7 @@ class KKmReport:
     """Fewest distinct people with equal attributes; None for an empty release."""
 
     smallest_support: int | None
-    """Fewest distinct people of a group behind any set of at most m of its locations; None where there is none."""
+    """Fewest distinct people of a group behind any set of at most m of its locations; None if there is none."""
 
     largest_share: float | None
     """Largest share of the people behind such a set, or of a group, at one sensitive location; None without l."""
@@ -43,7 +43,7 @@ class KKmReport:
     ambiguous: int
     """Names in more than one released location of a group, and sensitive ones among the others.
 
-    Somebody who knows such a place of a person could tell records apart that are counted together here.
+    An adversary who knows such a place of a person could distinguish records that are counted together here.
     """
 
     repeated: int
@@ -51,7 +51,7 @@ class KKmReport:
 
     @property
     def violations(self) -> int:
-        """Everything found that must not be."""
+        """Number of violations of all kinds."""
         return self.small_groups + self.rare_sets + self.revealing_sets + self.ambiguous + self.repeated
 
     @property
@@ -71,14 +71,14 @@ def verify_kkm(
     """Count the people behind everything that can be known, by the definition.
 
     Args:
-        users: Whose each record is. Equal values are one person.
+        users: User of each record. Equal values are one person.
         attributes: Generalized attributes of each record as they would be published; equal if published alike.
         locations: Nonsensitive locations of each record as they would be published, in any order.
         guarantee: k, m and l.
-        sensitive: Sensitive locations of each record; may be left out where l is None.
+        sensitive: Sensitive locations of each record; may be left out if l is None.
 
     Raises:
-        ValueError: Not as many users as attributes, locations or sensitive locations, or none of these with l.
+        ValueError: The numbers of users, attributes and locations differ, or l comes without sensitive locations.
     """
     shown_at = [frozenset[str]()] * len(users) if sensitive is None else [frozenset(names) for names in sensitive]
     if not len(users) == len(attributes) == len(locations) == len(shown_at):
@@ -125,7 +125,7 @@ def _counts(
 ) -> tuple[Counter[tuple[Location, ...]], Counter[tuple[tuple[Location, ...], str]]]:
     """Count the people of a group behind every set of 1 to m locations, and behind it and a sensitive location.
 
-    The second count includes the empty set: who knows no location still knows the attributes.
+    The second count includes the empty set: an adversary without locations still knows the attributes.
     """
     counts: Counter[tuple[Location, ...]] = Counter()
     with_sensitive: Counter[tuple[tuple[Location, ...], str]] = Counter()

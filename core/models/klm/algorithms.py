@@ -1,4 +1,4 @@
-"""The algorithms of (k,l)^m-anonymity: which one makes clusters of similar people, and how."""
+"""The algorithms of (k,l)^m-anonymity: each makes clusters of similar people in its own way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ClusterAlgorithm(Algorithm, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LmAnon:
-    """All people in one cluster."""
+    """Put all people in one cluster."""
 
     model: str = field(default="lm-anon", init=False)
 
@@ -46,7 +46,7 @@ class LmAnon:
 
 @dataclass(frozen=True, slots=True)
 class ZGA:
-    """Clusters of people who visited the same or neighbouring places."""
+    """Make clusters of people with the same or neighbouring places."""
 
     clusters: ClusterSearch
     model: str = field(default="zga", init=False)
@@ -65,7 +65,7 @@ class ZGA:
 
 @dataclass(frozen=True, slots=True)
 class SGA:
-    """Clusters of people with frequent ways in common."""
+    """Make clusters of people with frequent subtrajectories in common."""
 
     clusters: ClusterSearch
     top: int

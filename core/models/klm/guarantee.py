@@ -13,9 +13,9 @@ __all__ = ["KLmDiversity"]
 class KLmDiversity:
     """(k,l)^m-anonymity of trajectories with sensitive locations (Select-Organize-Anonymize, Definition 3).
 
-    Whoever knows up to ``m`` nonsensitive locations of a person, in order, finds at least ``k`` people who match, and
-    of these at most one in ``l`` was at any one sensitive location. To know none counts as well: it is to know that
-    somebody is in the release.
+    An adversary who knows up to ``m`` nonsensitive locations of a person, in order, finds at least ``k`` people who
+    match, and at most one in ``l`` of them was at any one sensitive location. This includes an adversary who knows no
+    location, only that the person is in the release.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -24,7 +24,7 @@ class KLmDiversity:
     k: int
     """Smallest support a released subtrajectory of nonsensitive locations may have, in distinct people. At least 2."""
 
-    l: int  # noqa: E741 - the name the guarantee is known by
+    l: int  # noqa: E741 - the name in the literature
     """Of the people who match, at most one in ``l`` may have been at one sensitive location. At least 2."""
 
     m: int
@@ -39,6 +39,6 @@ class KLmDiversity:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         return (
-            f"whoever knows up to {self.m} places of a person that are not sensitive, in order, finds at least "
-            f"{self.k} people who match, at most one in {self.l} of whom is shown at any one sensitive place"
+            f"an adversary who knows up to {self.m} places of a person that are not sensitive, in order, finds at "
+            f"least {self.k} people who match, at most one in {self.l} of whom is shown at any one sensitive place"
         )

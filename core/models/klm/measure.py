@@ -1,4 +1,4 @@
-"""Measure what a release in clusters lost against the raw window, for whoever may see both. Never published."""
+"""Measure what a release in clusters lost against the raw window. Operator only; never published."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ClusterMeasures(WindowMeasures):
 
 
 def loss(window: SequenceWindow, result: Clustered, plan: KLmPlan) -> WindowLoss:
-    """Measure what all models are compared by: D, for each visit to the members of its own label."""
+    """Measure the loss that all models are compared by: D, for each visit to the members of its own label."""
     return recoding_loss(window, result.recoding)
 
 

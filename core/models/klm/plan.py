@@ -1,4 +1,4 @@
-"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+"""The plan: everything besides the rows that decides what a window releases; and how settings become a plan."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def make_plan(settings: KLmSettings, inputs: PlanInputs) -> KLmPlan:
 
 
 def _algorithm(settings: KLmSettings, model: str) -> ClusterAlgorithm:
+    if model == "lm-anon":
+        return LmAnon()
     search = ClusterSearch(number=settings.clusters)
     if model == "sga":
         return SGA(search, settings.key_patterns)
-    return ZGA(search) if model == "zga" else LmAnon()
+    return ZGA(search)

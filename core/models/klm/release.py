@@ -45,8 +45,8 @@ def verify(window: SequenceWindow, candidate: SequenceCandidate, plan: KLmPlan) 
     if not report.holds or report.smallest_support is None:
         return Verdict(
             finding=f"{report.rare} subtrajectories of length <= {guarantee.m} have support below k={guarantee.k}, "
-            f"{report.revealing} tell a sensitive location with more than 1/{guarantee.l}, {report.blurred} "
-            f"labels hold one beside others, {report.overlapping} people have labels that overlap"
+            f"{report.revealing} reveal a sensitive location with a share above 1/{guarantee.l}, {report.blurred} "
+            f"labels mix one with other locations, {report.overlapping} people have overlapping labels"
         )
     return Verdict(smallest_support=report.smallest_support)
 
@@ -59,7 +59,7 @@ def publish(
     count: Headcount,
     plan: KLmPlan,
 ) -> Contents:
-    """Say what the release publishes: sequences of labels, and their members."""
+    """Return what the release publishes: sequences of labels, and their members."""
     recoding = result.recoding
     n_released = int(recoding.kept.sum())
     known, owners = _to_attack(window, candidate.users, _hidden(window, plan))
@@ -87,9 +87,9 @@ def _hidden(window: SequenceWindow, plan: KLmPlan) -> frozenset[str]:
 
 
 def _to_attack(window: SequenceWindow, users: list[int], hidden: frozenset[str]) -> tuple[Sequences, list[int]]:
-    """Return what may be known of people, who are numbered anew, and whose each of the users' trajectories is then.
+    """Return the visits that an attacker may know, of renumbered people, and the new number of each trajectory's user.
 
-    Only nonsensitive locations: that somebody knows a sensitive one is not what the guarantee is about.
+    Only nonsensitive locations: the guarantee does not cover an adversary who knows sensitive ones.
     """
     is_hidden = window.vocabulary.among(hidden)
     shown = window.sequences.where(~is_hidden[window.sequences.locations])
@@ -101,5 +101,5 @@ def _to_attack(window: SequenceWindow, users: list[int], hidden: frozenset[str])
         locations=shown.locations,
     )
     number_of = {user: i for i, user in enumerate(present.tolist())}
-    # Nobody else is attacked, or mistaken for one of these.
+    # Other users get numbers of their own: they are not attacked, nor mistaken for an attacked person.
     return known, [number_of.get(user, len(present) + user) for user in users]

@@ -1,4 +1,4 @@
-"""The settings of ``zga`` and ``sga``, as they stand in the section ``privacy``."""
+"""The settings of ``zga`` and ``sga``, in the section ``privacy``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["KLmSettings"]
 
 
 class KLmSettings(ModelSettings):
-    """The settings of these models alone; all models share others."""
+    """The settings that only these models have."""
 
     clusters: Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(none_by_name)] = None
-    """In how many clusters of similar people ``zga`` and ``sga`` generalize, or ``none``: as many as lose least."""
+    """Number of clusters of similar people for ``zga`` and ``sga``; ``none``: the number with the least loss."""
 
     key_patterns: Annotated[int, Field(ge=1, le=1_000)] = 10
-    """How many of the most frequent subtrajectories make people similar for ``sga``."""
+    """Number of the most frequent subtrajectories by which ``sga`` compares people."""

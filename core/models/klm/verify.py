@@ -1,16 +1,17 @@
-"""Check of (k,l)^m-anonymity (Select-Organize-Anonymize, Definition 3), from what would be published and its people.
+"""Check of (k,l)^m-anonymity (Select-Organize-Anonymize, Definition 3), from the candidate and its users.
 
 Shares no code with any anonymizer, by intent: a mistake there must not be repeated here.
 
-A subtrajectory ``s`` is of labels as published, nonsensitive ones, at most m of them, in one trajectory. It is
-supported by the people with a trajectory that contains it. Its share of a sensitive location ``x`` is that of its
-supporters who have ``x`` in whichever of their trajectories: an adversary knows a person, not a trajectory. The empty
-``s`` counts, whose supporters are all people of the release: to know that somebody is in it is to know least.
+A subtrajectory ``s`` is a sequence of at most m nonsensitive labels, as published, in one trajectory. Its supporters
+are the people with a trajectory that contains it. Its share of a sensitive location ``x`` is the share of its
+supporters with ``x`` in any of their trajectories: an adversary knows a person, not a trajectory. The empty ``s``
+counts as well; all people of the release support it. It stands for an adversary who only knows that a person is in the
+release.
 
-With local recoding a location may stand in several labels. Who knows locations, not labels, takes for a match whoever
-has a label with the location in it: the union of the supporters of several label sequences. Supports of at least k have
-such a union, too; shares of at most 1/l need not, if one person is in several of the groups. Nobody is if the labels
-of each person are equal or have nothing in common, so that is checked as well.
+With local recoding, a location may be in several labels. An adversary knows locations, not labels, and so matches all
+people with a label that contains the location: the union of the supporters of several label sequences. If each of these
+supports is at least k, so is the union's. But if each share is at most 1/l, the union's may be higher, if a person is
+in several of the groups. No person is if any two labels of a person are equal or disjoint, so that is checked as well.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from core.models.klm.guarantee import KLmDiversity
 __all__ = ["KLmReport", "verify_klm"]
 
 _Person = tuple[frozenset[str], list[list[int]]]
-"""The sensitive locations of a person, and what is left to look in of the person's trajectories."""
+"""The sensitive locations of a person, and the rests of the person's trajectories that are left to search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class KLmReport:
     """Labels that hold a sensitive location beside another one."""
 
     overlapping: int
-    """People two of whose labels have a location in common and are not equal."""
+    """People with two labels that overlap without being equal."""
 
     @property
     def holds(self) -> bool:
@@ -65,13 +66,13 @@ def verify_klm(
     """Count the supporters of every subtrajectory of nonsensitive labels, and those with each sensitive location.
 
     Args:
-        users: Whose each trajectory is. Equal values are one person.
+        users: User of each trajectory. Equal values are one person.
         trajectories: Labels as they would be published, in order, each the names of its members.
         sensitive: Names of the sensitive locations.
         guarantee: k, l and m.
 
     Raises:
-        ValueError: Not as many users as trajectories.
+        ValueError: The numbers of users and trajectories differ.
     """
     if len(users) != len(trajectories):
         raise ValueError(f"{len(users)} users for {len(trajectories)} trajectories: there must be one for each")
@@ -106,7 +107,7 @@ def verify_klm(
 
 
 def _groups(people: list[_Person], size: int) -> Iterator[tuple[int, list[int]]]:
-    """Return, for the empty subtrajectory and each of 1 to ``size`` labels, its support and that with each place."""
+    """Yield the support of each subtrajectory of 0 to ``size`` labels, and its supporters with each sensitive place."""
     yield len(people), list(Counter(place for places, _ in people for place in places).values())
     if size == 0:
         return

@@ -1,4 +1,4 @@
-"""The algorithms of k^m-anonymity: which one generalizes a window, and by what knowledge of the locations."""
+"""The algorithms of k^m-anonymity: each uses other knowledge of the locations to generalize a window."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class SequenceAlgorithm(Algorithm, Protocol):
     """Makes a window k^m-anonymous."""
 
     def anonymize(self, window: SequenceWindow, guarantee: KmAnonymity) -> Generalization | None:
-        """Make a window k^m-anonymous; None where that cannot be done as asked."""
+        """Make a window k^m-anonymous; None if the constraints of the algorithm cannot be kept."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SeqAnon:
-    """Distance alone."""
+    """Merge locations by distance alone."""
 
     model: str = field(default="seqanon", init=False)
 
@@ -49,7 +49,7 @@ class SeqAnon:
 
 @dataclass(frozen=True, slots=True)
 class SDSeqAnon:
-    """Distance times semantic dissimilarity."""
+    """Merge locations by distance times semantic dissimilarity."""
 
     taxonomy: Taxonomy
     model: str = field(default="sd-seqanon", init=False)
@@ -67,7 +67,7 @@ class SDSeqAnon:
 
 @dataclass(frozen=True, slots=True)
 class USeqAnon:
-    """Distance inside utility constraints, with suppression up to a budget."""
+    """Merge locations by distance within utility constraints, and suppress locations up to a budget."""
 
     constraints: Constraints
     max_suppressed_percent: float
@@ -94,7 +94,7 @@ class USeqAnon:
 
 @dataclass(frozen=True, slots=True)
 class LeastLoss:
-    """Distance, suppression and splits by one loss, whichever costs least."""
+    """Merge locations, suppress visits or split trajectories, whichever costs least."""
 
     options: LeastLossOptions
     model: str = field(default="least-loss", init=False)
@@ -115,15 +115,15 @@ class LeastLoss:
 
 @dataclass(frozen=True, slots=True)
 class Auto:
-    """Whichever of several loses least, window by window."""
+    """Try several algorithms on each window, and keep the result with the least loss."""
 
     candidates: tuple[SequenceAlgorithm, ...]
-    """In the order in which they are tried; the first one always is."""
+    """Algorithms in the order in which they are tried; the first one is always tried."""
 
     prices: Prices
     max_work: int
-    """Most embeddings of subtrajectories that all of them together may look at in a window. A count, not a clock: a
-    replay has to decide alike."""
+    """Most embeddings of subtrajectories that all candidates together may examine in a window. A count, not a time
+    limit, so that a replay makes the same choice."""
 
     model: str = field(default="auto", init=False)
 
@@ -148,12 +148,12 @@ class Auto:
                 found[candidate.model] = (loss_m, result)
         if not found:
             return None
-        order = sorted(found, key=lambda name: found[name][0])  # stable: of two alike the one that was tried first
+        order = sorted(found, key=lambda name: found[name][0])  # stable: among equals, the one tried first
         return replace(found[order[0]][1], comparison={name: found[name][0] for name in order})
 
 
 def embeddings(sequences: Sequences, m: int) -> int:
-    """Count the ways to choose 1 to ``m`` visits of a trajectory, over all of them: the work that counting supports is.
+    """Count the ways to choose 1 to ``m`` visits of a trajectory, over all trajectories: the work of counting supports.
 
     >>> embeddings(Sequences(users=np.array([0]), starts=np.array([0, 4]), locations=np.array([1, 2, 3, 1])), 2)
     10

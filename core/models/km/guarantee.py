@@ -13,7 +13,7 @@ __all__ = ["KmAnonymity"]
 class KmAnonymity:
     """k^m-anonymity over the trajectories of one release (Poulis et al. 2014, Definition 4).
 
-    Whoever knows up to ``m`` locations of a person, in order, finds at least ``k`` people who match.
+    An adversary who knows up to ``m`` locations of a person, in order, finds at least ``k`` people who match.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -32,4 +32,7 @@ class KmAnonymity:
     @property
     def promise(self) -> str:
         """The guarantee in a sentence."""
-        return f"whoever knows up to {self.m} places of a person, in order, finds at least {self.k} people who match"
+        return (
+            f"an adversary who knows up to {self.m} places of a person, in order, "
+            f"finds at least {self.k} people who match"
+        )

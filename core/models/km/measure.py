@@ -1,7 +1,7 @@
-"""Measure what a release of sequences lost against the raw window, for whoever may see both. Never published.
+"""Measure what a release of sequences lost against the raw window. Operator only; never published.
 
-Every figure here is computed from raw visits, so that differences between two of them could tell of single people.
-:mod:`core.utility.published` holds what leaves.
+Every figure is computed from raw visits: the difference between two figures could reveal a single person.
+:mod:`core.utility.published` computes the figures that are published.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class KmMeasures(WindowMeasures):
     """Mean members of a generalized location."""
 
     generalized_distance_share: float
-    """Average distance in a generalized location over the largest between locations of the release."""
+    """Mean distance within a generalized location over the largest distance between locations of the release."""
 
     are: float
     """Average relative error of COUNT queries."""
@@ -57,19 +57,19 @@ class KmMeasures(WindowMeasures):
     """KL divergence of the supports of all locations, nats."""
 
     kl_locations_lost: float
-    """Share of their supports of which nothing is released."""
+    """Share of their supports that belongs to locations with nothing released."""
 
     kl_pairs: float
     """KL divergence of the supports of drawn subtrajectories of two locations, nats."""
 
     kl_pairs_lost: float
-    """Share of their supports of which nothing is released."""
+    """Share of their supports that belongs to subtrajectories with nothing released."""
 
     patterns_frequent: float
     """Frequent patterns of the raw window."""
 
     patterns_kept: float
-    """Share of them that is found in the release."""
+    """Share of these patterns that is found in the release."""
 
     patterns_invented: float
     """Share of the patterns found in the release that are not frequent in the raw window."""
@@ -90,9 +90,9 @@ def compare(
         window: The raw window.
         result: What is released, at least one visit.
         tree: The taxonomy over the window's locations.
-        rng: All chance there is.
+        rng: The only source of randomness.
         k: Fewest people behind what is released.
-        options: How much is drawn.
+        options: Sizes of the samples to draw.
     """
     sequences, xy_m, group_of, kept = window.sequences, window.vocabulary.xy_m, result.group_of, result.kept
     released = result.released(sequences)
@@ -100,7 +100,7 @@ def compare(
     dissimilarity = tree.dissimilarity(group_of)
     held = np.isin(group_of, group_of[sequences.locations[kept]])
     statistics = location_statistics(xy_m[held], group_of[held])
-    # Each measure draws from a generator of its own, so that more of one changes no other.
+    # Each measure has its own generator, so that drawing more for one changes no other.
     for_queries, for_pairs, for_patterns = (_generator(rng) for _ in range(3))
     queries = draw_queries(sequences, for_queries, n=options.queries, largest=options.largest_query)
     every_location = draw_subtrajectories(sequences, for_pairs, size=1, n=len(xy_m))
@@ -141,7 +141,7 @@ def _generator(rng: np.random.Generator) -> np.random.Generator:
 
 
 def loss(window: SequenceWindow, result: Generalization, plan: KmPlan) -> WindowLoss:
-    """Measure what all models are compared by: the dataset distance D."""
+    """Measure the loss that all models are compared by: the dataset distance D."""
     sequences, kept = window.sequences, result.kept
     distance_m = dataset_distance(sequences, window.vocabulary.xy_m, result.group_of, kept)
     return WindowLoss.of(distance_m, sequences.owners[kept])
@@ -156,7 +156,7 @@ def measure(
         ValueError: The inputs have no taxonomy.
     """
     if inputs.taxonomy is None:
-        raise ValueError("the inputs have no taxonomy: these measures need what locations mean")
+        raise ValueError("the inputs have no taxonomy: these measures need the categories of locations")
     tree = LocationTree(inputs.taxonomy.paths(window.vocabulary))
     rng = plan.generator(seal, "measures")
     return compare(window, result, tree, rng, k=plan.guarantee.k, options=inputs.options)

@@ -1,4 +1,4 @@
-"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+"""The plan: everything besides the rows that decides what a window releases; and how settings become a plan."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def assemble(seal: Seal, rows: Rows, plan: KmPlan) -> SequenceWindow:
 
 
 def anonymize(seal: Seal, window: SequenceWindow, plan: KmPlan) -> Generalization | None:
-    """Generalize by the plan's algorithm; None where its constraints cannot be kept."""
+    """Generalize by the plan's algorithm; None if its constraints cannot be kept."""
     return plan.algorithm.anonymize(window, plan.guarantee)
 
 
@@ -37,7 +37,7 @@ def candidate(window: SequenceWindow, result: Generalization, plan: KmPlan) -> S
 
 
 def verify(window: SequenceWindow, candidate: SequenceCandidate, plan: KmPlan) -> Verdict:
-    """Check k^m-anonymity, and the constraints where the model has some."""
+    """Check k^m-anonymity, and the utility constraints if the model has any."""
     guarantee = plan.guarantee
     report = verify_km(candidate.users, candidate.sequences, guarantee)
     if not report.holds or report.smallest_support is None:
@@ -58,7 +58,7 @@ def publish(
     count: Headcount,
     plan: KmPlan,
 ) -> Contents:
-    """Say what the release publishes: sequences of generalized locations, and their members."""
+    """Return what the release publishes: sequences of generalized locations, and their members."""
     sequences, vocabulary = window.sequences, window.vocabulary
     n_released = int(result.kept.sum())
     members = _members(result)
@@ -70,7 +70,7 @@ def publish(
         points_released=n_released,
         rows_released=n_released,
         people_suppressed=window.people_suppressed(result.kept),
-        # By the trajectories that leave: whose pieces belong together is not published.
+        # Computed from the released pieces: which pieces of a split belong together is not published.
         information_loss=published_loss(
             sequences.split(result.splits), vocabulary, result.group_of, result.kept, taxonomy
         ),
@@ -95,7 +95,7 @@ def _members(result: Generalization) -> dict[int, list[int]]:
 
 
 def _unsatisfied(window: SequenceWindow, sequences: list[PublishedSequence], algorithm: USeqAnon) -> str | None:
-    """Say which utility constraints a candidate breaks, or None."""
+    """Describe how a candidate breaks the utility constraints; None if it keeps them."""
     names = window.vocabulary.names
     visited = [names[i] for i in sorted(set(window.sequences.locations.tolist()))]
     constraint_of = dict(zip(names, algorithm.constraints.labels(window.vocabulary), strict=True))
@@ -105,5 +105,5 @@ def _unsatisfied(window: SequenceWindow, sequences: list[PublishedSequence], alg
         return None
     return (
         f"{report.straddling} generalized locations straddle utility constraints, "
-        f"{report.suppressed_percent:.1f} % of the locations are suppressed where {budget} % may be"
+        f"{report.suppressed_percent:.1f} % of the locations are suppressed: at most {budget} % may be"
     )

@@ -35,12 +35,12 @@ def verify_km(users: Sequence[int], trajectories: Sequence[Sequence[Hashable]], 
     """Count the supporters of every subtrajectory that occurs, by its definition.
 
     Args:
-        users: Whose each trajectory is. Equal values are one person.
+        users: User of each trajectory. Equal values are one person.
         trajectories: Locations as they would be published, in order: any hashable, equal if published alike.
         guarantee: k and m.
 
     Raises:
-        ValueError: Not as many users as trajectories.
+        ValueError: The numbers of users and trajectories differ.
     """
     if len(users) != len(trajectories):
         raise ValueError(f"{len(users)} users for {len(trajectories)} trajectories: there must be one for each")
@@ -57,12 +57,12 @@ def verify_km(users: Sequence[int], trajectories: Sequence[Sequence[Hashable]], 
 
 
 def _supports(people: list[list[list[int]]], size: int) -> Iterator[int]:
-    """Return the support of each distinct subtrajectory of 1 to ``size`` locations.
+    """Yield the support of each distinct subtrajectory of 1 to ``size`` locations.
 
-    Those of one location are counted; those that begin with it are what is left after it, one location shorter.
+    Those of one location are counted. Longer ones that begin with a location are searched in what follows it.
 
     Args:
-        people: For each person the trajectories to look in.
+        people: The trajectories of each person to search.
         size: Most locations.
     """
     yield from Counter(chain.from_iterable(set(chain.from_iterable(each)) for each in people)).values()

@@ -1,4 +1,4 @@
-"""Check of utility constraints (Poulis et al. 2014, Definition 10), from what would be published and what was there."""
+"""Check of utility constraints (Poulis et al. 2014, Definition 10), from the candidate and the visited locations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def verify_constraints(
     Args:
         trajectories: Members of each generalized location, as they would be published.
         visited: Names of the locations of the window before anonymization.
-        constraint_of: The constraint of each of these.
+        constraint_of: The constraint of each visited location.
         budget_percent: Largest share of locations that may be suppressed, delta %.
     """
     shown = {tuple(members) for trajectory in trajectories for members in trajectory}

@@ -1,7 +1,8 @@
-"""LKC-privacy: visits with slots of time, suppressed wherever too few people made them (README.md here)."""
+"""LKC-privacy: visits with slots of time, suppressed wherever too few people made them (see README.md)."""
 
-from core.models.common.family import Family
+from core.models.common.family import Family, Summary
 from core.models.lkc import measure, plan, release
+from core.models.lkc.released import PairTrajectory
 from core.models.lkc.settings import LKCSettings
 from core.records.record import Kind
 
@@ -9,6 +10,15 @@ __all__ = ["FAMILY"]
 
 FAMILY = Family(
     models=("lkc",),
+    summaries=(
+        Summary(
+            models=("lkc",),
+            promise="an adversary who knows up to `m` locations of a person and the time slots of the visits finds at "
+            "least `k` people who match, and at most a share of `max_confidence` of them has any one sensitive value",
+            needs="`time_slot`; `sensitive_field` and `sensitive_values`; suppresses visits",
+        ),
+    ),
+    released=PairTrajectory,
     kind=Kind.CHECKINS,
     settings=LKCSettings,
     plan=plan.make_plan,

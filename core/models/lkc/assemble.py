@@ -1,9 +1,9 @@
 """Assemble check-ins with their times: the rows of one window become trajectories of location-time pairs.
 
-Beside :func:`core.trajectories.assemble.assemble_sequences`, whose order and limits are its own, for the one model of
-sequences that releases times. It differs in one thing: nobody is cut into several trajectories. Slots and values would
-tell which pieces belong together, and whoever knows a pair in each of two pieces would find fewer people than either
-piece tells.
+The order and the limits are those of :func:`core.trajectories.assemble.assemble_sequences`. This module serves the one
+model of sequences that releases times. It differs in one thing: nobody is cut into several trajectories. Slots and
+values would reveal which pieces belong together, and an adversary who knows a pair in each of two pieces would find
+fewer people than support either piece.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from core.trajectories.trajectory import Sequences
 __all__ = ["VALUE", "PairCandidate", "PairWindow", "assemble_visits"]
 
 VALUE = np.dtype([("user", "<u8"), ("value", "<i8")])
-"""One fact: keyed hash of the user, as in :data:`core.records.record.VISIT`, and the code of a value that they
-carry."""
+"""One fact: keyed hash of the user, as in :data:`core.records.record.VISIT`, and the code of a value of that
+user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairCandidate:
-    """What would leave of some people's trajectories, and whose each of them is; none is empty."""
+    """Trajectories as they would be published, and the user of each; none is empty."""
 
     users: list[int] = field(repr=False)
-    """Dense user number of each trajectory, which does not leave."""
+    """Dense user number of each trajectory; not published."""
 
     trajectories: list[tuple[tuple[int, str], ...]] = field(repr=False)
     """Slot and name of the location of each pair, in that order."""
@@ -45,18 +45,18 @@ class PairCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairWindow(CheckInWindow):
-    """The check-ins of one window as trajectories of location-time pairs, one of each user.
+    """The check-ins of one window as trajectories of location-time pairs, one per user.
 
     The ids in its sequences are those of pairs, strictly ascending in a trajectory.
     """
 
     pairs: Pairs
     values: Values
-    """What the users of the sequences carry."""
+    """The values of the users of the sequences."""
 
     stands_for: IntArray = field(repr=False)
-    """How many rows each visit of the sequences stands for, shape ``(p,)``: all of its user at its place in its slot.
-    They are released when it is."""
+    """Number of rows behind each visit of the sequences, shape ``(p,)``: all rows of its user at its location in its
+    slot. They are released if the visit is."""
 
     def candidate(self, kept: BoolArray) -> PairCandidate:
         """Write down the visits that are kept, shape ``(p,)``, as they would be published."""
@@ -80,16 +80,16 @@ def assemble_visits(
 ) -> PairWindow:
     """Turn the check-ins of a window into trajectories of location-time pairs.
 
-    Of each user the first ``limits.points_per_user`` rows stay, in the order of time, then place, and of what they
-    visit in these the first ``limits.trajectory_length`` pairs. A user at one place several times in a slot is there
-    once; at several places in a slot, at each of them, in the order of their names.
+    For each user, the first ``limits.points_per_user`` rows are kept, in the order of time, then location; of the pairs
+    in these, the first ``limits.trajectory_length``. Several visits of a user to one location in a slot are one pair.
+    Visits to several locations in a slot are one pair each, in the order of the locations' names.
 
     Args:
         rows: Rows of :data:`core.records.record.VISIT`, shape ``(n,)``, in any order.
-        values: Rows of :data:`VALUE`, shape ``(f,)``, in any order; a user may have several, the same fact may come
-            again, and users who are not in the window do not matter.
+        values: Rows of :data:`VALUE`, shape ``(f,)``, in any order; a user may have several, facts may
+            repeat, and users outside the window are ignored.
         locator: The vocabulary that numbered the locations.
-        limits: When users are curbed.
+        limits: Limits of rows and pairs per user.
         slots: The granularity of time.
         start_ms: When the window starts, Unix milliseconds.
 
@@ -111,9 +111,9 @@ def assemble_visits(
     visit, first, of_visit, stands_for = np.unique(
         (user * n_pairs + pair)[within], return_index=True, return_inverse=True, return_counts=True
     )
-    # Which pairs of a user come first is a matter of when they were first visited, not of their slots: of a day's
-    # slots the small ones are no earlier.
-    by_time = np.argsort(first)  # the rows of one user stand together, and so do these
+    # A user's first pairs are those visited first, not those with the smallest slots: a smaller slot of a day may be
+    # a later visit.
+    by_time = np.argsort(first)  # the rows of one user are contiguous, and so are these
     stays = np.empty(len(visit), np.bool_)
     stays[by_time] = position_in_user(visit[by_time] // n_pairs) < limits.trajectory_length
     curbed = np.zeros(len(users), np.bool_)
@@ -140,6 +140,6 @@ def assemble_visits(
 
 
 def _values(values: npt.NDArray[np.void], users: npt.NDArray[np.uint64]) -> Values:
-    """Return what the users of a window carry, who are numbered by their rows."""
+    """Return the values of the users of a window; a user's number is its row in ``users``."""
     values = np.unique(values[np.isin(values["user"], users)])  # ascending by user, then value
     return Values(users=np.searchsorted(users, values["user"]).astype(np.int64), codes=values["value"].astype(np.int64))

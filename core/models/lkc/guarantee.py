@@ -13,8 +13,8 @@ __all__ = ["LKCPrivacy"]
 class LKCPrivacy:
     """LKC-privacy over the location-time pairs of one release (Mohammed, Fung, Debbabi 2009, Definition 3.1).
 
-    Whoever knows up to ``l`` pairs of a person, each a place and the slot of time of a visit, finds at least ``k``
-    people who match, and infers none of their sensitive values with a confidence above ``c``.
+    An adversary who knows up to ``l`` pairs of a person, each a place and the slot of time of a visit, finds at least
+    ``k`` people who match, and infers none of their sensitive values with a confidence above ``c``.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -27,8 +27,8 @@ class LKCPrivacy:
     """Smallest support a released sequence of pairs may have, in distinct people. At least 2."""
 
     c: float
-    """Largest share of those who match that may carry one sensitive value. Above 0, at most 1, where 1 bounds nothing.
-    It is meant as it is written: 0.29 is 29 of 100."""
+    """Largest share of the people who match that may have one sensitive value. Above 0, at most 1; 1 means no bound.
+    It is taken as the decimal number written: 0.29 is 29 of 100."""
 
     def __post_init__(self) -> None:
         at_least("l", self.l, 1)
@@ -40,6 +40,7 @@ class LKCPrivacy:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         return (
-            f"whoever knows up to {self.l} places of a person and the slots of time of the visits finds at least "
-            f"{self.k} people who match, and infers a sensitive value of theirs with a confidence of at most {self.c:g}"
+            f"an adversary who knows up to {self.l} places of a person and the slots of time of the visits finds at "
+            f"least {self.k} people who match, and infers a sensitive value of theirs with a confidence of at most "
+            f"{self.c:g}"
         )

@@ -1,4 +1,4 @@
-"""Measure what a release of pairs lost against the raw window, for whoever may see both. Never published."""
+"""Measure what a release of pairs lost against the raw window. Operator only; never published."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class PairMeasures(WindowMeasures):
     visits_kept_share: float
     pairs_kept_share: float
     people_kept_share: float
-    """Share of the people of whom a visit is released."""
+    """Share of the people with a released visit."""
 
     sequences_kept_share: float
     """Share of the window's frequent sequences that the release still has."""
 
 
 def loss(window: PairWindow, result: Suppression, plan: LKCPlan) -> WindowLoss:
-    """Measure what all models are compared by: what is released, is released as it is."""
+    """Measure the loss that all models are compared by: released visits are released as they are."""
     return exact_loss(window.sequences.owners[result.kept])
 
 

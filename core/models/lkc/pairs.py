@@ -1,8 +1,8 @@
-"""Location-time pairs: where somebody was, in which slot of time, and what sensitive values people carry.
+"""Location-time pairs, each a location and a slot of time, and the sensitive values of people.
 
 A trajectory of pairs is a :class:`core.trajectories.trajectory.Sequences` whose entries are ids of pairs, strictly
-ascending. Ids grow with the slot, then with the location, so that their order is the order of time; of two places in
-one slot it says nothing, and a place that was visited twice in one slot is one pair.
+ascending. Ids grow with the slot, then with the location, so their order is the order of time. The order of two
+locations in one slot has no meaning, and a location visited twice in one slot is one pair.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ DAY_MS = 86_400_000
 
 
 class Cycle(StrEnum):
-    """When the slots of time begin anew."""
+    """When the slots of time start again from 0."""
 
     WINDOW = "window"
-    """At the start of a window: a slot is a span of time that comes once."""
+    """At the start of a window: a slot is a span of time that occurs once."""
 
     DAY = "day"
-    """At midnight: a slot is a time of day, and the days of a window are laid over one another."""
+    """At midnight: a slot is a time of day, shared by all days of a window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
-    """The granularity of time: the adversary's, and what is released of times.
+    """The granularity of time, both of the adversary's knowledge and of released times.
 
-    Slots are half-open. Whoever knows times more finely knows no more of a release: it holds slots alone.
+    Slots are half-open. Finer knowledge of times does not help an adversary: a release holds slots only.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -48,16 +48,18 @@ class Slots:
     """Whether slots count from the window's start or from midnight."""
 
     utc_offset_ms: int = 0
-    """How far the clock that says when it is midnight is ahead of UTC, milliseconds; within a day, 0 with
-    ``Cycle.WINDOW``. It is the same all year."""
+    """How far the local time that decides when it is midnight is ahead of UTC, milliseconds; less than a day, and 0
+    with ``Cycle.WINDOW``. It is the same all year."""
 
     def __post_init__(self) -> None:
         if self.granularity_ms < 1000:
             raise ValueError(f"granularity_ms is {self.granularity_ms}: it must be at least 1000, a second")
         if self.cycle is Cycle.DAY and DAY_MS % self.granularity_ms:
-            raise ValueError(f"granularity_ms is {self.granularity_ms}: slots of a day must divide it")
+            raise ValueError(f"granularity_ms is {self.granularity_ms}: with slots of a day it must divide a day")
         if abs(self.utc_offset_ms) >= DAY_MS or (self.cycle is Cycle.WINDOW and self.utc_offset_ms):
-            raise ValueError(f"utc_offset_ms is {self.utc_offset_ms}: it must be within a day, and 0 without one")
+            raise ValueError(
+                f"utc_offset_ms is {self.utc_offset_ms}: it must be less than a day, and 0 with slots of a window"
+            )
 
     def of(self, ts_ms: IntArray, *, start_ms: int) -> IntArray:
         """Return the slot of each instant.
@@ -96,9 +98,9 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Values:
-    """Which values people carry: ``v`` facts that a user carries a value. Each is there once; who carries none is not.
+    """The values of people: ``v`` facts, each that a user has a value. Each fact occurs once; some users have none.
 
-    A value belongs to the person: it is released with each trajectory of theirs.
+    A value belongs to the person: it is released with each of the person's trajectories.
 
     Raises:
         ValueError: The columns differ in length, facts do not ascend strictly by (user, code), or a code is negative.
@@ -108,7 +110,7 @@ class Values:
     """Dense user number, as in the trajectories, shape ``(v,)``."""
 
     codes: IntArray = field(repr=False)
-    """What they carry, whole numbers from 0 that the caller gives a meaning, shape ``(v,)``."""
+    """Codes of the values, whole numbers from 0 with a meaning of the caller's, shape ``(v,)``."""
 
     def __post_init__(self) -> None:
         if self.users.shape != self.codes.shape:
@@ -121,14 +123,14 @@ class Values:
             raise ValueError("values do not ascend strictly by user, then code: sort them, and name each once")
 
     def of_users(self, n_users: int) -> list[tuple[int, ...]]:
-        """Return the codes that each of so many users carries, ascending."""
+        """Return the codes of each of ``n_users`` users, ascending."""
         bounds = np.searchsorted(self.users, np.arange(n_users + 1)).tolist()
         codes = self.codes.tolist()
         return [tuple(codes[start:end]) for start, end in pairwise(bounds)]
 
 
 def allowed_carriers(c: float, most: int) -> IntArray:
-    """Return how many of 0, 1, ..., ``most`` may carry a sensitive value, shape ``(most + 1,)``.
+    """Return how many of 0, 1, ..., ``most`` people may have one sensitive value, shape ``(most + 1,)``.
 
     Computed with the decimal number that c is written as: with floats 0.29 of 100 would be 28.
 

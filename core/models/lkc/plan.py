@@ -1,4 +1,4 @@
-"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+"""The plan: everything besides the rows that decides what a window releases; and how settings become a plan."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class LKCPlan(Plan):
     slots: Slots
     options: LKCOptions
     profile: Profile | None = None
-    """What rows tell of their person."""
+    """The attributes of people that rows contain."""
 
     sensitive_field: str | None = None
-    """The attribute of it that is sensitive; None where nothing is."""
+    """Name of the sensitive attribute; None if there is none."""
 
     @property
     def sensitive_values(self) -> tuple[str, ...]:

@@ -24,13 +24,13 @@ __all__ = ["anonymize", "assemble", "candidate", "publish", "verify"]
 
 
 def assemble(seal: Seal, rows: Rows, plan: LKCPlan) -> PairWindow:
-    """Assemble a window's visits with their slots and what is sensitive of its people."""
+    """Assemble a window's visits with their slots, and the sensitive values of its people."""
     carried = _carried(rows, plan)
     return assemble_visits(rows, carried, plan.locator, plan.limits, plan.slots, start_ms=seal.key.start_ms)
 
 
 def anonymize(seal: Seal, window: PairWindow, plan: LKCPlan) -> Suppression:
-    """Suppress pairs until what is left keeps the promise."""
+    """Suppress pairs until the rest keeps the guarantee."""
     sensitive = range(len(plan.sensitive_values))
     return suppress_pairs(window.sequences, window.values, plan.guarantee, sensitive=sensitive, options=plan.options)
 
@@ -47,9 +47,9 @@ def verify(window: PairWindow, candidate: PairCandidate, plan: LKCPlan) -> Verdi
     report = verify_lkc(candidate.users, candidate.trajectories, candidate.values, guarantee, sensitive=sensitive)
     if not report.holds or report.smallest_support is None:
         return Verdict(
-            finding=f"{report.too_few} sequences of at most {guarantee.l} pairs have support below k={guarantee.k}, of "
-            f"{report.too_sure} a sensitive value is surer than {guarantee.c:g}, {report.disordered} trajectories "
-            "are not in order"
+            finding=f"{report.too_few} sequences of at most {guarantee.l} pairs have support below k={guarantee.k}, "
+            f"{report.too_sure} reveal a sensitive value with confidence above {guarantee.c:g}, {report.disordered} "
+            "trajectories are not in order"
         )
     confidence = {"highest_confidence": round(report.highest_confidence, 6)}
     return Verdict(smallest_support=report.smallest_support, information_loss=confidence)
@@ -58,7 +58,7 @@ def verify(window: PairWindow, candidate: PairCandidate, plan: LKCPlan) -> Verdi
 def publish(
     seal: Seal, window: PairWindow, result: Suppression, candidate: PairCandidate, count: Headcount, plan: LKCPlan
 ) -> Contents:
-    """Say what the release publishes: visits with the beginnings of their slots, in order."""
+    """Return what the release publishes: visits with the beginnings of their slots, in order."""
     kept, values = result.kept, plan.sensitive_values
     shown = np.unique(window.pairs.locations[window.sequences.locations[kept]]).tolist()
     begins_ms = plan.slots.begins_ms(window.pairs.slots, start_ms=seal.key.start_ms).tolist()

@@ -1,18 +1,46 @@
-"""What leaves of a person: visits with their slots of time."""
+"""A released person: visits with their slots of time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from core.records.instants import rfc3339
-from core.release.outcome import Released
+from core.release.outcome import PSEUDONYM, Released
 
 __all__ = ["PairTrajectory"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTrajectory(Released):
-    """One released sequence of visits with their slots of time, and what is sensitive of its person."""
+    """One released sequence of visits with their slots of time, and the sensitive values of its person."""
+
+    properties: ClassVar = {
+        "pseudonym": PSEUDONYM,
+        "visits": {
+            "type": "array",
+            "items": {
+                "type": "array",
+                "prefixItems": [
+                    {
+                        "type": "string",
+                        "description": "When the slot begins, UTC: an instant, or a time of day where "
+                        "`privacy.slots_of` is `day`.",
+                    },
+                    {"type": "string", "description": "Name of the location."},
+                ],
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            "minItems": 1,
+            "description": "Slot and location of each visit, in the order of the slots.",
+        },
+        "sensitive": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Sensitive values of the person.",
+        },
+    }
 
     pseudonym: str
     visits: tuple[tuple[int, str], ...]

@@ -1,4 +1,4 @@
-"""The settings of ``lkc``, as they stand in the section ``privacy``."""
+"""The settings of ``lkc``, in the section ``privacy``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["LKCSettings"]
 
 
 class LKCSettings(ModelSettings):
-    """What ``lkc`` can be told beside what all models share."""
+    """The settings that only ``lkc`` has."""
 
     time_slot: PositiveDuration = 3_600_000
     """Length of the slots of time that ``lkc`` releases, and that its adversary knows."""
@@ -25,4 +25,4 @@ class LKCSettings(ModelSettings):
     """Largest share of one of ``sensitive_values`` among the people who match, for ``lkc``."""
 
     spare: Literal["sequences", "instances"] = "sequences"
-    """What ``lkc`` suppresses least of: frequent sequences, for mining, or visits, for counting."""
+    """What ``lkc`` spares when it suppresses: frequent sequences, for mining, or visits, for counting."""

@@ -1,4 +1,4 @@
-"""What a release of location-time pairs keeps (Mohammed, Fung, Debbabi 2009, Section 3): for whoever may see both."""
+"""What a release of location-time pairs keeps (Mohammed, Fung, Debbabi 2009, Section 3). For the operator only."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class PairShares(NamedTuple):
     """Of the distinct location-time pairs."""
 
     people: float
-    """Of the people who have a visit: those of whom one is left."""
+    """Of the people with a visit: those with a visit left."""
 
     sequences: float
-    """Of the frequent sequences of the original: those that are frequent in the release. Where only pairs are
-    suppressed everywhere they keep their support, and none is invented."""
+    """Of the frequent sequences of the original: those that are frequent in the release. If pairs are
+    suppressed everywhere, sequences keep their support, and no new one becomes frequent."""
 
 
 def pair_shares(
@@ -37,10 +37,10 @@ def pair_shares(
 
     Args:
         trajectories: The window, ``p`` visits in all.
-        stands_for: How many rows each of them stands for, shape ``(p,)``.
+        stands_for: Number of rows behind each visit, shape ``(p,)``.
         kept: False where a visit is suppressed, shape ``(p,)``.
         min_support: Fewest people behind a frequent sequence.
-        longest: Most pairs of one; see :func:`core.utility.patterns.frequent_patterns`.
+        longest: Most pairs of a frequent sequence; see :func:`core.utility.patterns.frequent_patterns`.
     """
     pairs = trajectories.locations
     owners = trajectories.owners

@@ -27,7 +27,7 @@ class LKCReport:
     """Fewest distinct people behind any sequence of at most l pairs; None for an empty release."""
 
     highest_confidence: float
-    """Largest share of a sensitive value among those who match any such sequence; 0 where nobody carries one."""
+    """Largest share of a sensitive value among the matches of any such sequence; 0 if nobody has one."""
 
     too_few: int
     """Distinct sequences of at most l pairs that occur with support below k."""
@@ -36,7 +36,7 @@ class LKCReport:
     """Distinct sequences of at most l pairs for which a sensitive value's share exceeds c."""
 
     disordered: int
-    """Trajectories whose pairs do not ascend strictly, by slot, then location: order would tell more than slots do."""
+    """Trajectories whose pairs do not ascend strictly, by slot, then location: order would reveal more than slots."""
 
     @property
     def holds(self) -> bool:
@@ -52,25 +52,25 @@ def verify_lkc(
     *,
     sensitive: Collection[int],
 ) -> LKCReport:
-    """Count who matches every sequence that occurs, and which sensitive values they carry, by the definition.
+    """Count the people who match each sequence that occurs, and their sensitive values, by the definition.
 
-    A person carries every value that comes with any of their trajectories. A value's share is that of the people who
-    match, or of the trajectories that match and come with it, whichever is larger.
+    A person has every value that comes with any of the person's trajectories. A value's share is the larger of two: its
+    share among the matching people, and among the matching trajectories.
 
     Args:
-        users: Whose each trajectory is. Equal values are one person.
+        users: User of each trajectory. Equal values are one person.
         trajectories: Pairs as they would be published, in order.
         values: Codes of the values that would be published with each trajectory.
         guarantee: l, k and c.
         sensitive: Codes of the sensitive values.
 
     Raises:
-        ValueError: Not as many users or values as trajectories.
+        ValueError: The numbers of users, values and trajectories differ.
     """
     if not len(users) == len(trajectories) == len(values):
         raise ValueError(
             f"{len(users)} users and {len(values)} values for {len(trajectories)} trajectories: "
-            "there must be one of each for each"
+            "there must be one user and one set of values for each trajectory"
         )
     matching = _Matching(users, trajectories, values, set(sensitive))
     smallest: int | None = None
@@ -93,7 +93,7 @@ def verify_lkc(
 
 
 class _Matching:
-    """Who matches what. Places in a release are (trajectory, where in it)."""
+    """The people and trajectories that match sequences. A position in a release is (trajectory, index in it)."""
 
     def __init__(
         self,
@@ -114,20 +114,20 @@ class _Matching:
             self._of_user[user] |= carried
 
     def counts(self, size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-        """Return for each sequence of 1 to ``size`` pairs its support, and (carriers, of how many) of each value."""
+        """Yield the support of each sequence of 1 to ``size`` pairs, and (carriers, of how many) for each value."""
         return self._counts([(i, 0) for i in range(len(self._trajectories))], size)
 
     def _counts(self, rests: list[tuple[int, int]], size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-        """Do it for the sequences that occur in the rests of some trajectories, each from somewhere on.
+        """Do this for the sequences that occur in the rests of some trajectories, given as positions where they begin.
 
-        Whatever begins with a pair goes on in what is left after it, one pair shorter.
+        Sequences that begin with a pair are searched in what follows the pair, one pair shorter.
         """
         after: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for i, begin in rests:
             trajectory, seen = self._trajectories[i], set()
             for at in range(begin, len(trajectory)):
                 pair = trajectory[at]
-                # What follows the first time of a pair contains what follows its later times.
+                # What follows the first occurrence of a pair contains what follows later ones.
                 if pair not in seen:
                     seen.add(pair)
                     after[pair].append((i, at + 1))

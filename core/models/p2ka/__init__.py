@@ -1,6 +1,7 @@
-"""Pattern-preserving k-anonymity: sequences as they are, where enough people have them in common (README.md here)."""
+"""Pattern-preserving k-anonymity: sequences as they are, where enough people have them in common (see README.md)."""
 
-from core.models.common.family import Family
+from core.models.common.family import Family, Summary
+from core.models.common.sequences import SequenceTrajectory
 from core.models.p2ka import measure, plan, release
 from core.models.p2ka.settings import P2kASettings
 from core.records.record import Kind
@@ -9,6 +10,15 @@ __all__ = ["FAMILY"]
 
 FAMILY = Family(
     models=("p2ka",),
+    summaries=(
+        Summary(
+            models=("p2ka",),
+            promise="at least `k` people of the window made each released sequence, and at least `k` people have it "
+            "in the release",
+            needs="nothing more; suits short trajectories, locations stay as they are",
+        ),
+    ),
+    released=SequenceTrajectory,
     kind=Kind.CHECKINS,
     settings=P2kASettings,
     plan=plan.make_plan,

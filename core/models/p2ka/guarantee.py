@@ -13,9 +13,9 @@ __all__ = ["PatternPreservingK"]
 class PatternPreservingK:
     """Pattern-preserving k-anonymity (Pensa, Monreale, Pinelli, Pedreschi 2008, Definition 1 as relaxed in Section 3).
 
-    Every sequence that is released, and so every subtrajectory of one, is one that at least ``k`` people of the
-    original window support; patterns that are k-frequent in the release are therefore k-frequent in the original.
-    This says nothing of how many people support a sequence in the release, unless ``alike`` adds it.
+    At least ``k`` people of the original window support every released sequence, and so every subtrajectory of one.
+    Patterns that are k-frequent in the release are therefore k-frequent in the original. This does not bound how many
+    people a sequence is released for, unless ``alike`` is set.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -25,8 +25,8 @@ class PatternPreservingK:
     """Smallest support that a released sequence may have in the original window, in distinct people. At least 2."""
 
     alike: bool = False
-    """Whether, beyond the paper, each released sequence is released of at least ``k`` people: then whatever is known of
-    a person fits the released sequences of nobody or of at least ``k`` people."""
+    """Whether each sequence is released for at least ``k`` people, which the paper does not require. Any knowledge of a
+    person then matches the released sequences of nobody or of at least ``k`` people."""
 
     def __post_init__(self) -> None:
         at_least("k", self.k, 2)

@@ -1,4 +1,4 @@
-"""Measure what a release by patterns lost against the raw window, for whoever may see both. Never published."""
+"""Measure what a release by patterns lost against the raw window. Operator only; never published."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class PatternMeasures(WindowMeasures):
     """How near the supports of the release's k-frequent patterns are to those of the window."""
 
     sim2: float
-    """How many k-frequent patterns the release has, of the window's."""
+    """How near the number of the release's k-frequent patterns is to that of the window."""
 
     visits_kept_share: float
-    """Share of the visits that are released of those who made them."""
+    """Share of the visits that are released for the person who made them."""
 
     visits_added_share: float
-    """Visits that are released of somebody who did not make them, for each visit of the window."""
+    """Visits released for a person who did not make them, per visit of the window."""
 
 
 def loss(window: SequenceWindow, result: PatternRelease, plan: P2kAPlan) -> WindowLoss:
-    """Measure what all models are compared by.
+    """Measure the loss that all models are compared by.
 
-    What is released of somebody who was not there has no distance: SIM1 and SIM2 measure that.
+    Visits released for a person who did not make them have no distance: SIM1 and SIM2 measure them.
     """
     return exact_loss(window.sequences.users[result.kept > 0])
 

@@ -1,4 +1,4 @@
-"""The plan: all that decides what is released of a window, beside its rows; and how the settings become one."""
+"""The plan: everything besides the rows that decides what a window releases; and how settings become a plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class P2kAPlan(Plan):
     guarantee: PatternPreservingK
     locator: Locator = field(repr=False)
     known_places: int
-    """How many places of a person a simulated attack knows; the promise does not depend on it."""
+    """How many places of a person a simulated attack knows; the guarantee does not depend on it."""
 
     @property
     def model(self) -> str:

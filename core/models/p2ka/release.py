@@ -43,10 +43,10 @@ def verify(window: SequenceWindow, candidate: SequenceCandidate, plan: P2kAPlan)
     report = verify_patterns(*original, candidate.users, candidate.sequences, guarantee)
     if not report.holds:
         return Verdict(
-            finding=f"{report.violations} released sequences are supported by fewer than k={guarantee.k} people of the "
-            f"window, {report.lone} are released of fewer, {report.surplus} are more than a person has trajectories"
+            finding=f"{report.violations} released sequences have support below k={guarantee.k} in the window, "
+            f"{report.lone} are released for fewer than k people, {report.surplus} exceed a person's trajectories"
         )
-    # The support in the raw window is no figure of the release; how many are alike in the release is.
+    # The support in the raw window is not part of the release; the number of people with one sequence is.
     crowd = report.smallest_crowd if guarantee.alike and report.smallest_crowd is not None else guarantee.k
     return Verdict(smallest_support=crowd)
 
@@ -59,7 +59,7 @@ def publish(
     count: Headcount,
     plan: P2kAPlan,
 ) -> Contents:
-    """Say what the release publishes: sequences of locations, each location on its own."""
+    """Return what the release publishes: sequences of locations, each location on its own."""
     shown = np.unique(result.sequences.locations).tolist()
     n_added = int(result.added.sum())
     return Contents(
@@ -86,7 +86,7 @@ def publish(
 
 
 def _alone(window: SequenceWindow) -> list[tuple[str, ...]]:
-    """Return the names of the locations, each a generalized one of its own."""
+    """Return the names of the locations, each as a generalized location with one member."""
     return [(name,) for name in window.vocabulary.names]
 
 
@@ -95,7 +95,7 @@ def _people_where(sequences: Sequences, of_trajectory: BoolArray) -> int:
 
 
 def _people_without_a_visit(window: SequenceWindow, result: PatternRelease) -> int:
-    """Count the people of whom a visit is not released."""
+    """Count the people with a visit that is not released."""
     affected = window.curbed.copy()
     affected[window.sequences.users[result.suppressed > 0]] = True
     return int(affected.sum())

@@ -1,4 +1,4 @@
-"""The settings of ``p2ka``, as they stand in the section ``privacy``."""
+"""The settings of ``p2ka``, in the section ``privacy``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["P2kASettings"]
 
 
 class P2kASettings(ModelSettings):
-    """What this model can be told beside what all models share."""
+    """The settings that only this model has."""
 
     alike: bool = True
-    """Whether under ``p2ka`` each released sequence is released of at least ``k`` people; without it single people can
-    be found, as in the published model."""
+    """Whether ``p2ka`` releases each sequence for at least ``k`` people. If not, single people can be identified, as in
+    the published model."""

@@ -20,7 +20,7 @@ class PatternSimilarity(NamedTuple):
     """SIM1, in ``0..1``; NaN where the release has no frequent pattern."""
 
     size: float
-    """SIM2, in ``0..1``; NaN where neither has any."""
+    """SIM2, in ``0..1``; NaN if neither has any."""
 
 
 def pattern_similarity(
@@ -44,7 +44,7 @@ def pattern_similarity(
     n_before, n_after = _people(original), _people(released)
     ratios = []
     for pattern, n in sorted(after.items()):
-        # What is frequent in a release need not be so in the original, except by the guarantee.
+        # Without the guarantee, a frequent pattern of a release need not be frequent in the original.
         there = before[pattern] if pattern in before else support(pattern, original)
         one, other = n * n_before, there * n_after  # both over n_before * n_after
         ratios.append(min(one, other) / max(one, other))
@@ -56,5 +56,5 @@ def pattern_similarity(
 
 
 def _people(sequences: Sequences) -> int:
-    # Of nobody every frequency is 0.
+    # Without people every frequency is 0.
     return max(len(np.unique(sequences.users[np.diff(sequences.starts) > 0])), 1)

@@ -1,9 +1,9 @@
 """Check of pattern-preserving k-anonymity (Pensa et al. 2008, Definition 1, relaxed), from original and release.
 
-The definition speaks of both, so that the original window is looked at here. What a released sequence contains, whoever
-contains the sequence contains as well: where every released sequence has ``k`` supporters in the original, so has every
-subtrajectory that occurs in the release, however few people support it there. The k-frequent patterns of the release
-are then some of those of the original, and only whole sequences have to be counted.
+The definition refers to both, so this check reads the original window. A person who supports a released sequence also
+supports every subtrajectory of it. So if every released sequence has ``k`` supporters in the original, so has every
+subtrajectory that occurs in the release, however few people it is released for. The k-frequent patterns of the release
+are then among those of the original, and only whole sequences have to be counted.
 
 Shares no code with any anonymizer, by intent: a mistake there must not be repeated here.
 """
@@ -31,13 +31,13 @@ class PatternReport:
     """Distinct released sequences that fewer than k people of the original support."""
 
     surplus: int
-    """Released sequences of people beyond the number of trajectories that each has in the original."""
+    """Released sequences beyond the number of trajectories that their person has in the original."""
 
     smallest_crowd: int | None
-    """Fewest distinct people of whom one and the same sequence is released; None for an empty release."""
+    """Fewest distinct people for whom one sequence is released; None for an empty release."""
 
     lone: int
-    """Distinct sequences released of fewer than k people, where the guarantee asks for k; else 0."""
+    """Distinct sequences released for fewer than k people, if the guarantee has ``alike``; else 0."""
 
     @property
     def holds(self) -> bool:
@@ -55,14 +55,14 @@ def verify_patterns(
     """Count the supporters of every released sequence, by the definition.
 
     Args:
-        original_users: Whose each trajectory of the window is. Equal values are one person, here and in ``users``.
+        original_users: User of each trajectory of the window. Equal values are one person, here and in ``users``.
         originals: The window: locations in order, any hashable.
-        users: Whose each released sequence is.
-        released: Sequences as they would be published, of the same locations; what is empty is not published.
-        guarantee: k, and whether released sequences are alike.
+        users: User of each released sequence.
+        released: Sequences as they would be published, of the same locations; empty ones are not published.
+        guarantee: k, and whether each sequence has to be released for at least k people.
 
     Raises:
-        ValueError: Not as many users as trajectories, before or after.
+        ValueError: The numbers of users and trajectories differ, before or after.
     """
     for whose, what in ((original_users, originals), (users, released)):
         if len(whose) != len(what):
@@ -88,10 +88,10 @@ def verify_patterns(
 def _supports(
     sequences: Sequence[tuple[Hashable, ...]], users: Sequence[int], originals: Sequence[Sequence[Hashable]]
 ) -> Iterator[int]:
-    """Return the support of each sequence, in an order of its own.
+    """Yield the support of each sequence, in no particular order.
 
-    Sequences that begin alike are looked for together: for each beginning it is noted how far one has to read in each
-    trajectory that contains it.
+    Sequences with a common prefix are searched together: for each prefix, the position after its first embedding in
+    each trajectory is kept.
     """
     visits: defaultdict[Hashable, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for trajectory, original in enumerate(originals):
@@ -112,7 +112,7 @@ def _supports(
 
 
 def _read_on(read: dict[int, int], visits: dict[int, list[int]]) -> dict[int, int]:
-    """Go on to the first visit of a location in every trajectory where there is one."""
+    """Move on to the next visit of a location, in every trajectory that has one."""
     further: dict[int, int] = {}
     for trajectory in read if len(read) < len(visits) else visits:
         if trajectory in read and trajectory in visits:

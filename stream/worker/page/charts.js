@@ -1,4 +1,4 @@
-// Small charts of the last windows of one feed, oldest to newest: bars, and a line for what is promised.
+// Small charts of the last windows of one feed, oldest to newest: bars, and a line for the promised k.
 
 import { metres, svg } from "./map.js";
 

@@ -1,5 +1,5 @@
-// A map of one release in SVG, hand-written: pan, zoom, graticule and scale bar need no library.
-// Equirectangular around the middle of the data; Mercator where tiles lie below, as tiles are.
+// A map of one release in SVG, without a library: pan, zoom, graticule and scale bar.
+// The projection is equirectangular around the middle of the data; with map tiles it is Mercator, as the tiles are.
 
 const SVG = "http://www.w3.org/2000/svg";
 const DEGREE_M = 111194.9;
@@ -27,7 +27,7 @@ class Projection {
     this.up = onTiles ? (lat) => (mercator(lat) - mercator(lat0)) * this.narrow : (lat) => lat - lat0;
     this.down = onTiles ? (y) => unMercator(y / this.narrow + mercator(lat0)) : (y) => y + lat0;
   }
-  // Metres east and south of the middle; `near` keeps the corners of one shape on one side of the date line.
+  // Metres east and south of the middle. `near` keeps the corners of one shape on one side of the date line.
   of(lat, lon, near = 0) {
     let east = turn(lon - this.lon0);
     east += 360 * Math.round((near - east) / 360);
@@ -61,7 +61,7 @@ function degrees(value, step, [positive, negative]) {
   return `${Math.abs(value).toFixed(digits)}°\u00a0${value < 0 ? negative : positive}`;
 }
 
-// Where the data is: its middle, also across the date line.
+// The middle of the data; it may lie across the date line.
 function middle(positions) {
   let east = 0;
   let north = 0;
@@ -96,7 +96,7 @@ export class ReleaseMap {
     container.setAttribute("aria-label", "Map. Arrow keys move it, plus and minus zoom, 0 shows everything.");
     container.setAttribute("aria-describedby", describedBy);
     this.layers = Object.fromEntries(["tiles", "graticule", "shapes", "labels"].map((n) => [n, svg("g", { class: n })]));
-    this.picture = svg("svg", { role: "img", "aria-label": "Released places and trajectories; the table below tells them" });
+    this.picture = svg("svg", { role: "img", "aria-label": "Released locations and trajectories; the table below lists them" });
     this.picture.append(...Object.values(this.layers));
     const buttons = document.createElement("div");
     buttons.className = "buttons";
@@ -154,7 +154,7 @@ export class ReleaseMap {
     picture.addEventListener(
       "wheel",
       (event) => {
-        // The page scrolls past the map unless somebody is at work on it.
+        // The wheel zooms only while the map has focus, or with Ctrl; otherwise it scrolls the page.
         if (!event.ctrlKey && document.activeElement !== container) return;
         event.preventDefault();
         this.zoom(1.0015 ** -event.deltaY, ...this.inside(event));
@@ -248,7 +248,7 @@ export class ReleaseMap {
     return shapes.regions.map((region, i) => {
       const isPoints = region.cells.every((corners) => corners.length === 1);
       const d = region.cells.map((corners) => this.projection.path(corners, corners.length > 1)).join("");
-      const title = svg("title", {}, `${region.n_members} places released as one, visited by ${visits[i]} of the sequences`);
+      const title = svg("title", {}, `${region.n_members} locations released as one, visited by ${visits[i]} of the sequences`);
       const opacity = (0.15 + (0.5 * visits[i]) / most).toFixed(2);
       return svg("path", { class: `${isPoints ? "dots" : "cells"} r${i % 8}`, d, "fill-opacity": opacity }, title);
     });
@@ -260,7 +260,7 @@ export class ReleaseMap {
     );
   }
 
-  // How often the released sequences go from one generalized location to the next.
+  // Lines between generalized locations, wider the more often released sequences go from one to the next.
   steps(shapes) {
     const counts = new Map();
     for (const { locations } of shapes.trajectories) {

@@ -1,4 +1,4 @@
-// The live page: asks its worker every two seconds how it is, and for the windows where there are new ones.
+// The live page: asks its worker for its status every two seconds, and for its windows if there are new ones.
 
 import { charts, clock, lossOf, seconds } from "./charts.js";
 import { ReleaseMap, metres, visitsOf } from "./map.js";
@@ -7,11 +7,11 @@ const EVERY_MS = 2000;
 const PATIENCE_MS = 5000;
 const NEWS_EVERY_MS = 10000;
 const TABLE_ROWS = 100;
-const SHORT_ROWS = 12; // as page.css has it
+const SHORT_ROWS = 12; // the same as in page.css
 
 const at = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en");
-const told = (value) => (value === null ? "not told" : number.format(value));
+const told = (value) => (value === null ? "not published" : number.format(value));
 const words = (name) => name.replaceAll("_", " ");
 const map = new ReleaseMap(at("map"), "map-summary");
 
@@ -40,7 +40,7 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// Roles are spelled out: as cards on a small screen a table would lose them.
+// Roles are explicit: on a small screen rows are shown as cards, and a table would lose its implicit roles.
 function row(labels, cells, numbers = []) {
   const made = cells.map((cell, i) => {
     const attributes = { role: i ? "cell" : "rowheader", "data-label": labels[i] };
@@ -101,7 +101,7 @@ function showWindows(isFirst) {
   const labels = labelsOf(body);
   const kept = new Set(windows.map((one) => one.release));
   for (const [release, shown] of rows) if (!kept.has(release)) (shown.remove(), rows.delete(release));
-  // Rows stay where they are, so that nobody's focus is lost.
+  // Existing rows stay in the document, so that keyboard focus is not lost.
   for (const one of [...windows].reverse()) {
     if (!rows.has(one.release)) {
       const made = windowRow(one, labels);
@@ -144,7 +144,7 @@ function fillChoice(wanted) {
   const choice = at("choice");
   const mapped = windows.filter((one) => one.on_map);
   const kinds = [...new Set(mapped.map((one) => one.kind))].sort();
-  const options = kinds.map((kind) => element("option", { value: `newest ${kind}` }, `the newest of ${kind}`));
+  const options = kinds.map((kind) => element("option", { value: `newest ${kind}` }, `newest window of ${kind}`));
   const each = mapped.map((one) => element("option", { value: one.release }, `${clock(one)} ${one.kind}, shard ${one.shard}`));
   const before = wanted ?? choice.value;
   choice.replaceChildren(...options, element("optgroup", { label: "One window" }, ...each));
@@ -178,8 +178,8 @@ function describe(one, shapes) {
   const many = (shown, all, what) => `${some(shown, all)} ${what}${all === 1 ? "" : "s"}`;
   const trajectories = some(shapes.trajectories.length, shapes.n_trajectories);
   const what = shapes.n_regions
-    ? `${many(shapes.regions.length, shapes.n_regions, "generalized location")} (one colour each, stronger where more go, centres as dots) and how ${trajectories} released sequences go between them`
-    : `${trajectories} released trajectories, dots where they end`;
+    ? `${many(shapes.regions.length, shapes.n_regions, "generalized location")} (one colour each, stronger with more visits, dots at the centres), and ${trajectories} released sequences as lines between them`
+    : `${trajectories} released trajectories, with a dot at the end of each`;
   at("map-summary").textContent = `${one.kind}, ${clock(one)} UTC, shard ${one.shard}: ${what}.`;
   at("map-table").replaceChildren(shapes.n_regions ? regionTable(shapes) : trackTable(shapes));
 }
@@ -243,7 +243,7 @@ async function refresh() {
   const isRestarted = started !== null && started !== status.started;
   const n = Object.values(status.counts).reduce((sum, count) => sum + count, 0);
   if (isAway || isRestarted) {
-    say(isRestarted ? "The worker has started anew: it remembers no earlier windows." : "The worker answers again.");
+    say(isRestarted ? "The worker has restarted: earlier windows are no longer shown." : "The worker answers again.");
   }
   isAway = false;
   trouble("");
@@ -273,8 +273,8 @@ async function tick() {
   } catch {
     if (!isAway) {
       const when = new Date().toISOString().slice(11, 19);
-      trouble(`The worker has not answered since ${when} UTC: what is below is from before. Asking again every 2 seconds.`);
-      at("state").textContent = "cannot be reached";
+      trouble(`The worker has not answered since ${when} UTC. This page shows older data, and tries again every 2 seconds.`);
+      at("state").textContent = "does not answer";
       at("state").className = "badge bad";
     }
     isAway = true;

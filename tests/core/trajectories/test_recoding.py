@@ -122,7 +122,7 @@ def test_a_label_without_the_location_is_a_mistake() -> None:
     """
     A recoding of another window is refused.
     """
-    with pytest.raises(ValueError, match="does not hold its location"):
+    with pytest.raises(ValueError, match="does not contain its location"):
         recoded_visit_distance(as_sequences([(0, (0,))]), np.zeros((2, 2)), recoding([(1,)], [0]))
 
 

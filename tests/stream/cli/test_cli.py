@@ -158,7 +158,7 @@ def test_no_secret_is_repeated(feed: Path, tmp_path: Path, shoal: SHOAL) -> None
     ("content", "says"),
     [
         (b"", "is empty"),
-        (b"a,b\n1,2\n", "the header has no column user, ts, lat, lon, nor any other name that is known"),
+        (b"a,b\n1,2\n", "the header has no column user, ts, lat, lon, nor any other known name"),
         (gzip.compress(ROWS.encode())[:-9], "damaged gzip"),
         (b"\x1f\x8b\x08", "damaged gzip"),
     ],
@@ -444,7 +444,7 @@ def test_replay_says_what_was_wrong_and_where(tmp_path: Path, shoal: SHOAL) -> N
     shown = shoal(*command, COLUMNS="400")
     assert (shown.exit_code, "shoal:" in shown.stderr) == (0, False)
     assert f"wrong type: lat must be a number; a text was found ({path}, line 103)" in shown.stdout
-    assert f"or that stands inside a value ({path}, line 102)" in shown.stdout
+    assert f"or that is inside a value ({path}, line 102)" in shown.stdout
     result = shoal(*command, "--json")
     first, second = json.loads(result.stdout)["rejections"]
     assert first == {

@@ -92,7 +92,7 @@ def test_a_range_that_is_none_is_named_with_what_is_allowed(value: str, says: st
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"name,parent\na,\n", "once; category stands there 0 times"),
+        (b"name,parent\na,\n", "once; category occurs 0 times"),
         (b"category,parent\n", "needs at least one value"),
         (b"category,parent\na,b\n", "category 'b' is a parent but has no row of its own"),
         (b"category,parent\na,b\nb,a\n", "is its own ancestor"),

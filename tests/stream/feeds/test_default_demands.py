@@ -128,7 +128,7 @@ def test_two_spellings_of_a_user_are_one_user(spellings: tuple[str, str], write:
     one, other = (listed(read(write(f"{HEADER}{spelling},8,\n"))) for spelling in spellings)
     assert one == other == {hash_of(canonical(spellings[0])): (8, math.inf)}
     file = write(f"{HEADER}{spellings[0]},8,\n{spellings[1]},,50\n")
-    assert complaint(file).startswith(f"privacy.demands_file {file}, line 3: the user stands in line 2 already")
+    assert complaint(file).startswith(f"privacy.demands_file {file}, line 3: the user is already in line 2")
 
 
 def test_a_file_that_lists_nobody_is_none(write: Write) -> None:
@@ -182,13 +182,13 @@ BAD_LINES = [
     ("\u200b" * 257 + ",8,50", "user must be at most 256 characters long (limits.user_length)"),
     ("0" * 300_000 + "x,8,50", "user must be at most 256 characters long (limits.user_length)"),
     (f"{MARK * 52},8,50", "user must be at most 256 characters long (limits.user_length)"),
-    (f"{MARK},8", "must have 3 values as the header has, and has 2"),
-    (MARK, "must have 3 values as the header has, and has 1"),
-    (f"{MARK},8,50,5", "must have 3 values as the header has, and has 4"),
-    (f"{MARK}, the first,8,50", "must have 3 values as the header has, and has 4"),
-    (f'"{MARK},8,50', "is no CSV: the line has a quotation mark that is not closed in it"),
-    (f'"{MARK}"1,8,50', "is no CSV: the line has a quotation mark that is not closed in it"),
-    (f"{MARK}\0,8,50", "is no CSV: the line has a NUL character"),
+    (f"{MARK},8", "must have 3 values like the header, but has 2"),
+    (MARK, "must have 3 values like the header, but has 1"),
+    (f"{MARK},8,50,5", "must have 3 values like the header, but has 4"),
+    (f"{MARK}, the first,8,50", "must have 3 values like the header, but has 4"),
+    (f'"{MARK},8,50', "is not CSV: the line has a quotation mark that is not closed"),
+    (f'"{MARK}"1,8,50', "is not CSV: the line has a quotation mark that is not closed"),
+    (f"{MARK}\0,8,50", "is not CSV: the line has a NUL character"),
     (f"{MARK * 30_000},8,50", "user must be at most 256 characters long (limits.user_length)"),
     (f"{MARK * 300_000},8,50", "is longer than 1048576 bytes"),
 ]
@@ -255,7 +255,7 @@ def test_a_user_who_is_listed_twice_is_named_by_both_lines(users: list[int], dat
     lines = [f"{MARK}{user},8,50" for user in [*users[:second], users[first], *users[second:]]]
     file = write(HEADER + "\n".join([*lines, *lines]))
     assert complaint(file) == (
-        f"privacy.demands_file {file}, line {second + 2}: the user stands in line {first + 2} already, perhaps in "
+        f"privacy.demands_file {file}, line {second + 2}: the user is already in line {first + 2}, perhaps in "
         "another spelling: every user has one line"
     )
 

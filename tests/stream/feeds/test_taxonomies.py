@@ -189,7 +189,7 @@ def test_a_name_that_could_be_several_is_refused(files: Files) -> None:
     files.tree.write_text(TREE + "Bakery,food\n")
     assert files.feed(privacy__default_category="Bakery")
     assert files.complaint(privacy__default_category="BAKERY").endswith(
-        ", spelled as it is there, for several differ in their spelling alone"
+        ", spelled exactly like it, because several differ in their spelling alone"
     )
 
 
@@ -201,9 +201,9 @@ def test_a_name_that_could_be_several_is_refused(files: Files) -> None:
     [
         (
             b"",
-            ", line 1: the header must have each of the columns category, parent once; category stands there 0 times",
+            ", line 1: the header must have each of the columns category, parent once; category occurs 0 times",
         ),
-        (b"category\nfood\n", "once; parent stands there 0 times"),
+        (b"category\nfood\n", "once; parent occurs 0 times"),
         (b"category,parent\na,b\nb,a\n", "is its own ancestor: a taxonomy has no cycles"),
         (b"category,parent\na,\nb,\nc,a\nc,b\n", "category 'c' has two parents"),
         (b"category,parent\na,nowhere\n", "category 'nowhere' is a parent but has no row of its own"),
@@ -211,10 +211,10 @@ def test_a_name_that_could_be_several_is_refused(files: Files) -> None:
         (b"category,parent\na,\n\xff,\n", " is not UTF-8 (line 3): save it as UTF-8"),
         ("category,parent\na,\n".encode("utf-16"), " is not UTF-8 (line 1): save it as UTF-8"),
         ("category,parent\na,\n".encode("utf-16-be"), " is not UTF-8 (line 1): save it as UTF-8"),
-        (b'category,parent\n"a' + b"x" * 200_000, ", line 2: is no CSV: the line has a quotation mark"),
-        (b'category,parent\n"a,\nb,"\n', ", line 2: is no CSV: the line has a quotation mark"),
-        (b"category,parent\na\0,\n", ", line 2: is no CSV: the line has a NUL character"),
-        (b"category,parent\na,,b\n", ", line 2: must have 2 values as the header has, and has 3"),
+        (b'category,parent\n"a' + b"x" * 200_000, ", line 2: is not CSV: the line has a quotation mark"),
+        (b'category,parent\n"a,\nb,"\n', ", line 2: is not CSV: the line has a quotation mark"),
+        (b"category,parent\na\0,\n", ", line 2: is not CSV: the line has a NUL character"),
+        (b"category,parent\na,,b\n", ", line 2: must have 2 values like the header, but has 3"),
         (b"category,parent,parent\na,,b\n", ", line 1: the header must have each of the columns category, parent once"),
     ],
 )
@@ -231,8 +231,8 @@ def test_a_bad_taxonomy_is_named(content: bytes, says: str, files: Files) -> Non
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "the columns location, constraint once; location stands there 0 times"),
-        (b"location\nv1\n", "once; constraint stands there 0 times"),
+        (b"", "the columns location, constraint once; location occurs 0 times"),
+        (b"location\nv1\n", "once; constraint occurs 0 times"),
         (
             b"location,constraint\nv1,east\n\nv1,west\n",
             ", line 4: the location has another constraint in line 2: it must have one",
@@ -241,7 +241,7 @@ def test_a_bad_taxonomy_is_named(content: bytes, says: str, files: Files) -> Non
             b"location,constraint\nv1,east\n V1,west\n",
             ", line 3: the location has another constraint in line 2: it must have one",
         ),
-        (b"location,constraint\nv1\n", ", line 2: must have 2 values as the header has, and has 1"),
+        (b"location,constraint\nv1\n", ", line 2: must have 2 values like the header, but has 1"),
         (b"location,constraint\nv1, \n", ", line 2: the location has no constraint: every row needs one"),
         (b"location,constraint\nv1,east\n", "2 venues are not listed: set privacy.default_constraint"),
         (b"location,constraint\nv1,\xff\n", " is not UTF-8 (line 2): save it as UTF-8"),
@@ -300,7 +300,7 @@ def test_venues_without_a_category_are_counted(files: Files) -> None:
     assert "2 of 3 venues have no category of privacy.taxonomy" in complaint
     assert "privacy.default_category" in complaint
     files.places.write_text("venue,lat,lon\nv1,52,13\n")
-    assert "the columns venue, category once; category stands there 0 times" in files.complaint()
+    assert "the columns venue, category once; category occurs 0 times" in files.complaint()
 
 
 def test_constraints_on_a_grid_need_a_default(files: Files) -> None:

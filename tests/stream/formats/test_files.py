@@ -543,8 +543,8 @@ def test_a_file_without_a_header_is_refused_without_a_word_of_it(line: str, tmp_
     [
         ("1" * 1_000_000 + "x", "its first line holds values, not names"),
         ("1," * 100_000 + "x", "its first line holds values, not names"),
-        ("x" * 1_000_000, "nor any other name that is"),
-        ("user" * 100_000, "nor any other name that is"),
+        ("x" * 1_000_000, "nor any other known name"),
+        ("user" * 100_000, "nor any other known name"),
     ],
     ids=["digits", "numbers", "letters", "words"],
 )
@@ -561,7 +561,7 @@ def test_a_first_line_that_may_be_anything_is_not_repeated(line: str, tmp_path: 
     """
     Only what has a word of headers in it is taken for one.
     """
-    with pytest.raises(FileFormatError, match="the header has no column user, ts, nor any other name that is") as fault:
+    with pytest.raises(FileFormatError, match="the header has no column user, ts, nor any other known name") as fault:
         read(tmp_path / "feed.csv", f"{line}\n{line}\n")
     assert not any(part in str(fault.value) for part in ("Zw9qK", "noon", "home", "a, b"))
 
@@ -582,15 +582,15 @@ def test_a_csv_without_a_line_is_refused(content: str, tmp_path: Path) -> None:
     A header says that nothing came; an empty file may be half of one.
     """
     for data in (content.encode(), gzip.compress(content.encode())):
-        with pytest.raises(FileFormatError, match="is empty: a CSV begins with a header"):
+        with pytest.raises(FileFormatError, match="is empty: a CSV must begin with a header"):
             read(tmp_path / "feed.csv", data)
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ('"user,lat,lon,ts\n', "its first line is no header: the line has a quotation mark"),
-        ("us\0er,lat,lon,ts\n", "its first line is no header: the line has a NUL character"),
+        ('"user,lat,lon,ts\n', "its first line is not a header: the line has a quotation mark"),
+        ("us\0er,lat,lon,ts\n", "its first line is not a header: the line has a NUL character"),
         (b"user,lat,lon,ts,Stra\xdfe\n", "its first line is not UTF-8: save the file as UTF-8"),
         ("user,lat,lon,ts," + "x" * 20_000, "its header does not end within 10000 bytes"),
     ],
@@ -616,8 +616,8 @@ def test_a_header_that_cannot_be_read_is_refused(content: str | bytes, says: str
         (lzma.compress(ROWS.encode()), "is xz"),
         (b"PAR1\x15\x04" + b"\0" * 100, "is Parquet"),
         (b"SQLite format 3\0" + b"\0" * 100, "is an SQLite database"),
-        (bytes(range(256)), "is no text"),
-        (b"\0" * 4096, "is no text"),
+        (bytes(range(256)), "is not text"),
+        (b"\0" * 4096, "is not text"),
     ],
 )
 def test_a_file_that_is_no_text_in_utf_8_is_refused_at_once(
@@ -655,7 +655,7 @@ def test_a_stray_quote_costs_its_own_line(first: str, second: str, tmp_path: Pat
     assert [number for number, _ in found] == list(range(2, 8 + bool(second)))
     assert reasons([entry for _, entry in found]) == [bad.get(number) for number, _ in found]
     assert {entry[1] for _, entry in found if isinstance(entry, tuple)} == {
-        "the line has a quotation mark that is not closed in it, or that stands inside a value"
+        "the line has a quotation mark that is not closed, or that is inside a value"
     }
 
 
@@ -754,7 +754,7 @@ def test_a_bad_element_costs_that_element(bad: str, reason: Reason | None, tmp_p
     ("content", "says"),
     [
         (f"[\n{GOOD},\n{GOOD}\n", "the JSON array that begins in line 1 has no end: is the file cut off?"),
-        (f'[\n{GOOD},\n{{"user":"u1', "line 3: a text has no end"),
+        (f'[\n{GOOD},\n{{"user":"u1', "line 3: a text is not closed"),
         (f"[{GOOD},\n{GOOD}],\n{GOOD}\n", "line 2: something follows the end of the JSON array"),
         (f"\n[\n{GOOD}\n]\n\n[\n{GOOD}\n]\n", "line 6: something follows the end of the JSON array"),
     ],

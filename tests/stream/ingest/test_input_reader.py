@@ -177,7 +177,7 @@ async def test_a_right_that_is_gone_is_waited_for() -> None:
     """
     reading = Reading(Consumer({A: 4}, {(A, 0): TopicAuthorizationFailedError("checkins")}))
     await reading.read(2)
-    assert "topic checkins may not be read by the worker's user" in str(reading.reader.check())
+    assert "the worker's user may not read topic checkins" in str(reading.reader.check())
     consumer = Consumer({}, {})
     consumer.broken = TopicAuthorizationFailedError("checkins")
     nothing = Reading(consumer)

@@ -155,4 +155,4 @@ def test_what_is_no_principal(principal: str) -> None:
     """
     result = shoal_acls("--principal", principal)
     assert result.exit_code == 2
-    assert "Kafka writes them as User:NAME" in result.stderr
+    assert "it must be written as User:NAME" in result.stderr

@@ -126,8 +126,8 @@ async def test_a_refused_client_is_told_what_to_check() -> None:
 @pytest.mark.parametrize(
     ("answer", "is_for_good", "says"),
     [
-        ((503, b"later"), False, "gives no token now (it answers 503)"),
-        ((429, b""), False, "gives no token now (it answers 429)"),
+        ((503, b"later"), False, "returns no token now (it answers 503)"),
+        ((429, b""), False, "returns no token now (it answers 429)"),
         ((302, b""), True, "refuses a token (it answers 302)"),
         ((400, b'{"error": "s3cret/with:signs &more"}'), True, "refuses a token (it answers 400)"),
         ((200, b"<html>s3cret/with:signs &more</html>"), True, "is not a bearer token"),

@@ -129,7 +129,7 @@ def test_a_worker_that_waits(worker: tuple[int, Health]) -> None:
     health.checks["the Kafka cluster"] = lambda: False
     result = shoal_health("--set", f"metrics.port={port}")
     assert (result.exit_code, result.stdout) == (1, "waiting for: the Kafka cluster\n")
-    assert result.stderr == "shoal: the worker is not ready: ask again, and read its log if that goes on\n"
+    assert result.stderr == "shoal: the worker is not ready: try again, and read its log if this continues\n"
 
 
 def test_nobody_answers() -> None:
@@ -139,7 +139,7 @@ def test_nobody_answers() -> None:
     port = free_port()
     result = shoal_health("--set", f"metrics.port={port}")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"shoal: nobody answers at http://127.0.0.1:{port}/readyz")
+    assert result.stderr.startswith(f"shoal: no answer from http://127.0.0.1:{port}/readyz")
     assert "metrics.port" in result.stderr
 
 

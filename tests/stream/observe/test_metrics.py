@@ -11,10 +11,7 @@ from core.records.record import Kind
 from core.release.outcome import Account
 from core.release.risk import Attack, Risk
 from stream.formats.releases import WindowResult
-from stream.observe.metrics import LABELS, Metrics, markdown
-from tests.paths import ROOT
-
-DOCUMENTATION = ROOT / "deploy" / "METRICS.md"
+from stream.observe.metrics import LABELS, Metrics
 
 
 @pytest.fixture
@@ -42,13 +39,6 @@ def result(outcome: str = "released", **facts: float | int | str | None) -> Wind
 
 def value(metrics: Metrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(f"shoal_{name}", labels)
-
-
-def test_the_documentation_is_what_is_declared() -> None:
-    """
-    deploy/METRICS.md is made from the declarations: after a change, `make docs`.
-    """
-    assert DOCUMENTATION.read_text(encoding="utf-8") == markdown()
 
 
 def test_what_is_declared_is_what_is_served(metrics: Metrics) -> None:

@@ -411,21 +411,21 @@ def test_models_without_what_they_need_are_named(checkins: Path, tmp_path: Path,
     assert "rum-bound is left out: privacy.attributes is not set" in said
     assert "disassociation (k=9, m=2) is left out: privacy.largest_cluster is 6" in said
     assert {(row["model"], row["k"]) for row in rows_of(tmp_path)} >= {("disassociation", "3"), ("seqanon", "9")}
-    assert "Left out, for want of settings: u-seqanon, rum-bound" in (tmp_path / "frontier.svg").read_text()
+    assert "Left out because settings are missing: u-seqanon, rum-bound" in (tmp_path / "frontier.svg").read_text()
 
 
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--frontier-k", "3,x"), "3,x: it must be whole numbers with commas between them, such as 3,5,10"),
+        (("--frontier-k", "3,x"), "3,x: it must be whole numbers separated by commas, such as 3,5,10"),
         (("--frontier-k", "1,5"), "1: it should be greater than or equal to 2"),
         (("--frontier-m", "11"), "11: it should be less than or equal to 10"),
         (("--frontier-m", ""), "it must be whole numbers"),
-        (("--frontier-delta-m", "500"), "--frontier-delta-m goes with --kind fragments"),
+        (("--frontier-delta-m", "500"), "--frontier-delta-m needs --kind fragments"),
         (("--frontier-models", "seqanon,w4m"), "--frontier-models has 'w4m': checkins allow seqanon, sd-seqanon"),
         (("--frontier-models", "u-seqanon"), "privacy.constraints is not set"),
         (("--set", "location.area=3,2,1,4"), "location.area is 3.0,2.0,1.0,4.0"),
-        (("--measure", "all"), "--measure is of one replay"),
+        (("--measure", "all"), "--measure cannot be used with --frontier"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_read(
@@ -447,7 +447,7 @@ def test_options_of_the_frontier_need_it(checkins: Path, tmp_path: Path, shoal: 
     arguments = ["replay", str(checkins), "--kind", "checkins", "--output", str(tmp_path), "--frontier-k", "3"]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
-    assert "--frontier-k goes with --frontier" in result.stderr
+    assert "--frontier-k needs --frontier" in result.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_said_first(checkins: Path, tmp_path: Path, shoal: Shoal) -> None:

@@ -55,9 +55,9 @@ def test_a_seed_decides() -> None:
 @pytest.mark.parametrize("line", [b"not JSON", b'{"locations": [["a"]]}', b"\xff"])
 def test_a_line_that_is_something_else_is_named(line: bytes) -> None:
     """
-    What is no message of a disassociated release is told with its number, never its content.
+    If a line is not a message of a disassociated release, the error names its number, never its content.
     """
-    with pytest.raises(ReconstructionError, match=r"^line 2 is no message of a disassociated release") as fault:
+    with pytest.raises(ReconstructionError, match=r"^line 2 is not a message of a disassociated release") as fault:
         drawn([sent()[0], line])
     assert "locations" not in str(fault.value)
 

@@ -396,7 +396,7 @@ def test_each_fault_is_counted_with_its_first_place(batch: int, run: Run) -> Non
         ("position_out_of_range", "lat must be a number from -90 to 90"): (1, "input-0", 7),
         (
             "not_csv",
-            "the line has a quotation mark that is not closed in it, or that stands inside a value",
+            "the line has a quotation mark that is not closed, or that is inside a value",
         ): (1, "input-1", 2),
     }
     assert [one["records"] for one in found] == [3, 2, 1, 1]

@@ -356,7 +356,7 @@ def test_check_ins_have_no_demands_of_users(more: dict[str, Any]) -> None:
     A file of demands for check-ins alone would do nothing; the sentence says where it belongs.
     """
     sentence = fault({"checkins.privacy.demands_file": "own.csv"} | more)
-    assert sentence.startswith("checkins.privacy.demands_file is own.csv: only users of fragments")
+    assert sentence.startswith("checkins.privacy.demands_file is own.csv: only fragments can")
     assert "set privacy.demands_file or fragments.privacy.demands_file" in sentence
 
 
@@ -406,7 +406,7 @@ def test_attributes_may_come_from_everywhere(write: Write, monkeypatch: pytest.M
     [
         ({"privacy.sensitive_field": "ward"}, "privacy.sensitive_values is empty: privacy.sensitive_field, 'ward'"),
         ({"privacy.sensitive_values": "a"}, "privacy.sensitive_field is not set"),
-        ({"privacy.sensitive_field": "w", "privacy.sensitive_values": "a,b,a"}, "are 3, of which 2 differ"),
+        ({"privacy.sensitive_field": "w", "privacy.sensitive_values": "a,b,a"}, "has 3 values, of which 2 differ"),
         (
             {"privacy.sensitive_field": "w", "privacy.sensitive_values": "a", "privacy.attributes.w": "0..9"},
             "privacy.sensitive_field is 'w': it must not be one of privacy.attributes",
@@ -418,7 +418,8 @@ def test_attributes_may_come_from_everywhere(write: Write, monkeypatch: pytest.M
         ),
         (
             {"privacy.sensitive_field": "category", "privacy.sensitive_values": "a"},
-            "privacy.sensitive_field has 'category', which is fields.category: name another field, or, where nothing",
+            "privacy.sensitive_field has 'category', which is fields.category: name another field or, if "
+            "fields.category is not needed",
         ),
     ],
 )
@@ -575,14 +576,14 @@ def test_two_fields_cannot_share_a_name() -> None:
             for model in ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m")
         ),
         ({"checkins.privacy.model": "u-seqanon"}, "privacy.constraints is not set"),
-        ({"privacy.taxonomy": "tree.csv"}, "privacy.taxonomy is a file: it goes with location.kind venues"),
+        ({"privacy.taxonomy": "tree.csv"}, "privacy.taxonomy is a file: this needs location.kind venues"),
         ({"trajectories.resample": "7s"}, "trajectories.resample is 7s: it must divide window.size, 15m"),
         ({"trajectories.resample": "1ms"}, "makes up to 900000 points of one person in a window: limits.points_per"),
         ({"privacy.time_step": "1h"}, "privacy.time_step is 1h: it must divide window.size, 15m"),
         (
             {"window.hop": "5m"},
-            "window.hop is 5m and window.size 15m: windows that overlap would release one visit several times, and "
-            "nothing is guaranteed of two releases together: leave window.hop out",
+            "window.hop is 5m and window.size is 15m: overlapping windows would release one visit several times, and "
+            "the guarantee covers one release alone: leave window.hop out",
         ),
         (
             {"fragments.privacy.model": "nwa", "privacy.granularity": "45s"},
@@ -721,9 +722,9 @@ def test_where_a_worker_is_asked_from_its_own_machine(host: str, url: str) -> No
     ("secret", "wrong"),
     [
         ("", "is empty"),
-        (" ", "holds white space alone"),
-        ("\t\n" * 16, "holds white space alone"),
-        ("\u2003" * 16, "holds white space alone"),
+        (" ", "is only white space"),
+        ("\t\n" * 16, "is only white space"),
+        ("\u2003" * 16, "is only white space"),
         ("hunter2", "has 7 characters"),
         ("  hunter2-hunter  \n", "has 14 characters"),
         ("x" * 64, "has 1 different character"),
@@ -788,7 +789,7 @@ def all_settings() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("text", "found"), [("", "is empty"), ("  ", "holds white space alone")])
+@pytest.mark.parametrize(("text", "found"), [("", "is empty"), ("  ", "is only white space")])
 def test_an_empty_text_is_a_mistake(enter: Enter, text: str, found: str) -> None:
     """
     An empty variable is nearly always one that is missing: it never means what it does not say, such as the folder
@@ -860,7 +861,7 @@ def test_topics_do_not_differ_in_dots_and_underscores_alone() -> None:
     sentence = fault({"topics.seals": "city.of_fish", "topics.windows": "city_of.fish"})
     assert sentence == (
         "topics.seals is 'city.of_fish' and topics.windows is 'city_of.fish': Kafka does not create two topics whose "
-        "names differ only in '.' and '_'; name one of them otherwise"
+        "names differ only in '.' and '_'; rename one of them"
     )
     load_settings(given={"topics.seals": "city.of-fish", "topics.windows": "city_of_fish"})
 

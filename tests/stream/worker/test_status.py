@@ -57,7 +57,7 @@ def test_status_tells_what_is_waited_for() -> None:
         server.health.checks["the Kafka cluster"] = lambda: False
         result = shoal_status(server.url)
     assert "waiting for: the Kafka cluster" in result.stdout
-    assert "No window has left yet." in result.stdout
+    assert "No window has been emitted yet." in result.stdout
 
 
 def test_status_shows_as_many_windows_as_asked_for() -> None:
@@ -109,7 +109,7 @@ def test_nobody_answers() -> None:
     """
     result = shoal_status(f"http://127.0.0.1:{free_port()}")
     assert result.exit_code == 1
-    assert result.stderr.startswith("shoal: nobody answers at http://127.0.0.1:")
+    assert result.stderr.startswith("shoal: no answer from http://127.0.0.1:")
     assert "web.port" in result.stderr
     assert result.stdout == ""
 
@@ -190,6 +190,6 @@ def test_watching_goes_on_while_the_worker_is_away(monkeypatch: pytest.MonkeyPat
 
     with PageServer(live(), port=port):
         assert "models in force" in watched(2)
-    assert "nobody answers" in watched(2)
+    assert "no answer from" in watched(2)
     with PageServer(live(), port=port):
         assert "models in force" in watched(1)

@@ -1,4 +1,4 @@
-"""Disassociate a window (Terrovitis et al. 2012, Section 4): partition horizontally, vertically, refine, shuffle."""
+"""Disassociate a window (Terrovitis et al. 2012, Section 4): partition horizontally and vertically, refine, shuffle."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class DisassociationOptions:
     """How a window is disassociated, besides its guarantee."""
 
     largest_cluster: int | None = None
-    """Most people of a cluster; ``10 k`` where not given. At least ``2 k - 1``, so that any number of people from k on
-    can be divided. Larger clusters hide more, of what was visited together with what."""
+    """Most people of a cluster; ``10 k`` if None. At least ``2 k - 1``, so that any number of people from k on can be
+    divided. Larger clusters hide more about which locations were visited together."""
 
     rare_locations: bool = False
     """Whether locations that fewer than k people of the window visited are released, as in the paper. Otherwise they
@@ -53,14 +53,14 @@ class DisassociationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Disassociation:
-    """What to release, and who is behind it."""
+    """The release, and the users behind it."""
 
     release: Disassociated
     users: tuple[tuple[int, ...], ...]
-    """User numbers of the people of each cluster, ascending. Not to be released."""
+    """User numbers of the people of each cluster, ascending; not published."""
 
     kept: BoolArray
-    """False where a visit is suppressed, shape ``(p,)``; a person's visits to the same location are released as one."""
+    """False for a suppressed visit, shape ``(p,)``. A person's visits to the same location are released as one."""
 
 
 def disassociate(
@@ -71,15 +71,15 @@ def disassociate(
 ) -> Disassociation:
     """Make a window k^m-anonymous by disassociation.
 
-    A person's record is the set of locations of all of the person's trajectories. Who visited nothing that is released
+    A person's record is the set of locations of all of the person's trajectories. A person without a released location
     is not in the release.
 
     Args:
         trajectories: The window.
         guarantee: k and m. With fewer than k people everything is suppressed.
-        rng: Draws the order of everything whose order means nothing, and nothing else: the bags and sets released do
-            not depend on it, nor on how users are numbered.
-        options: The size of clusters and what becomes of rare locations; the defaults where not given.
+        rng: Draws the orders that mean nothing, and nothing else: the released bags and sets depend neither on it nor
+            on how users are numbered.
+        options: The size of clusters, and whether rare locations are released; the defaults if not given.
 
     Raises:
         ValueError: ``largest_cluster`` is too small for k.
@@ -88,7 +88,7 @@ def disassociate(
     k = guarantee.k
     largest = options.largest(k)
     sets, kept = _without_rare(location_sets(trajectories), trajectories, 1 if options.rare_locations else k)
-    present = np.flatnonzero(np.diff(sets.starts))  # who visited anything that is left
+    present = np.flatnonzero(np.diff(sets.starts))  # people with a location left
     if len(present) < k:
         nobody = Disassociated(clusters=(), joint_clusters=())
         return Disassociation(release=nobody, users=(), kept=np.zeros(len(kept), np.bool_))
@@ -104,7 +104,7 @@ def disassociate(
 
 
 def _without_rare(sets: Sequences, trajectories: Sequences, fewest: int) -> tuple[Sequences, BoolArray]:
-    """Suppress locations that fewer people visited; return what is left, and which visits are, shape ``(p,)``."""
+    """Suppress locations with fewer visitors; return the sets left, and which visits are left, shape ``(p,)``."""
     often = np.bincount(sets.locations) >= fewest  # a location is in a set once
     left = often[sets.locations] if len(sets.locations) else np.zeros(0, np.bool_)
     kept = often[trajectories.locations] if len(trajectories.locations) else np.zeros(0, np.bool_)
@@ -112,7 +112,7 @@ def _without_rare(sets: Sequences, trajectories: Sequences, fewest: int) -> tupl
 
 
 def _visitors(sets: Sequences, people: IntArray) -> dict[int, int]:
-    """Return who of some people visited each location, as bits."""
+    """Return the visitors of each location among some people, as bits."""
     visitors: dict[int, int] = {}
     for bit, person in enumerate(people.tolist()):
         for location in sets.locations[sets.starts[person] : sets.starts[person + 1]].tolist():
@@ -121,7 +121,7 @@ def _visitors(sets: Sequences, people: IntArray) -> dict[int, int]:
 
 
 def _publish(top: list[Node], leaves: list[Leaf], rng: np.random.Generator) -> tuple[Disassociated, list[int]]:
-    """Lay clusters out in a random order in which joint ones stand together; return their numbers in it, too."""
+    """Arrange clusters in a random order that keeps joint ones together; also return their numbers in that order."""
     order: list[int] = []
     joint: list[JointCluster] = []
     todo = _shuffled(top, rng)[::-1]
@@ -146,7 +146,7 @@ def _cluster(leaf: Leaf, rng: np.random.Generator) -> Cluster:
 
 
 def _chunks(bags: Iterable[Sequence[tuple[int, ...]]], rng: np.random.Generator) -> tuple[RecordChunk, ...]:
-    """Put each bag into a random order, which owes nothing to its people's, and the chunks by their locations."""
+    """Put each bag into a random order, independent of the order of its people; sort chunks by their locations."""
     chunks = sorted((RecordChunk(tuple(sorted(bag))) for bag in bags), key=lambda chunk: chunk.locations)
     return tuple(RecordChunk(tuple(_shuffled(chunk.subrecords, rng))) for chunk in chunks)
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 __all__ = ["MOST_COMBINATIONS", "GrowingChunk", "alike", "grow_chunks"]
 
 MOST_COMBINATIONS = 2_000
-"""Sets of people that are kept in mind for one chunk. Beyond, the chunk is closed and another one begins: a bound of
-work, which only people who share very many places reach, with m of 3 or more."""
+"""Most sets of people that are stored for one chunk. Beyond this number the chunk is closed and another one begins.
+This bounds the work; it matters only for people who share very many places, with m of 3 or more."""
 
 
 class GrowingChunk:
-    """Locations of a chunk, and who visited which of their combinations.
+    """Locations of a chunk, and the people who visited each of their combinations.
 
-    People are bits: a set of people is an int. Combinations that the same people visited count once.
+    A set of people is an int with one bit a person. Combinations that the same people visited count once.
 
     Args:
         k: Fewest people of a combination that occurs.
@@ -25,18 +25,18 @@ class GrowingChunk:
         self._k = k
         self.locations: list[int] = []
         self._visitors: list[int] = []
-        # The distinct subrecords over some locations: the chunk's when they were needed last, and with one tried since.
+        # Distinct subrecords over some locations: those of the chunk when last needed, and with the one tried since.
         self._parts: tuple[list[int], dict[tuple[int, ...], int]] = ([], {})
         self._tried = self._parts
         self._people_of: list[set[int]] = [{-1}, *(set[int]() for _ in range(m - 1))]  # by size of combination, below m
 
     @property
     def full(self) -> bool:
-        """Whether it takes no more."""
+        """Whether the chunk takes no more locations."""
         return sum(map(len, self._people_of)) > MOST_COMBINATIONS
 
     def stays_k(self, location: int, visitors: int) -> dict[tuple[int, ...], int] | None:
-        """Return the distinct subrecords with one more location, and who would have each; None if fewer than k."""
+        """Return the distinct subrecords with one more location, and the people of each; None if any has below k."""
         parts: dict[tuple[int, ...], int] = {}
         rest = visitors
         for subrecord, people in self._alike().items():
@@ -60,7 +60,7 @@ class GrowingChunk:
         return self._parts[1]
 
     def stays_km(self, visitors: int) -> bool:
-        """Tell whether every combination of up to m locations with one more has k people or none."""
+        """Return whether each combination of up to m locations with the new one has at least k people or none."""
         k = self._k
         for same_size in self._people_of:
             for people in same_size:
@@ -69,7 +69,7 @@ class GrowingChunk:
         return True
 
     def add(self, location: int, visitors: int) -> None:
-        """Take one more location."""
+        """Add one more location."""
         self.locations.append(location)
         if self._tried[0] == self.locations:
             self._parts = self._tried
@@ -88,14 +88,15 @@ def grow_chunks(
 ) -> list[GrowingChunk]:
     """Fill chunk after chunk, each with every location, in order, that leaves it k^m-anonymous.
 
-    Each round places a location or ends, so it terminates.
+    Each round places a location or is the last, so the loop terminates.
 
     Args:
         order: The locations. A location with fewer than k visitors is never placed.
-        visitors_of: Who visited each, as bits.
+        visitors_of: Visitors of each location, as bits.
         k: Fewest people of a combination that occurs.
         m: Most locations of a combination.
-        may_join: What else a location has to satisfy to join a chunk. One that may not even be alone is not placed.
+        may_join: Further condition for a location to join a chunk. A location that may not even join an empty chunk is
+            not placed.
     """
     chunks: list[GrowingChunk] = []
     remaining = list(order)
@@ -115,7 +116,7 @@ def grow_chunks(
 
 
 def alike(locations: Iterable[int], visitors_of: Mapping[int, int]) -> dict[tuple[int, ...], int]:
-    """Return the distinct subrecords that a chunk over some locations has, and who has each, as bits.
+    """Return the distinct subrecords of a chunk over some locations, and the people who have each, as bits.
 
     >>> alike([4, 2], {2: 0b011, 4: 0b110})
     {(2, 4): 2, (2,): 1, (4,): 4}

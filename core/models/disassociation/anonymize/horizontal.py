@@ -1,12 +1,12 @@
-"""Horizontal partitioning: people who visited the same places come into one cluster (Algorithm HorPart).
+"""Horizontal partitioning: people who visited the same places are put into one cluster (Algorithm HorPart).
 
-As printed the algorithm makes clusters of any size, down to one person, and never ends on many people alike. Here a
-cluster has at least k people: less would not let k people share a location of its term chunk (Lemma 1 takes k records
-for granted). A location that nearly everybody visited, all but fewer than k, does not divide; where the most frequent
-one left is visited by fewer than k, none divides, and people are cut off in equal parts, by the likeness of what they
-visited.
+As printed, the algorithm makes clusters of any size, down to one person, and does not end if many people have the same
+locations. Here a cluster has at least k people: in a smaller one, k people could not share a location of its term chunk
+(Lemma 1 assumes k records). A location that all but fewer than k people visited does not divide them. If the most
+frequent location left has fewer than k visitors, no location divides, and the people are cut into equal parts in an
+order of similar locations.
 
-Every step either divides, or ignores one more location, or ends, so it terminates.
+Every step divides, ignores one more location, or ends, so the algorithm terminates.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ __all__ = ["horizontal_partition"]
 def horizontal_partition(sets: Sequences, *, k: int, largest: int) -> list[IntArray]:
     """Divide people into clusters.
 
-    Of locations as frequent, the smallest id divides.
+    Of equally frequent locations, the one with the smallest id divides.
 
     Args:
-        sets: Of each person the distinct locations, ascending; one trajectory a person.
+        sets: The distinct locations of each person, ascending; one trajectory a person.
         k: Fewest people of a cluster.
         largest: Most people of a cluster, at least ``2 k - 1``.
 
     Returns:
-        The people of each cluster, ascending; each person is in one. None where there are fewer than k people.
+        The people of each cluster, ascending; each person is in one cluster. Empty if there are fewer than k people.
     """
     clusters: list[IntArray] = []
     if sets.n_users < k:
@@ -61,7 +61,7 @@ def horizontal_partition(sets: Sequences, *, k: int, largest: int) -> list[IntAr
 
 
 def _visits(sets: Sequences, people: IntArray) -> tuple[IntArray, IntArray]:
-    """Return who, by place in ``people``, visited which location, both of shape ``(v,)``."""
+    """Return the position in ``people`` and the location of each visit of some people, both of shape ``(v,)``."""
     lengths = np.diff(sets.starts)[people]
     owner = np.repeat(np.arange(len(people)), lengths)
     return owner, sets.locations[ranges(sets.starts[people], lengths)]
@@ -70,7 +70,7 @@ def _visits(sets: Sequences, people: IntArray) -> tuple[IntArray, IntArray]:
 def _cut(sets: Sequences, people: IntArray, supports: IntArray, largest: int) -> list[IntArray]:
     """Cut people whom no location divides into the fewest clusters, of sizes that differ by one at most.
 
-    They are more than ``largest``, so that even the smallest cluster has ``(largest + 1) // 2`` of them, at least k.
+    There are more than ``largest`` people, so even the smallest cluster has ``(largest + 1) // 2`` of them, at least k.
     """
     rank = np.empty(len(supports), np.int64)
     rank[np.lexsort((np.arange(len(supports)), -supports))] = np.arange(len(supports))

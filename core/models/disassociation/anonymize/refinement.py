@@ -1,15 +1,15 @@
 """Refining: clusters with the same rare locations become joint clusters, which share chunks (Algorithm Refine).
 
-Each modifying pass leaves fewer clusters than before, and there are :data:`MOST_PASSES` at most, so it terminates. Not
-to join is always possible.
+Each pass that changes anything leaves fewer clusters than before, and there are :data:`MOST_PASSES` at most, so the
+algorithm terminates. Clusters may always stay apart.
 
-Two things go beyond the paper, whose Lemma 3 lets a release through that does not keep Guarantee 1:
+Two rules go beyond the paper, because its Lemma 3 admits releases that break Guarantee 1:
 
-- A cluster that keeps Lemma 2 by its term chunk alone must not lose all of it to shared chunks. The least supported
-  location that would leave its term chunk last stays in all term chunks of the joint cluster.
-- A chunk of k alike subrecords (Property 1) is no use if there is no room to exchange them: every subrecord of such a
-  chunk must have a choice among at least as many people as the chunk has subrecords. Then k of a kind can be given to
-  any cluster that may have one, and all others still find somebody.
+- A cluster that keeps Lemma 2 only by its term chunk must not lose all of this chunk to shared chunks. If it would, the
+  least supported of these locations stays in all term chunks of the joint cluster.
+- A chunk of k equal subrecords (Property 1) does not help if they cannot be exchanged. For every subrecord of such a
+  chunk, at least as many people must be able to have it as the chunk has subrecords. Then k equal subrecords can be
+  given to any cluster that may have one, and everything else can still be given to somebody.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from core.models.disassociation.guarantee import DisassociatedKm
 __all__ = ["MOST_PASSES", "Node", "refine"]
 
 MOST_PASSES = 100
-"""Passes over the clusters, at most. Windows that were tried need some ten."""
+"""Most passes over the clusters. Windows that were tried need about ten."""
 
 
 class Term(NamedTuple):
     """A location of a virtual term chunk."""
 
     support: int
-    """How many people visited it."""
+    """Number of people who visited it."""
 
     leaves: tuple[int, ...]
-    """In the term chunks of which simple clusters it is."""
+    """Simple clusters that have it in their term chunks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class Node:
     """Subrecords of each of its shared chunks."""
 
     size: int
-    """How many people it has."""
+    """Number of people."""
 
     terms: Mapping[int, Term]
     """Its virtual term chunk, by location."""
@@ -63,18 +63,18 @@ class Node:
 
 
 def refine(leaves: Sequence[Leaf], guarantee: DisassociatedKm) -> list[Node]:
-    """Join clusters as long as that tells more (Equation 1), neighbours by their term chunks.
+    """Join clusters with similar term chunks while that preserves more information (Equation 1).
 
     Args:
         leaves: The simple clusters. Locations that go to a shared chunk leave their ``terms`` for ``placed``.
         guarantee: k and m.
 
     Returns:
-        The clusters that are in no other, in no order that matters.
+        The clusters that are in no other; their order means nothing.
     """
     nodes = [_single(number, leaf) for number, leaf in enumerate(leaves)]
     joiner = _Joiner(leaves, guarantee)
-    failed: set[tuple[Node, Node]] = set()  # neither changes, so that they can never be joined
+    failed: set[tuple[Node, Node]] = set()  # neither changes, so they can never be joined
     for _ in range(MOST_PASSES):
         in_chunks = Counter(location for node in nodes for location in node.terms)
         rank = {t: at for at, t in enumerate(sorted(in_chunks, key=lambda t: (-in_chunks[t], t)))}
@@ -131,14 +131,14 @@ class _Pair:
 
 
 class _Joiner:
-    """Joins clusters over the same simple clusters, which it alone changes."""
+    """Joins clusters over the same simple clusters; only this class changes them."""
 
     def __init__(self, leaves: Sequence[Leaf], guarantee: DisassociatedKm) -> None:
         self._leaves, self._k, self._m = leaves, guarantee.k, guarantee.m
         self._enough = [enough_subrecords(leaf, guarantee) for leaf in leaves]
 
     def joint(self, first: Node, second: Node) -> Node | None:
-        """Return the joint cluster of two, or None where Equation 1 does not ask for it. Nothing is changed."""
+        """Return the joint cluster of two, or None if Equation 1 does not ask for it. Nothing is changed."""
         pair = _Pair(first, second)
         order = self._refining_terms(pair)
         if not order:
@@ -150,7 +150,7 @@ class _Joiner:
         return pair.joint(chunks, visitors_of)
 
     def take_from_term_chunks(self, joint: Node) -> None:
-        """Let the simple clusters of a joint one lose what its shared chunks hold from their term chunks."""
+        """Remove the locations of a joint cluster's shared chunks from the term chunks of its simple clusters."""
         shared = {location for chunk in joint.shared for subrecord in chunk for location in subrecord}
         for leaf in joint.leaves:
             self._leaves[leaf].terms -= shared
@@ -159,8 +159,8 @@ class _Joiner:
     def _refining_terms(self, pair: _Pair) -> list[int]:
         """Return the locations that shared chunks may take, by (support descending, id).
 
-        These are the locations of both term chunks that k people visited, but for one in each term chunk that Lemma 2
-        needs.
+        These are the locations of both term chunks that at least k people visited, except one location in each term
+        chunk that Lemma 2 needs.
         """
         common = pair.common
         refining = {t for t in common if common[t].support >= self._k}
@@ -173,7 +173,7 @@ class _Joiner:
     def _shared_chunks(
         self, pair: _Pair, order: Sequence[int], visitors_of: Mapping[int, int]
     ) -> Sequence[GrowingChunk]:
-        """Fill shared chunks: k-anonymous (Property 1) where they have a location of a chunk further down."""
+        """Fill shared chunks; one with a location of a chunk further down is k-anonymous (Property 1)."""
         people_with = {
             t: sum(self._leaves[leaf].size for leaf in pair.leaves if t in self._leaves[leaf].placed)
             for t in pair.placed.intersection(order)
@@ -188,7 +188,7 @@ class _Joiner:
         return grow_chunks(order, visitors_of, k=self._k, m=self._m, may_join=may_join)
 
     def _visitors(self, locations: Sequence[int], common: Mapping[int, Term]) -> dict[int, int]:
-        """Return who of the term chunks' people visited each location, as bits that number the people anew."""
+        """Return the visitors of each location among the term chunks' people, as bits that number these people anew."""
         first: dict[int, int] = {}
         n_people = 0
         visitors_of: dict[int, int] = {}
@@ -203,16 +203,16 @@ class _Joiner:
         return visitors_of
 
     def _has_room(self, parts: Mapping[tuple[int, ...], int], pair: _Pair, people_with: Mapping[int, int]) -> bool:
-        """Tell whether every subrecord of a chunk has a choice among as many people as the chunk has subrecords.
+        """Return whether at least as many people may have each subrecord of a chunk as the chunk has subrecords.
 
         Args:
-            parts: The distinct subrecords, and who has each.
+            parts: The distinct subrecords, and the people who have each.
             pair: The clusters that share the chunk.
-            people_with: For locations that stand in a chunk further down, the people of the simple clusters where.
+            people_with: For each location in a chunk further down, the number of people of the simple clusters there.
         """
         n_subrecords = sum(people.bit_count() for people in parts.values())
         for subrecord in parts:
-            # Mostly there is room enough even if no two locations stood in chunks of the same cluster.
+            # Usually there is room even in the worst case: no two locations are in chunks of the same cluster.
             if pair.size - sum(people_with.get(t, 0) for t in subrecord) >= n_subrecords:
                 continue
             room = 0
@@ -228,8 +228,8 @@ class _Joiner:
     def _is_refined_by(self, shared: set[int], pair: _Pair) -> bool:
         """Check Equation 1 for the locations of shared chunks, in whole numbers.
 
-        On its left the supports of the locations over the people of the joint cluster; on its right the term chunks
-        that hold them now, each as one, over the people of these term chunks' clusters.
+        Left side: the supports of the locations, divided by the people of the joint cluster. Right side: the number of
+        term chunks that hold each location now, summed up and divided by the people of these term chunks' clusters.
         """
         common = pair.common
         supports = sum(common[t].support for t in shared)

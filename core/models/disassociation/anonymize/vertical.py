@@ -13,13 +13,13 @@ __all__ = ["Leaf", "enough_subrecords", "vertical_partition"]
 
 @dataclass(slots=True, kw_only=True)
 class Leaf:
-    """A cluster on its way. Its people are the bits of the ints that stand for sets of them."""
+    """A cluster under construction. A set of its people is an int with one bit a person."""
 
     size: int
-    """How many they are."""
+    """Number of people."""
 
     visitors_of: Mapping[int, int]
-    """Who visited each location."""
+    """Visitors of each location."""
 
     chunks: list[list[int]]
     """Locations of each record chunk."""
@@ -28,7 +28,7 @@ class Leaf:
     """Locations of the term chunk."""
 
     placed: set[int] = field(default_factory=set)
-    """Locations that stand in a record chunk, or in a shared chunk that this cluster has a part in."""
+    """Locations in a record chunk, or in a shared chunk of a joint cluster that contains this one."""
 
     def __post_init__(self) -> None:
         self.placed |= {location for chunk in self.chunks for location in chunk}
@@ -37,11 +37,11 @@ class Leaf:
 def vertical_partition(visitors_of: Mapping[int, int], size: int, guarantee: DisassociatedKm) -> Leaf:
     """Divide the locations of a cluster into record chunks and a term chunk.
 
-    Locations are taken by (support descending, id). Where people's subrecords are too few for Lemma 2, the location of
-    the record chunks with the least (support, id) moves to the term chunk, which then suffices.
+    Locations are taken by (support descending, id). If there are too few subrecords for Lemma 2, the location of the
+    record chunks with the least (support, id) moves to the term chunk, which satisfies the lemma.
 
     Args:
-        visitors_of: Who of the cluster visited each location, as bits; each at least one.
+        visitors_of: Visitors of each location in the cluster, as bits; at least one each.
         size: People of the cluster, at least k.
         guarantee: k and m.
     """
@@ -58,10 +58,10 @@ def vertical_partition(visitors_of: Mapping[int, int], size: int, guarantee: Dis
 
 
 def enough_subrecords(leaf: Leaf, guarantee: DisassociatedKm) -> bool:
-    """Tell whether a cluster keeps Lemma 2 without a term chunk: subrecords are left for those who are not the k.
+    """Return whether a cluster keeps Lemma 2 without a term chunk: its subrecords also suffice for people beyond the k.
 
-    The lemma asks for ``size + k (h - 1)`` of them, ``h = min(m, chunks)``. Without a chunk that would be fewer than
-    people, who would have visited nothing: h is taken as 1 there.
+    The lemma asks for ``size + k (h - 1)`` subrecords, with ``h = min(m, chunks)``. Without a chunk that would be fewer
+    subrecords than people, and some people would have visited nothing, so h is at least 1 here.
     """
     subrecords = 0
     for chunk in leaf.chunks:

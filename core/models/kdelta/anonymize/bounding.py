@@ -1,4 +1,4 @@
-"""Bounded personalized anonymity: the most demanding are given less, until the distortion is as low as wanted.
+"""Bounded personalized anonymity: the demands of the most demanding are relaxed until the distortion is low enough.
 
 Theodosopoulos 2013, section 5 (Bounded Personalized W4M, Algorithm 7).
 """
@@ -22,21 +22,21 @@ __all__ = ["Bounded", "BoundedOptions", "bounded", "demandingness", "relaxed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedOptions:
-    """What is wanted, and what it may cost.
+    """The wanted improvement, and the price of relaxing demands.
 
     Raises:
         ValueError: An option is out of its range.
     """
 
     improvement: float = 0.1
-    """How much lower the distortion is to be than where everybody is given what they demand, above 0, below 1."""
+    """Wanted reduction of the distortion, as a share of that with all demands met; above 0, below 1."""
 
     edit_factor: float = 0.25
-    """How bad it is to relax the demands of the most demanding completely, 1 being as bad as the trash; at least 0."""
+    """Cost of relaxing the demands of the most demanding completely; 1 is the cost of the trash. At least 0."""
 
     step_percent: int = 10
-    """By how much the share of those relaxed grows from try to try, percent, in 1..99. The paper tries every percent;
-    the time it takes grows with the number of tries."""
+    """Percentage points by which the share of relaxed trajectories grows from one try to the next, in 1..99. The paper
+    tries every percent; the running time grows with the number of tries."""
 
     def __post_init__(self) -> None:
         if not 0 < self.improvement < 1:
@@ -49,32 +49,33 @@ class BoundedOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bounded:
-    """The first try that was good enough, or else the best one."""
+    """The first try that was good enough, or else the best try."""
 
     sets: AnonymitySets
-    """What was made."""
+    """The sets of this try."""
 
     demands: Demands
-    """What each of the ``n`` trajectories was to be given in it."""
+    """k and delta that each of the ``n`` trajectories was given in this try."""
 
     edited: BoolArray
-    """Whose demands were relaxed, shape ``(n,)``."""
+    """Whether the demands of each trajectory were relaxed, shape ``(n,)``."""
 
     tries: tuple[tuple[int, float], ...]
-    """Percent relaxed and the total distortion, metres, edits counted, of each try."""
+    """Percent relaxed and total distortion of each try, metres, with the cost of edits."""
 
 
 def demandingness(demands: Demands, representativeness: IntArray) -> list[Fraction]:
     """Score how demanding trajectories are among their neighbours (Theodosopoulos 2013, Definition 7).
 
-    Without rounding: equal demands must be told from almost equal ones.
+    Scores are exact, because equal demands must not be confused with almost equal ones.
 
     Args:
-        demands: What each of ``n`` demands.
-        representativeness: Mean votes of each, millionths, shape ``(n,)``. Who has none counts as having one millionth.
+        demands: What each of ``n`` trajectories demands.
+        representativeness: Mean votes of each, millionths, shape ``(n,)``. A trajectory without votes counts as having
+            one millionth.
 
     Returns:
-        ``k`` for each neighbour, over ``delta``, of each trajectory.
+        Of each trajectory, ``k`` per neighbour, divided by ``delta``.
     """
     return [
         Fraction(k) / _neighbours(votes) / Fraction(delta_m)
@@ -87,18 +88,18 @@ def demandingness(demands: Demands, representativeness: IntArray) -> list[Fracti
 def relaxed(
     demands: Demands, representativeness: IntArray, least: Demands, n_edited: int
 ) -> tuple[Demands, FloatArray]:
-    """Make the most demanding trajectories as demanding as the threshold trajectory, the next in order.
+    """Make the most demanding trajectories as demanding as the threshold trajectory, which is the next in order.
 
-    Theodosopoulos 2013, Algorithm 7, lines 7 to 20, with three slips of the print mended: the threshold belongs to each
-    size of the edited share, delta is raised also where k needs no change, and every trajectory looked at counts.
-    First k is lowered, as far as its neighbours satisfy it and no lower than the threshold asks for; then delta is
-    raised. Nobody is given less than ``least``; who demands no more than that is neither edited nor a threshold.
+    Theodosopoulos 2013, Algorithm 7, lines 7 to 20, with three misprints corrected: each size of the edited share has
+    its own threshold, delta is raised even if k needs no change, and every trajectory examined counts. First k is
+    lowered, but not below the number of neighbours, nor below what the threshold requires. Then delta is raised.
+    No trajectory is given less than ``least``. One that demands no more than that is neither edited nor a threshold.
 
     Args:
-        demands: What each of ``n`` demands.
+        demands: What each of ``n`` trajectories demands.
         representativeness: Mean votes of each, millionths, shape ``(n,)``.
-        least: What each is given in any case: the smallest k and the largest delta.
-        n_edited: How many to edit, below the number of those who demand more than the least.
+        least: The least that each is given: the smallest k and the largest delta.
+        n_edited: Number of trajectories to edit; fewer than demand more than the least.
 
     Returns:
         The relaxed demands, and the edit cost of each trajectory (Definition 8) in ``0..1``, NaN where it was not
@@ -128,19 +129,19 @@ def bounded(
     least: Demands,
     options: BoundedOptions,
 ) -> Bounded:
-    """Relax the demands of a growing share until the distortion is as much lower as wanted.
+    """Relax the demands of a growing share of trajectories until the distortion is reduced as much as wanted.
 
-    The first try edits nobody. The total distortion of a try is that of its translation and trash, and for each point
-    of an edited trajectory that is released the largest translation times its edit cost times the edit factor
-    (Definition 9). If no try is good enough, the one with the least distortion stands, of equal ones the first.
+    The first try edits no trajectory. The total distortion of a try is that of its translation and its trash, plus, for
+    each point of a released, edited trajectory, the largest translation times its edit cost times the edit factor
+    (Definition 9). If no try is good enough, the try with the least distortion is returned, of equal ones the first.
 
     Args:
-        anonymize: Makes sets of the trajectories for some demands; the same for the same.
-        demands: What each of ``n`` demands.
+        anonymize: Makes sets of the trajectories for some demands; equal demands give equal sets.
+        demands: What each of ``n`` trajectories demands.
         representativeness: Mean votes of each, millionths, shape ``(n,)``.
         n_points: Points of each, shape ``(n,)``.
-        least: What each is given in any case.
-        options: What is wanted, and what it may cost.
+        least: The least that each is given.
+        options: The wanted improvement, and the price of relaxing demands.
     """
     nobody = np.full(len(n_points), np.nan)
 
@@ -171,7 +172,7 @@ def bounded(
 
 
 def _shares(demands: Demands, least: Demands, step_percent: int) -> Iterator[tuple[int, int]]:
-    """Yield each share that edits somebody more than the one before: percent, and how many."""
+    """Yield each share that edits more trajectories than the one before: percent, and number of trajectories."""
     more = len(_demanding_more(demands, least))
     before = 0
     for percent in range(step_percent, 100, step_percent):
@@ -181,7 +182,7 @@ def _shares(demands: Demands, least: Demands, step_percent: int) -> Iterator[tup
 
 
 def _most_demanding(demands: Demands, scores: Sequence[Fraction], least: Demands) -> list[int]:
-    """Return those who demand more than the least, the most demanding first, of equal ones the first."""
+    """Return the trajectories that demand more than the least, the most demanding first, equal ones by number."""
     return sorted(_demanding_more(demands, least), key=lambda i: (-scores[i], i))
 
 

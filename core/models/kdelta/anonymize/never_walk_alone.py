@@ -1,7 +1,8 @@
-"""Never Walk Alone: (k,delta)-anonymity of GPS trajectories over equal intervals, translated in space alone.
+"""Never Walk Alone: (k,delta)-anonymity of GPS trajectories over equal intervals, by translation in space alone.
 
-Abul, Bonchi, Nanni 2008: trajectories are cut to intervals that begin and end at multiples of a granularity, those of
-equal intervals are clustered by their distance at equal times, and each cluster's points are moved together.
+Abul, Bonchi, Nanni 2008: trajectories are cut to intervals that begin and end at multiples of a granularity.
+Trajectories with equal intervals are clustered by their distance at equal times, and each cluster's points are moved
+together.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ __all__ = ["NeverWalkAloneOptions", "never_walk_alone"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeverWalkAloneOptions(SetOptions):
-    """How Never Walk Alone goes about it; none of this changes what is promised.
+    """Options of Never Walk Alone; none of them changes the guarantee.
 
-    With ``minimal`` translation a point goes the shortest way into the disc around its set's mean; who is inside
-    already is released as they were.
+    With ``minimal`` translation a point moves the shortest way into the disc around its set's mean. A point that is
+    already inside is released unchanged.
 
     Raises:
         ValueError: An option is out of its range.
     """
 
     granularity_ms: int = 60_000
-    """What intervals begin and end at multiples of, pi; a multiple of ``time_step_ms``. The coarser it is, the more
-    people share an interval, and the more is cut."""
+    """Granularity pi, milliseconds: intervals begin and end at its multiples. It is a multiple of ``time_step_ms``.
+    With a coarser one more people share an interval, and more of each trajectory is cut off."""
 
     def __post_init__(self) -> None:
         SetOptions.__post_init__(self)
@@ -55,9 +56,9 @@ def never_walk_alone(
 
     Args:
         trajectories: The window's trajectories, none of them empty.
-        demands: What to give each of them; a set keeps the largest k and smallest delta of its members.
-        options: How to go about it.
-        rng: Source of all chance; drawn from set by set, as often as the input alone determines.
+        demands: k and delta of each trajectory; a set keeps the largest k and smallest delta of its members.
+        options: Options of Never Walk Alone.
+        rng: Source of all random choices, used set by set; the number of draws depends on the input alone.
 
     Raises:
         ValueError: A trajectory has no point.
@@ -124,7 +125,7 @@ def _translate(
     options: NeverWalkAloneOptions,
     rng: np.random.Generator,
 ) -> Translated:
-    """Move a set's points into discs around their mean; ``members`` are numbers among the spanning ones."""
+    """Move a set's points into discs around their mean; ``members`` are positions in ``spanning``."""
     t_ms = equal.t_ms[slice(*equal.starts[members[0] : members[0] + 2])]
     own_m = np.stack([equal.xy_m[equal.starts[i] : equal.starts[i + 1]] for i in members.tolist()])  # (s, m, 2)
     centre_m = own_m.mean(axis=0)

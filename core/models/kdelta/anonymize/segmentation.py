@@ -1,4 +1,4 @@
-"""Segmentation of trajectories by representativeness, so that each piece has about the same company all along.
+"""Segmentation of trajectories by representativeness: along a piece, the number of people nearby hardly changes.
 
 Panagiotakis, Pelekis, Kopanakis, Ramasso, Theodoridis 2012; used before clustering as in Theodosopoulos 2013,
 section 4.2 (PW4M+TR): people who share a part of their way can then be clustered by that part.
@@ -21,21 +21,21 @@ _LARGEST = 1 << 62  # no difference of votes gets here, so a threshold may be cl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentationOptions:
-    """Where trajectories are cut; none of this changes what is promised.
+    """Options of where trajectories are cut; none of them changes the guarantee.
 
     Raises:
         ValueError: An option is out of its range.
     """
 
     sigma_m: float = 200.0
-    """How near is together: somebody ``sigma_m`` metres away gives 0.61 of a vote, at twice that 0.14. In 0.01..1e7.
-    About the ``delta_m`` of the release, or less."""
+    """Distance that counts as near: a person ``sigma_m`` metres away gives 0.61 of a vote, at twice the distance 0.14.
+    In 0.01..1e7. Choose about the ``delta_m`` of the release, or less."""
 
     window: int = 4
     """Segments before and after a point whose mean votes are compared, and the fewest a piece may have. At least 1."""
 
     threshold: float = 1.0
-    """Smallest difference of the mean votes that is a cut, in votes, so in people nearby; at least 1e-6.
+    """Smallest difference of the mean votes at which a trajectory is cut, in votes (people nearby); at least 1e-6.
 
     It is absolute: a share of the largest difference would always cut something, even a crowd that stays together."""
 
@@ -50,7 +50,7 @@ class SegmentationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Segmentation:
-    """What ``n`` trajectories with ``p`` points became: ``r`` pieces with the same points, and why."""
+    """The ``r`` pieces of ``n`` trajectories, which have the same ``p`` points, and the votes behind the cuts."""
 
     pieces: PointTrajectories
     """The pieces, in the order of their trajectories and of time; all columns of points are those of the input."""
@@ -63,11 +63,11 @@ class Segmentation:
     :func:`~core.models.kdelta.anonymize.voting.segment_starts`, shape ``(p - n,)``."""
 
     representativeness: IntArray
-    """Mean votes of each input trajectory's segments (Theodosopoulos 2013, section 5), whole millionths, 0 where it has
-    no segment, shape ``(n,)``."""
+    """Mean votes of each input trajectory's segments (Theodosopoulos 2013, section 5), whole millionths, 0 if it has no
+    segment, shape ``(n,)``."""
 
     piece_representativeness: IntArray
-    """The same of each piece, over the segments inside it, shape ``(r,)``."""
+    """Mean votes of the segments inside each piece, whole millionths, shape ``(r,)``."""
 
 
 def representativeness(trajectories: PointTrajectories, *, sigma_m: float) -> IntArray:
@@ -76,10 +76,10 @@ def representativeness(trajectories: PointTrajectories, *, sigma_m: float) -> In
 
     Args:
         trajectories: The data set, ``n`` trajectories, none of them empty.
-        sigma_m: How near is together, as in :class:`SegmentationOptions`.
+        sigma_m: Distance that counts as near, metres, as in :class:`SegmentationOptions`.
 
     Returns:
-        Whole millionths, 0 where there is no segment, shape ``(n,)``.
+        Whole millionths, 0 for a trajectory without a segment, shape ``(n,)``.
     """
     votes = segment_votes(trajectories, sigma_m=sigma_m)
     starts = trajectories.starts
@@ -98,9 +98,9 @@ def segment(trajectories: PointTrajectories, options: SegmentationOptions) -> Se
     than at the ``w`` points before and no smaller than at the ``w`` points after. All are whole numbers of millionths.
 
     The point of a cut begins the later piece, so every point is in exactly one piece and is counted, moved or
-    suppressed once; were it in both, it would tell whoever sees two released pieces that they belong together. The
-    segment that leads to it is in neither piece. Cuts are more than ``w`` points apart, and so each piece of a
-    trajectory that is cut has ``w`` segments or more.
+    suppressed once. A point in both pieces would reveal that two released pieces belong together. The segment that
+    leads to the point of a cut is in neither piece. Cuts are more than ``w`` points apart, so each piece of a cut
+    trajectory has ``w`` segments or more.
 
     ``O(m w)`` for ``m`` segments, after the votes.
 
@@ -136,7 +136,7 @@ def segment(trajectories: PointTrajectories, options: SegmentationOptions) -> Se
 
 
 def _cut_points(votes: IntArray, starts: IntArray, options: SegmentationOptions) -> IntArray:
-    """Points, numbered over all trajectories, at which a piece begins inside a trajectory, ascending, ``(cuts,)``."""
+    """Return the points, numbered over all trajectories, at which a cut begins a piece, ascending, ``(cuts,)``."""
     window = options.window
     counts = np.diff(starts)
     if 2 * window + 1 >= counts.max(initial=0):  # fewer than 2 w + 1 segments leave no room for a cut
@@ -146,7 +146,7 @@ def _cut_points(votes: IntArray, starts: IntArray, options: SegmentationOptions)
     allowed = (within > window) & (within <= counts[owner] - 1 - window)
     at = np.flatnonzero(allowed)
     total = np.concatenate([[0], np.cumsum(votes)])
-    # -1 also separates trajectories, and pads both ends, so that no neighbour has to be asked whose it is.
+    # -1 also separates trajectories and pads both ends, so that the owner of a neighbour need not be checked.
     change = np.full(len(votes) + 2 * window, -1)
     change[at + window] = np.abs(2 * total[at] - total[at - window] - total[at + window])
     least = min(window * round(options.threshold * VOTE), _LARGEST)
@@ -158,7 +158,7 @@ def _cut_points(votes: IntArray, starts: IntArray, options: SegmentationOptions)
 
 
 def _means(votes: IntArray, first: IntArray, count: IntArray) -> IntArray:
-    """Mean of ``count`` votes from ``first`` on, to the nearest millionth, halves up, 0 for none, shape of both."""
+    """Return the mean of ``count`` votes from ``first`` on, to the nearest millionth, halves up, 0 for no votes."""
     total = np.concatenate([[0], np.cumsum(votes)])
     means: IntArray = (2 * (total[first + count] - total[first]) + count) // np.maximum(2 * count, 1)
     return means

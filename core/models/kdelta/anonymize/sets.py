@@ -18,7 +18,7 @@ __all__ = ["AnonymitySets", "Distortion", "SetOptions", "anonymity_sets"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetOptions:
-    """How sets are formed and published; none of this changes what is promised.
+    """Options for forming and publishing sets; none of them changes the guarantee.
 
     Raises:
         ValueError: An option is out of its range.
@@ -35,21 +35,22 @@ class SetOptions:
     shifts in time."""
 
     trash_share: float = 0.1
-    """Largest share of trajectories in the trash before the radius grows, in ``0..1``. Who can never be in a set counts
-    as one of them, but not as trash; who spans no interval of Never Walk Alone counts as neither."""
+    """Largest share of trajectories in the trash before the radius grows, in ``0..1``. A trajectory that can never be
+    in a set counts as a trajectory, but not as trash. One that spans no interval of Never Walk Alone counts as
+    neither."""
 
     refined: bool = True
-    """Whether clusters are improved by local search; else they are those of the published algorithm. They are improved
-    by how near members are to one another where sets are published around their mean: not in Wait for Me with
-    ``minimal`` translation, which edits everybody into the pivot, and would have to delete more points by that."""
+    """Whether local search improves the clusters; otherwise they are those of the published algorithm. If sets are
+    published around their mean, the search also brings members nearer to one another. It does not for Wait for Me with
+    ``minimal`` translation, which edits all members into the pivot: it would then have to delete more points."""
 
     margin_m: float = 0.5
-    """How much less than the delta of their set the discs measure across, metres; at least 0. A delta that is not
-    larger cannot be given: who demands it is suppressed.
+    """Difference between the delta of a set and the diameter of its discs, metres; at least 0. A delta that is not
+    larger than this cannot be given: a trajectory that demands it is suppressed.
 
-    The promise is kept in published coordinates. Rounding to 1e-6 degrees moves a point by up to 0.08 m, a pair by
-    0.16 m. An azimuthal equidistant projection, on WGS84, never shows a distance shorter than it is, so it needs
-    nothing. The rest is for projections that do, by up to 1 part in 1,500 of a delta of 500 m."""
+    The guarantee holds for published coordinates. Rounding to 1e-6 degrees moves a point by up to 0.08 m, a pair by
+    0.16 m. An azimuthal equidistant projection on WGS84 never shows a distance shorter than it is, so it needs no
+    margin. The rest is for projections that do, by up to 1 part in 1,500 at a delta of 500 m."""
 
     def __post_init__(self) -> None:
         if self.translation not in ("exchangeable", "minimal"):
@@ -66,7 +67,7 @@ class SetOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distortion:
-    """What making the sets lost of the input, over all trajectories."""
+    """How the sets distort the input, over all trajectories."""
 
     points_deleted: int
     """Input points of released trajectories that took no part."""
@@ -84,27 +85,28 @@ class Distortion:
     """Sum of the times between published points and their counterparts, seconds."""
 
     translation_mm: int
-    """Sum of both over all published points, a second as long as the data set's mean speed, each in whole mm."""
+    """Sum of both over all published points, each rounded to whole millimetres. A second counts as the distance
+    covered in a second at the data set's mean speed."""
 
     largest_translation_mm: int
-    """The largest of these, Omega (Theodosopoulos 2013, section 5)."""
+    """The largest translation of a point, Omega (Theodosopoulos 2013, section 5)."""
 
     discernibility: int
     """Sum of the squared sizes of the sets plus ``n`` for each trajectory in the trash (Abul et al. 2008)."""
 
     @property
     def total_m(self) -> float:
-        """Total distortion: all translation, and for each point in the trash the largest one, metres.
+        """Total distortion: the sum of all translations, plus the largest one for each point in the trash, metres.
 
-        Theodosopoulos 2013, Definition 5 with the trash term of section 5. His tables add metres and seconds as they
-        are; here a second counts as long as people move in it on average.
+        Theodosopoulos 2013, Definition 5 with the trash term of section 5. His tables add metres and seconds as plain
+        numbers; here a second counts as the distance that people cover in it on average.
         """
         return (self.translation_mm + self.points_trashed * self.largest_translation_mm) / 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnonymitySets:
-    """A candidate for release: ``r`` trajectories with ``q`` points, made from ``n`` with ``p``."""
+    """A candidate for release: ``r`` trajectories with ``q`` points, made from ``n`` trajectories with ``p`` points."""
 
     sources: IntArray
     """Input trajectory that each released one stands for, shape ``(r,)``; each occurs once."""
@@ -125,8 +127,8 @@ class AnonymitySets:
     """Published points of each released trajectory without a counterpart in its input, shape ``(r,)``."""
 
     kept: BoolArray
-    """Whether each input point was released: its trajectory was, and it took part. Otherwise it is suppressed, by
-    the trash or by a deletion. Shape ``(p,)``."""
+    """Whether each input point was released: its trajectory is in a set, and the point took part. Otherwise the point
+    is suppressed, because its trajectory is in the trash or the point was deleted. Shape ``(p,)``."""
 
     trash: IntArray
     """Input trajectories that were left out, ascending, shape ``(n - r,)``."""
@@ -143,12 +145,12 @@ class AnonymitySets:
 
     @property
     def mean_space_translation_m(self) -> float:
-        """Mean distance of a published point from its counterpart, where it has one, metres."""
+        """Mean distance of a published point from its counterpart, if it has one, metres."""
         return self.distortion.space_translation_m / max(len(self.t_ms) - self.points_created, 1)
 
     @property
     def mean_time_translation_s(self) -> float:
-        """Mean time between a published point and its counterpart, where it has one, seconds."""
+        """Mean time between a published point and its counterpart, if it has one, seconds."""
         return self.distortion.time_translation_s / max(len(self.t_ms) - self.points_created, 1)
 
 
@@ -165,9 +167,9 @@ def anonymity_sets(
     Args:
         trajectories: The data set.
         clustering: Its clusters.
-        translated: What became of each cluster.
+        translated: The translated trajectories of each cluster.
         unit: Units of the clustering's distance in one metre, or one edit a point.
-        mean_speed_m_s: What a second of translation in time counts as, metres.
+        mean_speed_m_s: Metres that a second of translation in time counts as.
     """
     sizes = np.array([len(cluster.members) for cluster in translated], dtype=np.int64)
     n_points = np.array([len(cluster.t_ms) for cluster in translated], dtype=np.int64)  # of each member
@@ -197,7 +199,7 @@ def _distortion(
     trash: IntArray,
     mean_speed_m_s: float,
 ) -> Distortion:
-    """Sum up what was lost; ``kept`` and ``trash`` as in :class:`AnonymitySets`."""
+    """Sum up the distortion; ``kept`` and ``trash`` as in :class:`AnonymitySets`."""
     points_trashed = int(np.diff(trajectories.starts)[trash].sum())
     translation_mm = [
         np.rint((cluster.moved_m + cluster.shifted_s * mean_speed_m_s) * 1000).astype(np.int64)

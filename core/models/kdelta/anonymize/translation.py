@@ -1,7 +1,7 @@
 """Spatio-temporal translation: one cluster becomes one (k,delta)-anonymous set.
 
-Two ways: exchangeable, where nothing raw leaves and the members cannot be told apart, and minimal, the published
-rule of Wait for Me, which leaves the pivot as it is.
+There are two ways. The exchangeable translation releases no raw point and makes the members of a set indistinguishable.
+The minimal translation is the published rule of Wait for Me, which releases the pivot unchanged.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Translated:
     """Time between each published point and its counterpart, seconds, 0 where created, shape ``(s, m)``."""
 
     taking_part: IntArray
-    """Numbers of the input points the set was made of, each once."""
+    """Numbers of the input points that the set was made of, each once."""
 
 
 def translate_exchangeable(
@@ -58,19 +58,22 @@ def translate_exchangeable(
     time_step_ms: int,
     rng: np.random.Generator,
 ) -> Translated:
-    """Publish members as points drawn from common discs at common times (point 8 of the guarantees).
+    """Publish members as points drawn from common discs at common times.
 
     The time stamps are the multiples of ``time_step_ms`` from the median start to the median end of the members,
     both rounded down, so that they stay inside a window whose bounds are multiples of the step. At each of them every
-    member is represented by a position of its own, as LSTD matches them, also where EDR chose them: EDR leaves points
-    without a counterpart, and the mean of those who have one would tell where few people were. First these are the
-    positions nearest to the pivot's, then, as it is not to the pivot that anybody is moved, those nearest to the mean
-    of the first. The disc is centred on the mean of the second, and every member's published point is drawn uniformly
-    from it. A raw point therefore moves nothing but the centre, by one part in ``s``, and which positions are matched.
+    member is represented by one of its own positions, which the matching of LSTD finds, even if the clusters were
+    formed by EDR. EDR leaves points without a counterpart, and a mean over the members that have one would reveal where
+    few people were.
 
-    The centre is the mean, though the point from which the members are least far in sum is their median: that often is
-    one member's own point, which the release would then tell. Nor does the disc shrink to what the members' spread
-    asks for: its size would tell how near to one another they really were.
+    Members are matched twice: first with the positions of the pivot, then with the mean of the positions found,
+    because members are moved towards their mean and not to the pivot. The disc is centred on the mean of the second
+    match, and every member's published point is drawn uniformly from it. A raw point therefore affects only the centre,
+    by one part in ``s``, and which positions are matched.
+
+    The centre is the mean and not the median, although the sum of distances is smallest from the median: the median
+    often is one member's own point, which the release would then reveal. The disc does not shrink to the spread of the
+    members: its size would reveal how near to one another they really were.
 
     A point at a time outside its trajectory's span counts as created. An input point takes part when it bounds, or
     lies inside, the stretch of its trajectory that was represented.
@@ -124,9 +127,10 @@ def translate_minimal(
 ) -> Translated:
     """Edit members into a pivot that stays as it is (Theodosopoulos 2013, Algorithm 4, STedit).
 
-    Along the optimal EDR script: a pair takes the pivot's time and the shortest way into the disc around the
-    pivot's point; a point that only the pivot has is created at random in the disc; one that only the member has
-    is deleted. A pair that replaces, which Algorithm 4 does not name, is moved like one that matches.
+    Points are edited along the optimal EDR script. In a pair, the member's point takes the pivot's time and moves the
+    shortest way into the disc around the pivot's point. A point that only the pivot has is created at random in the
+    disc. A point that only the member has is deleted. Algorithm 4 does not mention pairs that do not match
+    (replacements); they are moved like pairs that match.
 
     Args:
         trajectories: The data set.
@@ -135,7 +139,7 @@ def translate_minimal(
         diameter_m: Diameter of the discs, metres, above 0; no two published points are farther apart.
         space_tolerance_m: Tolerance of EDR in each coordinate, metres.
         time_tolerance_s: Tolerance of EDR in time, seconds.
-        rng: Source of the created points; ``2 * s * m`` numbers are drawn, whatever is created.
+        rng: Source of the created points; ``2 * s * m`` numbers are drawn, however many points are created.
     """
     of_pivot = slice(*trajectories.starts[pivot : pivot + 2])
     t_ms, pivot_xy_m = trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot]
@@ -177,7 +181,7 @@ def translate_minimal(
 
 
 def _median(t_ms: IntArray) -> int:
-    """Median, of an even number the mean of the middle two, rounded down: whole numbers, no float noise."""
+    """Return the median (for an even number, the mean of the middle two, rounded down) in exact whole numbers."""
     ordered = np.sort(t_ms)
     return (int(ordered[(len(ordered) - 1) // 2]) + int(ordered[len(ordered) // 2])) // 2
 

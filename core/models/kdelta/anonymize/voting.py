@@ -13,15 +13,15 @@ from core.trajectories.trajectory import PointTrajectories
 __all__ = ["VOTE", "segment_starts", "segment_votes"]
 
 VOTE = 1_000_000
-"""A whole vote, in the unit votes are counted in."""
+"""A whole vote, in the unit in which votes are counted."""
 
-# Farther than sqrt(2 ln(2e6)) = 5.387 sigma a vote is below half a millionth, so this much finds every vote.
+# Beyond sqrt(2 ln(2e6)) = 5.387 sigma a vote is below half a millionth and rounds to 0, so this reach finds every vote.
 _REACH_SIGMAS = 5.5
 _PAIRS_AT_ONCE = 1 << 16  # candidate pairs whose temporaries stay in a core's second-level cache
 _CELLS_PER_SEGMENT = 24  # most cells of the grid a segment is listed in, on average
 _CELLS_PER_AXIS = 1 << 20  # three axes fit into the 64 bits of a key
 _ALL_AXES = 0b1110_0000
-_STANDSTILL = 1e-30  # squared m/ms: what drifts apart more slowly does not move a micrometre in eleven days
+_STANDSTILL = 1e-30  # squared m/ms: at a lower relative speed a pair drifts less than a micrometre in eleven days
 
 
 def segment_starts(starts: IntArray) -> IntArray:
@@ -42,10 +42,10 @@ def segment_votes(trajectories: PointTrajectories, *, sigma_m: float) -> IntArra
 
     .. math:: e^{-d^2 / (2 \sigma^2)},
 
-    with :math:`d` the distance to the nearest segment of that user which overlaps it in time. The paper lets every
-    other trajectory vote; where nobody has two trajectories this is the same. It is settled by user because the sum is
-    read as a number of people nearby, and a person whose trajectory is in two pieces is still one. Nobody votes for
-    their own segments, and who has one point only, so no segment, has no vote.
+    with :math:`d` the distance to the nearest segment of that user which overlaps it in time. In the paper every other
+    trajectory votes, which is the same if nobody has two trajectories. Here every other user votes, because the sum is
+    read as a number of people nearby, and a person whose trajectory is in two pieces is still one. Users do not vote
+    for their own segments. A user with a single point has no segment and no vote.
 
     Two segments overlap when they have more than an instant in common. In the common time both move in a straight line
     at constant speed: with :math:`r` their offset at its beginning, :math:`v` the difference of their velocities and
@@ -53,12 +53,12 @@ def segment_votes(trajectories: PointTrajectories, *, sigma_m: float) -> IntArra
 
     .. math:: d = \lVert r + s v\rVert, \quad s = \min(\max(-r \cdot v / \lVert v\rVert^2, 0), T).
 
-    Each vote is rounded to a whole millionth, so that sums do not depend on their order and a vote from farther than
-    5.39 sigma is none: leaving out pairs farther apart than 5.5 sigma changes nothing.
+    Each vote is rounded to a whole millionth, so that sums do not depend on their order. From farther than 5.39 sigma a
+    vote is 0, so leaving out pairs farther apart than 5.5 sigma changes nothing.
 
-    Boxes around the segments, widened by the reach, are listed in the cells of a grid over time and space, and those
-    that share a cell are compared: for ``m`` segments, ``O(m log m)`` and the pairs near one another, at most
-    ``O(m^2)`` when everybody is in one place at one time. Memory is ``O(m)`` besides one block of pairs.
+    Boxes around the segments, widened by the reach, are listed in the cells of a grid over time and space, and segments
+    that share a cell are compared. For ``m`` segments the time is ``O(m log m)`` plus the pairs near one another, at
+    most ``O(m^2)`` if everybody is in one place at one time. Memory is ``O(m)`` besides one block of pairs.
 
     Args:
         trajectories: The data set, ``n`` trajectories with ``p`` points, none of them empty.
@@ -102,7 +102,7 @@ class _Segments:
     from_ms: IntArray
     to_ms: IntArray
     moves: FloatArray
-    """Beginning, x, y, and velocity in x and y, metres a millisecond, shape ``(m, 5)``: a pair reads whole rows."""
+    """Start time, x, y, and velocity in x and y, metres a millisecond, shape ``(m, 5)``: a pair reads whole rows."""
     low_m: FloatArray
     """South-west corner of the box around each, x and y, shape ``(2, m)``."""
     high_m: FloatArray
@@ -156,7 +156,7 @@ class _Segments:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Grid:
-    """Which segments share a cell of time and space: ``e`` entries, a segment in each cell its widened box touches."""
+    """Which segments share a cell of time and space: ``e`` entries, one for each cell that a segment's box touches."""
 
     row: IntArray
     """Segment of each entry, ascending, shape ``(e,)``."""
@@ -205,6 +205,6 @@ class _Grid:
         entry = np.repeat(np.arange(first, last), size)
         skipped = self.begin[first:last] - (np.cumsum(size) - size)
         other = self.order[np.arange(len(entry)) + np.repeat(skipped, size)]
-        # Of the cells two boxes share, the lowest on every axis stands for the pair: on each, one of them begins there.
+        # Two boxes may share several cells; the pair counts in the lowest, where on each axis one of them begins.
         once = np.flatnonzero((self.lowest[entry] | self.lowest[other]) == _ALL_AXES)
         return self.row[entry[once]], self.row[other[once]]

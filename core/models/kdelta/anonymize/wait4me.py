@@ -1,7 +1,7 @@
 """Wait for Me: (k,delta)-anonymity of GPS trajectories by clustering and translation.
 
 Abul, Bonchi, Nanni 2010, as described by Theodosopoulos 2013, section 4.1: greedy clustering by EDR or LSTD, of the
-whole data set or of chunks of it, then each cluster becomes a set whose members are together at all times. Where
+whole data set or of chunks of it, then each cluster becomes a set whose members are together at all times. If
 trajectories demand different k and delta, it is Personalized Wait for Me (Algorithms 2 and 3).
 """
 
@@ -28,7 +28,7 @@ __all__ = ["Wait4Me", "Wait4MeOptions", "wait4me"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait4MeOptions(SetOptions):
-    """How Wait for Me goes about it; none of this changes what is promised.
+    """Options of Wait for Me; none of them changes the guarantee.
 
     With ``minimal`` translation the pivot's raw trajectory is in the release.
 
@@ -37,23 +37,24 @@ class Wait4MeOptions(SetOptions):
     """
 
     distance: Literal["lstd", "edr"] = "lstd"
-    """What is near: on average in space and time, or by how many points have a counterpart."""
+    """How trajectories are compared: by their mean distance in space and time (``lstd``), or by the share of points
+    without a counterpart (``edr``)."""
 
     time_tolerance_s: float = 300.0
-    """Tolerance in time, seconds, of LSTD and EDR. At least 0. A quarter to a third of a window lets people who
-    take the same way a little later be clustered."""
+    """Tolerance in time of LSTD and EDR, seconds. At least 0. With a quarter to a third of a window, people who take
+    the same way at slightly different times can be clustered."""
 
     space_tolerance_m: float | None = None
-    """Tolerance of EDR in each coordinate, metres. At least 0. Left out, it is the delta of the set where a set is
-    edited (what matches is then about what the disc can hold), and the largest demanded where people are compared."""
+    """Tolerance of EDR in each coordinate, metres. At least 0. If None, a set is edited with its own delta (points that
+    match then fit roughly into the disc), and trajectories are compared with the largest delta demanded."""
 
     max_radius_edits: float = 0.5
     """Largest distance of a member from its pivot by EDR before the radius grows, edits a point, above 0 and below 1;
-    it takes the place of ``max_radius_m``. It never grows to 1: trajectories without one counterpart have nothing in
-    common, and all are then equally far."""
+    it replaces ``max_radius_m``. It never grows to 1, which is the distance of all trajectories without a common
+    counterpart."""
 
     chunk_size: int | None = None
-    """Most trajectories that are clustered together, at least 2; larger data sets are divided. None divides none."""
+    """Most trajectories that are clustered together, at least 2; larger data sets are divided. None is no limit."""
 
     def __post_init__(self) -> None:
         SetOptions.__post_init__(self)
@@ -74,14 +75,14 @@ def wait4me(
 ) -> AnonymitySets:
     """Make trajectories (k,delta)-anonymous, each with the k and delta it demands.
 
-    A set has as many distinct users as the most demanding of its members asks for, within the smallest delta that
-    any of them asks for. Who fits into no such set is suppressed.
+    A set has at least as many distinct users as its most demanding member asks for, within the smallest delta that any
+    member asks for. A trajectory that fits into no such set is suppressed.
 
     Args:
         trajectories: The window's trajectories, none of them empty.
-        demands: What to give each of them; with all alike this is Wait for Me.
-        options: How to go about it.
-        rng: Source of all chance; drawn from set by set, as often as the input alone determines.
+        demands: k and delta of each trajectory; if all are equal, this is Wait for Me.
+        options: Options of Wait for Me.
+        rng: Source of all random choices, used set by set; the number of draws depends on the input alone.
 
     Raises:
         ValueError: A trajectory has no point.
@@ -100,12 +101,12 @@ def wait4me(
 
 
 class Wait4Me:
-    """Wait for Me over one data set; what is measured for one answer serves the next, of other demands.
+    """Wait for Me over one data set; distances measured for one call serve later calls with other demands.
 
     Args:
         trajectories: The window's trajectories, none of them empty.
-        options: How to go about it.
-        largest_delta_m: Tolerance in space by which EDR compares people where the options give none, metres.
+        options: Options of Wait for Me.
+        largest_delta_m: Tolerance in space with which EDR compares trajectories if the options give none, metres.
 
     Raises:
         ValueError: A trajectory has no point.
@@ -128,7 +129,7 @@ class Wait4Me:
     def anonymize(self, demands: Demands, rng: np.random.Generator) -> AnonymitySets:
         """Make the trajectories (k,delta)-anonymous: see :func:`wait4me`."""
         options = self._options
-        # No disc is that small: as little to be had as more people than there are.
+        # No disc can be that small: such a demand is replaced by one for more people than there are.
         impossible = demands.delta_m <= options.margin_m
         attainable = replace(demands, k=np.where(impossible, self._trajectories.n_users + 2, demands.k))
         by_edr = options.distance == "edr"
@@ -140,7 +141,7 @@ class Wait4Me:
             largest_radius=unit - 1 if by_edr else None,
             trash_share=options.trash_share,
             refined=options.refined,
-            regrouped=options.translation == "exchangeable",  # the published rule edits everybody into the pivot
+            regrouped=options.translation == "exchangeable",  # the published rule edits all members into the pivot
         )
         translated = []
         for number, pivot in enumerate(clustering.pivots.tolist()):

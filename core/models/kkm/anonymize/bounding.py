@@ -1,7 +1,7 @@
-"""Rum-bound and Tum-bound: the loss in one kind of data is bounded, that in the other kept low (Poulis et al. 2013).
+"""Rum-bound and Tum-bound: bound the loss in one kind of data, and keep it low in the other (Poulis et al. 2013).
 
 Both form clusters, merge them and generalize the locations of each (section 4). Rum-bound merges as long as NCP stays
-within its bound, for the larger a cluster the less its locations lose; Tum-bound merges until UL is within its bound.
+within its bound, because larger clusters lose less in locations; Tum-bound merges until UL is within its bound.
 
 Both end: a merge leaves fewer clusters, and each cluster's locations are generalized in finitely many steps.
 """
@@ -39,15 +39,16 @@ def anonymize_rt(
 ) -> RTResult | BoundNotMet:
     """Make people with attributes and locations (k,k^m)-anonymous, or (k,l^m)-diverse.
 
-    Of a person's trajectories only the set of locations counts, of all together.
+    Only the set of locations in all of a person's trajectories counts.
 
     Args:
         trajectories: The window, ``p`` visits.
-        attributes: Of the same people.
+        attributes: Attributes of the same people.
         xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
         guarantee: k, m and l.
         options: How clusters are merged, and the bound.
-        sensitive: Which locations are sensitive, shape ``(L,)``; they are not generalized. Given exactly with l.
+        sensitive: Which locations are sensitive, shape ``(L,)``; they are not generalized. Required if l is
+                given, and only then.
 
     Raises:
         ValueError: There are attributes of other people, a position is missing or not finite, or only one of l and
@@ -64,7 +65,7 @@ def anonymize_rt(
 
 
 class _People:
-    """Everybody in the order of attributes, locations and user number: the latter decides only between equals."""
+    """All people, sorted by attributes, then locations, then user number, which only breaks ties."""
 
     def __init__(self, trajectories: Sequences, attributes: Attributes, sensitive: BoolArray | None) -> None:
         n = attributes.n_users
@@ -84,7 +85,7 @@ class _People:
 
 
 class _Run:
-    """One window on its way."""
+    """The state of one run."""
 
     def __init__(self, people: _People, xy_m: FloatArray, guarantee: KKmAnonymity, options: RTOptions) -> None:
         self._people, self._guarantee, self._options = people, guarantee, options
@@ -98,23 +99,23 @@ class _Run:
             starts, locations, self._clusters.members if options.merge != "r" else []
         )
         self._items: dict[int, ClusterItems] = {}
-        self._ul_sum = 0  # of those
-        # Sums over the people, whole billionths. Each attribute's loss is rounded: a bound of 1 must allow everything.
+        self._ul_sum = 0  # over ``_items``
+        # Sums over the people, whole billionths. Each attribute's loss is rounded: a bound of 1 has to allow any.
         self._limit = round(options.delta * BILLION) * self._n
         self._ncp_limit = self._limit + len(people.attributes.schema) * self._n
 
     @property
     def ncp(self) -> float:
-        """Mean NCP as it stands."""
+        """Current mean NCP."""
         return self._clusters.loss / (BILLION * self._n) if self._n else 0.0
 
     @property
     def ul(self) -> float:
-        """Mean UL as it stands, once the locations of every cluster are generalized."""
+        """Current mean UL, once the locations of every cluster are generalized."""
         return self._ul_sum / (BILLION * self._n) if self._n else 0.0
 
     def rum_bound(self) -> bool:
-        """Merge while NCP is within its bound; False where it never is."""
+        """Merge while NCP is within its bound; False if it exceeds the bound before any merge."""
         if self._clusters.loss > self._ncp_limit:
             return False
         while self._merge_once(self._ncp_limit) is not None:
@@ -122,7 +123,7 @@ class _Run:
         return True
 
     def tum_bound(self) -> bool:
-        """Merge until UL is within its bound; False where it never is."""
+        """Merge until UL is within its bound; False if it never is."""
         for number in self._clusters.left.tolist():
             self._items_of(number)
         while self._ul_sum > self._limit:
@@ -148,7 +149,7 @@ class _Run:
         )
 
     def _merge_once(self, limit: int | None) -> int | None:
-        """Merge two clusters and return the number of the one that is left; None where none may be merged."""
+        """Merge two clusters and return the number of the one that is left; None if none may be merged."""
         options = self._options
         found = next_merge(
             self._clusters,
@@ -202,7 +203,7 @@ class _Run:
 
 
 def _kept(groups: list[RTGroup], trajectories: Sequences) -> BoolArray:
-    """Tell which visits are released, shape ``(p,)``: their location is, alone or in a generalized one."""
+    """Return which visits are released, alone or in a generalized location, shape ``(p,)``."""
     n_ids = int(trajectories.locations.max(initial=0)) + 1
     group_of = np.full(trajectories.n_users, len(groups))
     for number, group in enumerate(groups):
@@ -239,4 +240,4 @@ def _check(
     if (guarantee.l is None) != (sensitive is None):
         raise ValueError("l and the sensitive locations belong together: give both or none")
     if sensitive is not None and sensitive.shape != (len(xy_m),):
-        raise ValueError(f"{len(sensitive)} locations are sensitive or not: xy_m has {len(xy_m)} rows")
+        raise ValueError(f"sensitive has {len(sensitive)} entries: xy_m has {len(xy_m)} rows")

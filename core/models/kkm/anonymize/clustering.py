@@ -1,7 +1,8 @@
 """CLUSTER: at least k people with similar attributes in each cluster (Poulis et al. 2013, section 5, CLUSTER).
 
-As printed, but for the seed: it is the first who is left in the order of attributes, locations and user number, where
-the paper draws one at random. So the clusters grow from the edge of what is left, and are the same on every run.
+As printed, except for the seed: the paper draws it at random; here it is the first remaining person in the order of
+attributes, locations and user number. So clusters grow from the edge of the remaining people, and are the same on every
+run.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ __all__ = ["cluster"]
 def cluster(people: Spans, k: int) -> tuple[Spans, list[IntArray]]:
     """Form clusters, all with different generalized attributes.
 
-    Steps 2 to 5 take one seed after the other and the k - 1 people that are cheapest to generalize together with it,
-    pair by pair; ties by order. Steps 6 and 7 let everybody who remains join the cluster of least NCP with him; ties by
-    fewer members, then by the cluster's age. Steps 9 to 11 unite clusters that are generalized to the same values.
+    Steps 2 to 5 take one seed after the other, and the k - 1 people with the least NCP together with it, each compared
+    as a pair; ties by order. Steps 6 and 7 add each remaining person to the cluster with the least NCP after the
+    addition; ties by fewer members, then by the older cluster. Steps 9 to 11 unite clusters that are generalized to the
+    same values.
 
-    Each seed looks at everybody who is left, at most ``n^2 / k`` pairs, unless k people are alike.
+    Each seed is compared with all remaining people, at most ``n^2 / k`` pairs in all, unless k people are alike.
 
     Args:
-        people: Everybody alone, ``n`` people, in the order of their attributes first.
+        people: ``n`` people, each a set alone, sorted by attributes first.
         k: Fewest members.
 
     Returns:
         The generalized attributes of the ``c`` clusters, and the numbers of each one's members, ascending. There is
-        no cluster where there are fewer than k people.
+        no cluster with fewer than k people in all.
     """
     n = len(people.losses)
     alike_until = _ends_of_runs(people)
@@ -41,7 +43,7 @@ def cluster(people: Spans, k: int) -> tuple[Spans, list[IntArray]]:
             chosen = np.arange(k)  # they cost nothing, and come first
         else:
             losses = people.part(left[1:]).joined(people, int(left[0])).losses
-            # Nobody has the same loss and place: the k - 1 smallest are the same ones however they are found.
+            # No two have the same loss and place: the k - 1 smallest do not depend on how they are found.
             chosen = np.append(0, 1 + np.argpartition(losses * n + left[1:], k - 2)[: k - 1])
         members.append(left[chosen])
         left = np.delete(left, chosen)
@@ -60,7 +62,7 @@ def cluster(people: Spans, k: int) -> tuple[Spans, list[IntArray]]:
 
 
 def _ends_of_runs(people: Spans) -> IntArray:
-    """Return the last of the run of people alike that each one stands in, shape ``(n,)``."""
+    """Return the last index of each person's run of people with equal attributes, shape ``(n,)``."""
     run = np.cumsum(people.changes()) - 1
     last = np.cumsum(np.bincount(run)) - 1
     ends: IntArray = last[run]

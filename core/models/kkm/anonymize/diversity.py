@@ -1,13 +1,13 @@
 """What (k,l^m)-diversity adds inside a cluster: shares of sensitive locations (Poulis et al. 2013, section 5).
 
-Of the people who match up to m nonsensitive locations, none included, at most one in l may be shown at any combination
-of sensitive locations. A combination is held by no more people than each location in it: single ones decide.
+Of the people who match 0 to m nonsensitive locations, at most one in l may be shown at any combination of sensitive
+locations. No more people hold a combination than hold each location in it, so checking single locations is enough.
 
-The algorithm that the paper takes from elsewhere is not printed. Here a set of locations with too large a share is
-generalized further, like one that is too rare; since a share may rise by that, all sets are looked at again until none
-is broken. Two things no generalization mends, and there the fewest occurrences of a sensitive location are suppressed:
-more than one in l of the whole cluster, and more than one in l of those who visit anything, once that is one
-generalized location.
+The paper takes the algorithm from elsewhere and does not print it. Here a set of locations with too large a share is
+generalized further, like one that is too rare. This may raise other shares, so all sets are checked again until none is
+broken. In two cases generalization cannot help, and the fewest occurrences of a sensitive location are suppressed: if
+more than one in l of the whole cluster are shown at it, or more than one in l of the people with a nonsensitive
+location, once all these locations are generalized to one.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ __all__ = ["Diversity"]
 
 
 class Diversity:
-    """Who is shown at each sensitive location of a cluster; people are bits.
+    """The people shown at each sensitive location of a cluster; people are bits.
 
-    What is too much for the whole cluster is suppressed at once. Of those to choose from, who has the most nonsensitive
-    locations loses it, for most of what may be known leads there; ties by the later place in the cluster.
+    Occurrences that exceed the share of the whole cluster are suppressed at once. The person with the most nonsensitive
+    locations loses a location first, because most knowledge matches that person; ties by the later place in the
+    cluster.
 
     Args:
-        visited: Of each person the nonsensitive locations.
-        sensitive: Of each person the sensitive locations.
-        l: One over the largest share; None where there is no limit.
+        visited: The nonsensitive locations of each person.
+        sensitive: The sensitive locations of each person.
+        l: One over the largest share; None for no limit.
     """
 
     def __init__(self, visited: Sequence[Sequence[int]], sensitive: Sequence[Sequence[int]], l: int | None) -> None:  # noqa: E741
@@ -40,7 +41,7 @@ class Diversity:
         self.suppress((1 << self._n) - 1)
 
     def is_broken(self, people: int) -> bool:
-        """Tell whether too many of some people are shown at one sensitive location."""
+        """Return whether too many of some people are shown at one sensitive location."""
         if self._l is None:
             return False
         most = people.bit_count() // self._l

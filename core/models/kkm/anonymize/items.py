@@ -1,13 +1,13 @@
 """Which locations of one cluster are generalized together, and what that costs: T (Poulis et al. 2013).
 
-The paper leaves T open (set-based generalization, by any algorithm). Here it is SeqAnon's loop, with sets for
-sequences: sizes 1 to m, sets of generalized locations by support, and for each that is too rare the merging of its
-least supported one with the nearest one, until the support is k. Every cluster has a partition of its own.
+The paper leaves T open (set-based generalization, by any algorithm). Here it is SeqAnon's loop, with sets instead
+of sequences: sizes 1 to m, sets of generalized locations by support, and for each set that is too rare the merging of
+its least supported location with the nearest one, until the support is k. Every cluster has a partition of its own.
 
-It ends because every step merges two of finitely many generalized locations, and with one left everybody who visits
-anything supports it. Where these are fewer than k people, no release may show any location of the cluster: all are
-suppressed. Merging never lowers a support and any set of generalized locations that a person holds comes from a set of
-as many that was looked at, so that what was made frequent stays so.
+It ends because every step merges two of finitely many generalized locations, and everybody with a location supports the
+last one. If these are fewer than k people, no release may show any location of the cluster: all are suppressed. Merging
+never lowers a support. A set of generalized locations that a person holds after a merge comes from a set of the same
+size that was checked before, so frequent sets stay frequent.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class ClusterItems:
     """What the locations of a cluster are released as."""
 
     generalized: tuple[tuple[int, ...], ...]
-    """Members of each generalized location, ascending; ordered by the smallest. Empty where all are suppressed."""
+    """Members of each generalized location, ascending; ordered by the smallest. Empty if all are suppressed."""
 
     visited: tuple[tuple[int, ...], ...]
-    """Of each person the generalized locations, as indices into these, ascending."""
+    """The generalized locations of each person, as indices into ``generalized``, ascending."""
 
     sensitive: tuple[tuple[int, ...], ...]
-    """Of each person the sensitive locations that are released, ascending."""
+    """The released sensitive locations of each person, ascending."""
 
     loss: int
-    """Sum of UL over the cluster's people, whole billionths; who had locations and has none left counts 1."""
+    """Sum of UL over the cluster's people, whole billionths; a person whose locations are all suppressed counts 1."""
 
 
 def generalize_items(
@@ -54,18 +54,18 @@ def generalize_items(
     m: int,
     l: int | None = None,  # noqa: E741 - the paper's name
 ) -> ClusterItems:
-    """Make the locations of a cluster k^m-anonymous, and (k,l^m)-diverse where that is asked for.
+    """Make the locations of a cluster k^m-anonymous, and (k,l^m)-diverse if l is given.
 
     Ties: sets by (support, ids), the location to merge by (support, id), its partner by (distance, id), where distances
     are whole millimetres between centroids; a generalized location's id is its smallest member's.
 
     Args:
-        visited: Of each person the nonsensitive locations, ascending, each once.
-        sensitive: Of each person the sensitive locations, ascending, each once.
+        visited: The nonsensitive locations of each person, ascending, each once.
+        sensitive: The sensitive locations of each person, ascending, each once.
         xy_mm: Position of each location, whole millimetres, shape ``(L, 2)``.
         k: Smallest support.
         m: Largest sets.
-        l: One over the largest share of a sensitive location; None where there is none.
+        l: One over the largest share of a sensitive location; None for no limit.
     """
     diversity = Diversity(visited, sensitive, l)
     items = _Items(visited, xy_mm)
@@ -73,7 +73,7 @@ def generalize_items(
         items = _Items([()] * len(visited), xy_mm)
     while True:
         n_broken = sum(_work_on(items, size, k, diversity) for size in range(1, m + 1))
-        if not n_broken or l is None:  # supports stay, shares of sensitive locations may rise by a merge
+        if not n_broken or l is None:  # supports never fall; a merge may raise shares of sensitive locations
             break
     generalized = items.generalized()
     index_of = {location: index for index, members in enumerate(generalized) for location in members}
@@ -91,7 +91,7 @@ def _billionths(sizes: Sequence[int]) -> int:
 
 
 def _work_on(items: _Items, size: int, k: int, diversity: Diversity) -> int:
-    """Merge until every set of one size that was broken is not, and return how many there were."""
+    """Merge until no set of one size is broken, and return how many were."""
 
     def is_broken(people: int) -> bool:
         return people.bit_count() < k or diversity.is_broken(people)
@@ -107,7 +107,7 @@ def _work_on(items: _Items, size: int, k: int, diversity: Diversity) -> int:
 
 
 class _Items:
-    """The generalized locations of a cluster, by numbers in the order of ids; people are bits."""
+    """The generalized locations of a cluster, numbered in the order of ids; people are bits."""
 
     def __init__(self, visited: Sequence[Sequence[int]], xy_mm: IntArray) -> None:
         masks: dict[int, int] = {}
@@ -133,11 +133,11 @@ class _Items:
         return people
 
     def merged(self, key: ItemKey) -> ItemKey:
-        """Return what a set has become; two of its locations may be one."""
+        """Return a set after the merges so far; two of its locations may have become one."""
         return tuple({self._groups.group_of[number]: None for number in key})
 
     def sets(self, size: int) -> Iterator[tuple[int, ItemKey]]:
-        """Yield every set of generalized locations that somebody holds, with who holds it."""
+        """Yield every set of generalized locations that somebody holds, and the people who hold it."""
         yield from self._walk((), -1, list(self.in_use), size)
 
     def merge_with_nearest(self, number: int) -> None:

@@ -1,7 +1,7 @@
 """RMERGE and TMERGE: which clusters become one (Poulis et al. 2013, section 4).
 
 The seed is the cluster of least NCP. R merges it with the cluster that costs the least NCP, T with the one whose
-locations are most alike, RT with the one whose places in these two orders have the smallest sum. The text is followed
+locations are most alike, RT with the one whose ranks in these two orders have the smallest sum. The text is followed
 where the printed steps of RMERGE_RT contradict it (they would merge ``C_i`` whatever cluster was found).
 
 Ties: the seed by fewer members, then by the clusters' order; its partner by what the merge costs in NCP, fewer members,
@@ -26,7 +26,7 @@ Merge = Literal["r", "t", "rt"]
 
 
 class Clusters:
-    """Clusters on their way: who is in each, and what the attributes of all cost.
+    """The current clusters: the members of each, and the NCP of all.
 
     Args:
         spans: Generalized attributes of ``c`` clusters.
@@ -52,19 +52,19 @@ class Clusters:
         return ranks
 
     def loss_with(self, cluster: int, others: IntArray, losses: IntArray) -> IntArray:
-        """Return what :attr:`loss` becomes when one cluster is merged with each of some others at such losses."""
+        """Return :attr:`loss` after merging a cluster with each of some others, given the merged clusters' losses."""
         sizes, old = self.sizes, self.spans.losses
         apart = old[cluster] * sizes[cluster] + old[others] * sizes[others]
         together: IntArray = self.loss - apart + losses * (sizes[cluster] + sizes[others])
         return together
 
     def merge(self, one: int, other: int) -> tuple[int, list[int]]:
-        """Make one cluster of two, and of all that are then released with the same attributes.
+        """Merge two clusters, and all others that then have the same generalized attributes.
 
-        Without the latter, two groups of one release could not be told apart, and each would be generalized its way.
+        Without the latter, two groups of one release would have equal attributes but different generalized locations.
 
         Returns:
-            The cluster that is left, the first of them, and those that are part of it now.
+            The cluster that is left, the first of them, and those that were merged into it.
         """
         self.spans.replace(one, self.spans.part(np.array([one])).joined(self.spans, other), 0)
         alike = self.spans.is_as(one)
@@ -90,13 +90,13 @@ def next_merge(
     """Choose which two clusters to merge.
 
     Args:
-        clusters: Those that are left.
-        merge: By what.
-        distances: How unlike their locations are.
-        limit: Largest sum of NCP that may come of it, whole billionths; None for any. R looks at the cheapest cluster
-            alone, as printed: it costs the least NCP for the two, and another may cost less for all.
-        measure: UL of two clusters as one; None to go by BTD alone.
-        n_measured: How many clusters it is measured for, the first ones by BTD.
+        clusters: The current clusters.
+        merge: What similarity is judged by.
+        distances: Distances between their sets of locations.
+        limit: Largest sum of NCP after the merge, whole billionths; None for no limit. As printed, R considers only the
+            cluster with the least NCP for the two, although another one may have a smaller sum over all.
+        measure: Returns UL of two clusters as one; None to use BTD alone.
+        n_measured: For how many clusters UL is measured, the best ones by BTD.
 
     Returns:
         The seed and its partner, or None where there is none.
@@ -107,7 +107,7 @@ def next_merge(
     others = clusters.left[clusters.left != seed]
     losses = clusters.spans.part(others).joined(clusters.spans, seed).losses
     ranks = clusters.rank(others, losses)
-    # R needs the first one only; all are in the order of their numbers, which decides between equals.
+    # R needs the first one only. Clusters are in the order of their numbers, which breaks ties.
     by_loss = np.array([np.argmin(ranks)]) if merge == "r" else np.argsort(ranks, kind="stable")
     others, losses = others[by_loss], losses[by_loss]
     allowed = np.ones(len(others), dtype=np.bool_)
@@ -124,7 +124,7 @@ def next_merge(
 
 
 def _order(unlike: FloatArray, merge: Merge) -> npt.NDArray[np.intp]:
-    """Order clusters that are given by NCP: by how unlike their locations are, or by both orders, shape ``(o,)``."""
+    """Order clusters given in the order of NCP: by the distance of locations, or by both orders, shape ``(o,)``."""
     by_items = np.argsort(unlike, kind="stable")
     if merge == "t":
         return by_items

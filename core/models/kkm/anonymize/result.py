@@ -34,7 +34,7 @@ class RTOptions:
     """How similar locations are: ``btd``, by a fast distance, or ``ul``, by what generalizing them would lose."""
 
     n_measured: int = 5
-    """For how many clusters, the best ones by BTD, that loss is measured before each merge. At least 1."""
+    """For how many clusters, the best ones by BTD, ``ul`` is measured before each merge. At least 1."""
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -61,13 +61,13 @@ class RTGroup:
     """Generalized values of all attributes, in the schema's order; no other group has the same."""
 
     generalized: tuple[tuple[int, ...], ...]
-    """Ids of the members of each generalized location, ascending. Two of the group share none."""
+    """Ids of the members of each generalized location, ascending. No two of a group share a member."""
 
     visited: tuple[tuple[int, ...], ...]
-    """Of each user the generalized locations visited, as indices into these, ascending."""
+    """Generalized locations visited by each user, as indices into ``generalized``, ascending."""
 
     sensitive: tuple[tuple[int, ...], ...]
-    """Of each user the ids of the sensitive locations that are released, ascending."""
+    """Ids of the released sensitive locations of each user, ascending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,13 +81,13 @@ class RTResult:
     """False where a visit is suppressed: its location is not released for its user, shape ``(p,)``."""
 
     ncp: float
-    """Mean NCP of the released people, in ``0..1``; 0 without any. The release alone tells it."""
+    """Mean NCP of the released people, in ``0..1``; 0 without any. It follows from the release alone."""
 
     ul: float
-    """Mean UL of the released people, in ``0..1``; 0 without any. The release alone tells it."""
+    """Mean UL of the released people, in ``0..1``; 0 without any. It follows from the release alone."""
 
     ul_bounded: float
-    """The same where who had locations and has none left counts 1: what Tum-bound keeps below its bound."""
+    """Mean UL where a person whose locations are all suppressed counts 1: the loss that Tum-bound bounds."""
 
     clusters: int
     """Clusters before any was merged."""
@@ -109,7 +109,7 @@ class RTRecords:
     """``n`` records, group by group."""
 
     users: tuple[int, ...] = field(repr=False)
-    """Whose each is; not published."""
+    """User of each record; not published."""
 
     attributes: tuple[tuple[Value, ...], ...] = field(repr=False)
     """Generalized values."""

@@ -1,4 +1,4 @@
-"""Generalized attributes of clusters, as columns, and what they cost: NCP (Poulis et al. 2013, section 5).
+"""Generalized attributes of clusters, as columns, and their loss: NCP (Poulis et al. 2013, section 5).
 
 ``NCP_R(v')`` is 0 for a single value, else the length of the interval over the attribute's range, or the leaves below
 the node over all leaves. ``NCP(r)`` is the weighted sum over the attributes; weights are shares of 1 here, so that NCP
@@ -72,7 +72,7 @@ class _Nodes:
         return _Nodes(self.hierarchy.common_with(int(others.nodes[at]), self.nodes), self.hierarchy, self.costs)
 
     def whole(self) -> _Nodes:
-        # Nodes are numbered in the order of their paths: what the first and the last share, all share.
+        # Nodes are numbered in the order of their paths: ancestors of both the first and the last are ancestors of all.
         common = self.hierarchy.common_with(int(self.nodes.min()), self.nodes.max(keepdims=True))
         return _Nodes(common, self.hierarchy, self.costs)
 
@@ -108,14 +108,14 @@ class Spans:
 
     @classmethod
     def of_people(cls, attributes: Attributes) -> Spans:
-        """Let everybody be a set alone."""
+        """Make a set of each person alone."""
         total = sum(attribute.weight for attribute in attributes.schema)
         rows = zip(attributes.schema, attributes.columns, strict=True)
         return cls([_column(attribute, attribute.weight / total, values) for attribute, values in rows])
 
     @classmethod
     def united(cls, parts: Sequence[Spans]) -> Spans:
-        """Put the sets of several together, one after the other."""
+        """Concatenate the sets of several."""
         joined: list[Column] = []
         for columns in zip(*(part._columns for part in parts), strict=True):
             first = columns[0]
@@ -133,7 +133,7 @@ class Spans:
         return Spans([column.part(numbers) for column in self._columns])
 
     def joined(self, others: Spans, at: int) -> Spans:
-        """Return each set joined with one of others, or of the same."""
+        """Return each set joined with one set of ``others``."""
         pairs = zip(self._columns, others._columns, strict=True)
         return Spans([column.joined(other, at) for column, other in pairs])
 
@@ -142,18 +142,18 @@ class Spans:
         return Spans([column.whole() for column in self._columns])
 
     def replace(self, number: int, others: Spans, at: int) -> None:
-        """Let a set be as one of others."""
+        """Replace a set by one of ``others``."""
         for column, other in zip(self._columns, others._columns, strict=True):
             column.replace(number, other, at)
         self.losses[number] = others.losses[at]
 
     def is_as(self, number: int) -> BoolArray:
-        """Tell which sets are released with the same values as one, itself included, shape ``(c,)``."""
+        """Return which sets have the same generalized values as one, itself included, shape ``(c,)``."""
         same: BoolArray = np.logical_and.reduce([column.is_as(number) for column in self._columns])
         return same
 
     def changes(self) -> BoolArray:
-        """Tell which sets have other values than the one before, the first included, shape ``(c,)``."""
+        """Return which sets have other values than the one before; the first counts as such, shape ``(c,)``."""
         first, again = np.arange(len(self.losses))[:-1], np.arange(len(self.losses))[1:]
         ends = [
             (column.low, column.high) if isinstance(column, _Intervals) else (column.nodes,) for column in self._columns

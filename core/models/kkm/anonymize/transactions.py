@@ -1,8 +1,8 @@
 """Bit-vector transaction distance: how unlike the sets of locations in a cluster are (Poulis et al. 2013, section 5).
 
-``BTD(r1, r2) = (ones(b1 xor b2) + 1) / (ones(b1 and b2) + 1)``, and of a cluster the largest between any two of its
-records, one with itself included. The scan leaves open whether the upper operator is XOR or OR; XOR is the first of
-those it lists, and the only one whose count can be 0, as the ``+ 1`` allows for.
+``BTD(r1, r2) = (ones(b1 xor b2) + 1) / (ones(b1 and b2) + 1)``, and the BTD of a cluster is the largest between any
+two of its records, one with itself included. The scanned paper leaves open whether the upper operator is XOR or OR. XOR
+is the first that it lists, and the only one whose count can be 0, which explains the ``+ 1``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _ROWS_AT_ONCE = 512
 class TransactionDistances:
     """BTD of the clusters that are left, and of any two of them together.
 
-    Rows are measured when a cluster is first asked for, over all records, and only the larger one of two rows is left
-    when clusters merge: nobody's row is measured twice while the rows fit into 128 MiB.
+    A cluster's row of distances to all records is computed when first needed. When two clusters merge, the row of the
+    merged one is the element-wise maximum of their rows. So no row is computed twice while all rows fit into 128 MiB.
 
     Args:
         starts: Where the locations of each person begin, shape ``(n + 1,)``.
@@ -33,11 +33,11 @@ class TransactionDistances:
 
     def __init__(self, starts: IntArray, locations: IntArray, members: list[IntArray]) -> None:
         self._distinct(starts, locations, members)
-        self._cluster_of = np.arange(len(members))  # (c,) which cluster each first one is part of now
+        self._cluster_of = np.arange(len(members))  # (c,) current cluster of each initial one
         self._first = [[number] for number in range(len(members))]
-        self._rows: dict[int, FloatArray] = {}  # largest BTD to each first cluster, of a cluster that is left
+        self._rows: dict[int, FloatArray] = {}  # per current cluster: largest BTD to each initial one
         self.inside: FloatArray = np.array([self._within(number) for number in range(len(members))])
-        """BTD of each cluster, shape ``(c,)``; of no use where it was merged into another."""
+        """BTD of each cluster, shape ``(c,)``; meaningless once merged into another."""
 
     def together(self, cluster: int, others: IntArray) -> FloatArray:
         """Return ``BTD(C with C_i)`` of one cluster and each of some others, shape ``(o,)``."""
@@ -57,7 +57,7 @@ class TransactionDistances:
             self._keep(into, np.maximum(mine, theirs))
 
     def _distinct(self, starts: IntArray, locations: IntArray, members: list[IntArray]) -> None:
-        """Number the distinct sets of locations: people alike in them are as far apart as two of them."""
+        """Number the distinct sets of locations: people with equal sets have equal distances."""
         number: dict[bytes, int] = {}
         sets: list[IntArray] = []
         held: list[list[int]] = []
@@ -73,7 +73,7 @@ class TransactionDistances:
         self._sets = sets
         self._sizes = np.array([len(visited) for visited in sets], dtype=np.int64)  # (u,)
         self._held = [np.array(own, dtype=np.int64) for own in held]
-        self._begins = np.cumsum([0, *map(len, held)])[:-1]  # (c,) in the following
+        self._begins = np.cumsum([0, *map(len, held)])[:-1]  # (c,) where each cluster begins in the following
         self._held_flat = np.concatenate(self._held) if held else np.empty(0, dtype=np.int64)
         flat = np.concatenate(sets) if sets else np.empty(0, dtype=np.int64)
         owner = np.repeat(np.arange(len(sets)), self._sizes)
@@ -82,7 +82,7 @@ class TransactionDistances:
         self._holders_from = np.searchsorted(flat[order], np.arange(int(flat.max(initial=-1)) + 2))
 
     def _row(self, cluster: int) -> FloatArray:
-        """Return the largest BTD of a cluster's records and those of each first cluster, shape ``(c,)``."""
+        """Return the largest BTD between a cluster's records and those of each initial cluster, shape ``(c,)``."""
         if cluster not in self._rows:
             farthest = np.zeros(len(self._sets))
             for number in {number: None for first in self._first[cluster] for number in self._held[first].tolist()}:
@@ -105,7 +105,7 @@ class TransactionDistances:
         sizes = self._sizes[own]
         places, column = np.unique(np.concatenate([self._sets[number] for number in own.tolist()]), return_inverse=True)
         if len(own) * len(places) > _CELLS_KEPT:
-            return float(self._row(cluster)[cluster])  # measured against all others as well, but in little memory
+            return float(self._row(cluster)[cluster])  # computed to all others as well, but in little memory
         holds = np.zeros((len(own), len(places)), dtype=np.float32)  # whole numbers below 2 ** 24 are exact
         holds[np.repeat(np.arange(len(own)), sizes), column] = 1.0
         return max(
@@ -115,7 +115,7 @@ class TransactionDistances:
 
 
 def _btd(size: IntArray, others: IntArray, both: npt.NDArray[np.generic]) -> FloatArray:
-    """Return BTD from the sizes of sets and of what they share; each is one division, and so rounded alike anywhere."""
+    """Return BTD from the sizes of sets and of intersections; each is one division, rounded alike on any machine."""
     shared = both.astype(np.float64)
     distance: FloatArray = (size + others - 2.0 * shared + 1.0) / (shared + 1.0)
     return distance

@@ -1,4 +1,4 @@
-"""Who was at which sensitive location, and how many of those are among the supporters of a subtrajectory."""
+"""Which people visited which sensitive locations, and how many of them support a subtrajectory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Carriers"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Carriers:
-    """For each of ``n_users`` people the sensitive locations visited, in whichever of their trajectories.
+    """The sensitive locations that each of ``n_users`` people visited, over all the person's trajectories.
 
-    The entries of one person stand together: ``starts[u]:starts[u + 1]``.
+    The entries of person ``u`` are ``starts[u]:starts[u + 1]``.
     """
 
     starts: IntArray
@@ -34,7 +34,7 @@ class Carriers:
 
     @classmethod
     def of(cls, trajectories: Sequences, sensitive: BoolArray) -> Carriers:
-        """Collect the sensitive visits of a window; ``sensitive`` tells of each location, shape ``(L,)``."""
+        """Collect the sensitive visits of a window; ``sensitive`` marks the sensitive locations, shape ``(L,)``."""
         at = sensitive[trajectories.locations]  # (p,)
         user_of = trajectories.owners
         locations, number = np.unique(trajectories.locations[at], return_inverse=True)
@@ -45,11 +45,11 @@ class Carriers:
 
     @property
     def users(self) -> IntArray:
-        """Whose each entry is, shape ``(e,)``."""
+        """User of each entry, shape ``(e,)``."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def only(self, users: IntArray) -> Carriers:
-        """Return the entries of some people, who are numbered anew in the order given."""
+        """Return the entries of some people, renumbered in the given order."""
         counts = np.diff(self.starts)[users]
         entries = ranges(self.starts[users], counts)
         return Carriers(
@@ -70,7 +70,7 @@ class Carriers:
         return rows, ranges(self.starts[table.users], n_entries)
 
     def counts(self, table: SubtrajectoryTable) -> tuple[IntArray, IntArray, IntArray]:
-        """Count the supporters of each subtrajectory who were at each sensitive location, where there are any.
+        """Count the supporters of each subtrajectory with each sensitive location, leaving out zeros.
 
         Returns:
             Rows of the table, places, and numbers of distinct people, all of the same length.

@@ -1,13 +1,13 @@
 """ZGA and SGA: (k,l)^m-anonymity by clusters of similar people (Select-Organize-Anonymize, Section III).
 
-Both sort people by a key in Gray order, cut that order into clusters of as many people each, and generalize each
-cluster on its own (:mod:`core.models.klm.anonymize.merge`). They differ in the key alone: the locations that a person
+Both sort people by a key in Gray order, cut that order into clusters of equal size, and generalize each cluster on
+its own (:mod:`core.models.klm.anonymize.merge`). They differ in the key alone: the locations that a person
 visited, in Z-order (ZGA), or the most frequent subtrajectories that the person's trajectories contain (SGA).
 
-Each person is in one cluster. The supporters of a label sequence in the whole release are therefore those in the
-clusters where it occurs, which have nobody in common: supports add up, and of groups none of which holds too many
-people with one sensitive location neither does their sum. What merging has left of shares is settled over the whole
-release, where equal labels of different clusters are one (:mod:`core.models.klm.anonymize.suppress`).
+Each person is in one cluster, so clusters have nobody in common. The support of a label sequence in the whole release
+is therefore the sum of its supports in the clusters; and if a sensitive location's share is at most 1/l in each
+cluster, it is at most 1/l in all together. Shares that merging leaves too high are lowered by suppression over the
+whole release, where equal labels of different clusters are one (:mod:`core.models.klm.anonymize.suppress`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from core.trajectories.trajectory import Sequences
 __all__ = ["ClusterSearch", "lm_anon", "sga", "zga"]
 
 _WORSE = 2
-"""A search ends when so many numbers of clusters in a row lose no less than the best before them."""
+"""A search ends when this many numbers of clusters in a row lose no less than the best before them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +38,13 @@ class ClusterSearch:
     """
 
     number: int | None = None
-    """That many, at least 1, but no more than leave k people in each; None to try 1, 2, 4, 8, ... and take the number
-    that loses least."""
+    """Number of clusters, at least 1, but at most as many as leave k people in each; None to try 1, 2, 4, 8, ... and
+    take the number with the least loss."""
 
     work: int = 5_000_000
-    """Budget of a search: steps of counted work (:attr:`core.models.klm.anonymize.merge.MergedCluster.work`) after
-    which no further number is begun, at least 0. What is begun is brought to its end, and the result depends on no
-    clock."""
+    """Budget of a search, at least 0: steps of counted work
+    (:attr:`core.models.klm.anonymize.merge.MergedCluster.work`) after which no further number is tried. A number that
+    is begun is finished, and the result does not depend on time."""
 
     def __post_init__(self) -> None:
         if self.number is not None and self.number < 1:
@@ -65,12 +65,13 @@ def zga(
     Args:
         trajectories: The window. Support counts its distinct people.
         xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
-        sensitive: Whether a location is sensitive, shape ``(L,)``. Such a one is released as it is, or not at all.
+        sensitive: Whether a location is sensitive, shape ``(L,)``. A sensitive location is released as it is, or
+            suppressed.
         guarantee: k, l and m. With fewer than k people everything is suppressed.
         clusters: How many; None to search.
 
     Raises:
-        ValueError: A position is missing or not finite, or ``sensitive`` is over other locations.
+        ValueError: A position is missing or not finite, or ``sensitive`` has not one entry per location.
     """
     window = ClusteredWindow(trajectories, xy_m, sensitive, guarantee)
     order = gray_order(location_keys(window.shown, z_order(xy_m)), len(xy_m))
@@ -86,7 +87,7 @@ def sga(
     *,
     top: int = 10,
 ) -> Clustered:
-    """Make a window (k,l)^m-anonymous, generalizing among people with frequent ways in common (Algorithm SGA).
+    """Make a window (k,l)^m-anonymous, generalizing among people with common frequent subtrajectories (SGA).
 
     Args:
         trajectories: As for :func:`zga`.
@@ -117,7 +118,7 @@ def lm_anon(trajectories: Sequences, xy_m: FloatArray, sensitive: BoolArray, gua
 
 
 def _clustered(window: ClusteredWindow, order: IntArray, clusters: ClusterSearch) -> Clustered:
-    """Cut an order of the people into clusters, as many as are asked for or as lose least."""
+    """Cut an order of the people into clusters, as many as asked for, or the number with the least loss."""
     if clusters.number is not None:
         return window.anonymize(order, clusters.number)
     best = window.anonymize(order, 1)

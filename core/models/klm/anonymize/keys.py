@@ -1,8 +1,8 @@
-"""Keys of people, and the order that brings similar ones together.
+"""Keys of people, and the order that brings similar people together.
 
 Select-Organize-Anonymize gives each trajectory a key, one bit for each of some subtrajectories (Definition 1), and
-sorts by Gray order. Here each person has one key, of what any of their trajectories contains: a person whose
-trajectories stood in different clusters could be counted twice by whoever knows locations before generalization.
+sorts by Gray order. Here each person has one key, over all the person's trajectories: if a person's
+trajectories were in different clusters, an adversary with knowledge of original locations could count the person twice.
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ def subtrajectory_keys(sequences: Sequences, subtrajectories: Sequence[Subtrajec
 
 
 def gray_order(keys: Sequence[SortKey], n_bits: int) -> IntArray:
-    """Sort keys by the numbers that they stand for as Gray codes, ties as they are given.
+    """Sort keys by the numbers that they encode as Gray codes; ties keep their order.
 
-    A bit of that number is the parity of the key's bits up to it: runs of ones begin at the key's first, third, ...
-    one, and end before its second, fourth, ... So the number is the larger the earlier the first run begins, then the
-    later it ends, and so on, which needs no number of ``n_bits`` bits.
+    A bit of that number is the parity of the key's bits up to it: a run of ones begins at the key's first, third, ...
+    one, and ends before its second, fourth, ... one. So the number is the larger the earlier the first run begins, then
+    the later it ends, and so on. Comparing runs needs no numbers of ``n_bits`` bits.
 
     Args:
         keys: Of ``u`` people.

@@ -1,20 +1,21 @@
 """l^m-Anon: generalize the nonsensitive locations of one cluster (Select-Organize-Anonymize, Algorithm l^m-Anon).
 
 The published loop is followed: sizes 1 to m, the subtrajectories that are not protected in ascending order of
-support, and for each the merging of its least supported location with the nearest one until it is protected. Three
-things differ.
+support, and for each the merging of its least supported location with the nearest one until it is protected. It
+differs in three points.
 
-The paper's condition bounds a count of people by l, its text a probability by 1/l. The probability is enforced.
+The paper's condition bounds a number of people by l; its text bounds a probability by 1/l. Here the probability is
+bounded.
 
-Merging never lowers a support, but it can raise the share of a sensitive location: the union of two crowds, each with
-few enough people who were there, may have too many. So sizes are gone through again until nothing is merged any more.
+Merging never lowers a support, but it can raise the share of a sensitive location: two groups of supporters may each
+have a low enough share, and their union too high a one. So the sizes are repeated until nothing is merged any more.
 
-The published loop need not end. A subtrajectory of ``i`` locations is supported, when all locations are one, by those
-with a trajectory of ``i`` nonsensitive visits, and by no more people under any other generalization. Where those are
-fewer than k, trajectories are cut, as for SeqAnon (:mod:`core.models.km.anonymize.seqanon`). Where too many of those
-were at one sensitive location, not even one location for the whole cluster would do, and nothing is merged for that
-location's sake: its visits are suppressed afterwards (:mod:`core.models.klm.anonymize.suppress`). For everything else
-it would do, so the loop ends, at the latest there: a cluster of L locations sees at most L - 1 merges.
+The published loop may not end. Even if all locations are one, only people with a trajectory of ``i`` nonsensitive
+visits or more support a subtrajectory of ``i`` locations; no other generalization gives it more supporters. If they are
+fewer than k, trajectories are cut, as for SeqAnon (:mod:`core.models.km.anonymize.seqanon`). If too many of them were
+at one sensitive location, no merging protects that location; it is ignored while merging, and its visits are suppressed
+afterwards (:mod:`core.models.klm.anonymize.suppress`). In all other cases, one location for the whole cluster protects
+every subtrajectory. So the loop ends: a cluster of L locations has at most L - 1 merges.
 """
 
 from __future__ import annotations
@@ -38,41 +39,40 @@ from core.trajectories.trajectory import Sequences
 __all__ = ["MergedCluster", "generalize_cluster"]
 
 _STEPS_OF_A_LIST = 1000
-"""What it costs to list subtrajectories, however few there are."""
+"""Fixed cost of listing subtrajectories, in steps."""
 
 _LOCATIONS_AT_ONCE = 20
-"""How many locations are looked at for the nearest one in the time that other steps take."""
+"""Locations that the search for the nearest one compares in the time of one step."""
 
 _ROUNDS = 10
-"""Most times that the sizes are gone through; what merging has not settled by then is left to suppression.
+"""Most rounds over the sizes; shares that are still too high then are lowered by suppression.
 
-The first round settles every support; the others see to shares that merging has raised, and few are needed."""
+The first round settles every support; later ones lower shares that merging has raised, and few are needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MergedCluster:
-    """What became of the nonsensitive visits of one cluster."""
+    """The generalized nonsensitive visits of one cluster."""
 
     labels: tuple[Label, ...]
-    """What is released as one, ascending: no location is in two of them."""
+    """The generalized locations, ascending; no location is in two of them."""
 
     label_of: IntArray
-    """Index into them of each visit, -1 where it is suppressed, shape ``(p,)``."""
+    """Index into ``labels`` of each visit, -1 where it is suppressed, shape ``(p,)``."""
 
     merges: int
     """How many times two generalized locations were made one."""
 
     work: int
-    """Steps of counted work, which take about as long each: one for each pair of a subtrajectory and a supporter that
-    is counted, each supporter who is moved when two subtrajectories become one, each subtrajectory that is renamed, and
-    each twenty locations that are looked at for the nearest one; a thousand for each time that the cluster's
-    subtrajectories of one size are listed."""
+    """Steps of counted work, which take about equally long: one for each counted pair of a subtrajectory and a
+    supporter, each supporter moved when two subtrajectories become one, each renamed subtrajectory, and each twenty
+    locations compared for the nearest one; a thousand for each listing of the cluster's subtrajectories of one size."""
 
 
 def generalize_cluster(
     sequences: Sequences, xy_m: FloatArray, carriers: Carriers, guarantee: KLmDiversity
 ) -> MergedCluster:
-    """Generalize one cluster so that supports reach k, and shares 1/l as far as merging serves.
+    """Generalize one cluster until supports are at least k, and shares at most 1/l as far as merging can lower them.
 
     Ties: as for SeqAnon.
 
@@ -94,7 +94,7 @@ def generalize_cluster(
 
 
 class _Run:
-    """One cluster on its way; locations are numbered anew, those that are left, in the order of their ids."""
+    """The state of one cluster; the locations that are left are renumbered in the order of their ids."""
 
     def __init__(self, sequences: Sequences, xy_m: FloatArray, carriers: Carriers, guarantee: KLmDiversity) -> None:
         self._guarantee, self._carriers = guarantee, carriers
@@ -152,7 +152,7 @@ class _Run:
             self.work += 1 + len(self._used) // _LOCATIONS_AT_ONCE
 
     def _settled_by_merging(self, size: int) -> BoolArray:
-        """Tell the sensitive locations whose share is low enough when all other locations are one."""
+        """Return which sensitive locations have a low enough share once all other locations are one."""
         enough = self._longest_of >= size
         people = np.bincount(
             self._carriers.places[enough[self._carriers.users]], minlength=len(self._carriers.locations)
@@ -162,10 +162,9 @@ class _Run:
 
 
 class _Index:
-    """Who supports the subtrajectories of one size, kept up to date while locations merge.
+    """The supporters of the subtrajectories of one size, kept up to date while locations merge.
 
-    Unlike :class:`core.support.index.SupportIndex` it never forgets who the people are: shares need to know, however
-    many.
+    Unlike :class:`core.support.index.SupportIndex` it keeps all supporters, however many: shares depend on them.
     """
 
     def __init__(
@@ -182,12 +181,12 @@ class _Index:
         counted = heeded[carriers.places]
         for user, place in zip(carriers.users[counted].tolist(), carriers.places[counted].tolist(), strict=True):
             self._carried[user].append(place)
+        # Those that were checked already: many subtrajectories become the same one.
         self._protected: set[Subtrajectory] = set()
-        # Of those that were looked at: many subtrajectories become the same one.
         self.moved = 0
 
     def is_unprotected(self, subtrajectory: Subtrajectory) -> bool:
-        """Tell whether a subtrajectory has too few supporters, or too many of them with one sensitive location."""
+        """Return whether a subtrajectory has too few supporters, or too many of them with one sensitive location."""
         if subtrajectory in self._protected:
             return False
         people = self._people.get(subtrajectory)
@@ -210,12 +209,12 @@ class _Index:
         for old in self._containing.pop(absorbed, ()):
             people = self._people.pop(old, None)
             if people is None:
-                continue  # a location may stand in it twice
+                continue  # a location may occur in it twice
             new = tuple(kept if location == absorbed else location for location in old)
             self._protected.discard(new)
             self.moved += 1
             if new in self._people:
-                # Into the larger of both: so nobody is moved more often than crowds can double.
+                # Into the larger set: so a supporter moves no more often than a set can double.
                 smaller, larger = sorted((people, self._people[new]), key=len)
                 larger |= smaller
                 self._people[new] = larger

@@ -1,8 +1,8 @@
 """Suppress sensitive visits where merging does not keep a share at 1/l.
 
-A sensitive location is never generalized, so what is left is not to tell that some were there. That is safe to do at
-the end: it changes no support of nonsensitive locations and raises no share, but for one. Who had nothing but
-sensitive visits may vanish, which makes the crowd of the whole release smaller; that one is counted again.
+A sensitive location is never generalized, so only suppression is left. It is safe to do last: it changes no support of
+nonsensitive locations and raises no share, with one exception. A person with only sensitive visits may vanish; the
+whole release then has fewer people, and its shares are counted again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ __all__ = ["suppress_sensitive"]
 
 
 def suppress_sensitive(shown: Sequences, carriers: Carriers, guarantee: KLmDiversity) -> BoolArray:
-    """Choose which people are not told to have been at which sensitive locations, as few as a greedy choice finds.
+    """Choose which people's visits to which sensitive locations to suppress, as few as a greedy choice finds.
 
-    Whoever lowers the most shares that are too high comes first, of these people who do not vanish, with fewer visits,
-    and by number. Nothing is suppressed in vain: what turns out not to be needed is taken back.
+    Candidates are ordered by how many of the shares that are too high they lower. Among equals, first are people who do
+    not vanish, then those with fewer visits, then the smaller number. Suppressions that turn out to be unneeded are
+    taken back.
 
     Args:
         shown: The nonsensitive part of the release over its labels, one trajectory for each of the window's; every
@@ -44,11 +45,11 @@ class _Suppression:
         self._users = carriers.users.tolist()
         self._places = carriers.places.tolist()
         self._visits = carriers.visits.tolist()
-        self._shows = np.zeros(len(carriers.starts) - 1, np.bool_)  # (n_users,) who has a nonsensitive visit left
+        self._shows = np.zeros(len(carriers.starts) - 1, np.bool_)  # (n_users,) has a nonsensitive visit left
         self._shows[shown.users[np.diff(shown.starts) > 0]] = True
         self._suppressed: dict[int, None] = {}  # entries, in the order in which they were chosen
-        # A claim is that of the supporters of one subtrajectory enough people lose one sensitive location. The first
-        # claims, one for each sensitive location, are of the empty subtrajectory.
+        # A claim: enough supporters of one subtrajectory have to lose one sensitive location. The first claims, one for
+        # each sensitive location, are of the empty subtrajectory.
         self._needed = [0] * len(carriers.locations)
         self._claims_on: list[list[int]] = [[place] for place in self._places]  # of each entry
         for size in range(1, guarantee.m + 1):
@@ -60,7 +61,7 @@ class _Suppression:
             self._choose()
             self._count_everybody()  # some may have vanished
         while self._take_back():
-            pass  # who is released again makes the crowd larger, so that others may be, too
+            pass  # a person released again enlarges the release, so that others may be released again, too
         suppressed = np.zeros(len(self._places), np.bool_)
         suppressed[list(self._suppressed)] = True
         return suppressed
@@ -81,12 +82,12 @@ class _Suppression:
             self._claims_on[entry].append(claim)
 
     def _count_everybody(self) -> None:
-        """Renew the claims of the empty subtrajectory: its supporters are all who are released."""
+        """Renew the claims of the empty subtrajectory: its supporters are all released people."""
         left = np.ones(len(self._places), np.bool_)
         left[list(self._suppressed)] = False
         people = np.bincount(self._carriers.places[left], minlength=len(self._carriers.locations))
         n_released = self._n_released(left)
-        # Too few people to hide among: then no share is small enough.
+        # Fewer than k people: no share is small enough.
         allowed = n_released // self._guarantee.l if n_released >= self._guarantee.k else 0
         self._needed[: len(people)] = (people - allowed).tolist()
 
@@ -108,7 +109,7 @@ class _Suppression:
             helps = self._helps(entry)
             if not helps:
                 heappop(order)
-            elif helps < -negative:  # claims that others have met meanwhile
+            elif helps < -negative:  # other entries have met some of its claims
                 heapreplace(order, (-helps, *ties, entry))
             else:
                 heappop(order)
@@ -120,7 +121,7 @@ class _Suppression:
         return sum(self._needed[claim] > 0 for claim in self._claims_on[entry])
 
     def _take_back(self) -> bool:
-        """Release again, the last chosen first, what every claim can spare; tell whether there was any."""
+        """Release entries again that no claim needs, the last chosen first; return whether there was any."""
         n_before = len(self._suppressed)
         for entry in reversed(list(self._suppressed)):
             _, *claims = self._claims_on[entry]

@@ -1,4 +1,4 @@
-"""One window, anonymized in a given number of clusters of a given order of its people."""
+"""Anonymize one window, given an order of its people and the number of clusters to cut it into."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ __all__ = ["Clustered", "ClusteredWindow"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Clustered:
-    """What ZGA, SGA or l^m-Anon made of a window."""
+    """Result of ZGA, SGA or l^m-Anon for a window."""
 
     recoding: Recoding
-    """What to release."""
+    """Label that each visit is released as."""
 
     clusters: int
-    """In how many clusters; 0 where nobody has a nonsensitive visit."""
+    """Number of clusters; 0 if nobody has a nonsensitive visit."""
 
     merges: int
     """How many times two generalized locations were made one, over all clusters."""
 
     loss: float
-    """What a search compares, in ``0..1``: the mean over visits of the distance to the members of the label, as a share
-    of the largest distance between locations that are visited, where a suppressed visit counts 1. The mean over
-    nonsensitive visits and that over sensitive ones, of whom there may be few, count one half each, where there are
-    both; 0 without any visit. For the operator: it depends on what is not released."""
+    """Loss that a search compares, in ``0..1``. A released visit counts the mean distance to the members of its label,
+    as a share of the largest distance between visited locations; a suppressed visit counts 1. Nonsensitive and
+    sensitive visits are averaged separately, because the latter may be few; the two means count one half each, if there
+    are both; 0 without visits. Not for publication: it depends on suppressed visits."""
 
     tried: tuple[int, ...]
-    """Numbers of clusters that were tried, in their order."""
+    """Numbers of clusters that were tried, in order."""
 
     work: int
     """Steps of counted work, over all numbers tried: see :attr:`core.models.klm.anonymize.merge.MergedCluster.work`."""
 
 
 class ClusteredWindow:
-    """One window, and what is tried on it.
+    """One window, to be anonymized in different numbers of clusters.
 
     People without a nonsensitive visit are in no cluster: nothing of theirs is generalized.
 
@@ -58,7 +58,7 @@ class ClusteredWindow:
         guarantee: k, l and m.
 
     Raises:
-        ValueError: A position is missing or not finite, or ``sensitive`` is over other locations.
+        ValueError: A position is missing or not finite, or ``sensitive`` has not one entry per location.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ClusteredWindow:
     ) -> None:
         trajectories.check_positions(xy_m)
         if len(sensitive) != len(xy_m):
-            raise ValueError(f"sensitive tells of {len(sensitive)} locations: xy_m has {len(xy_m)} rows")
+            raise ValueError(f"sensitive has {len(sensitive)} entries: xy_m has {len(xy_m)} rows")
         self._trajectories, self._xy_m, self._guarantee = trajectories, xy_m, guarantee
         self._carriers = Carriers.of(trajectories, sensitive)
         self._is_sensitive: BoolArray = sensitive[trajectories.locations]  # (p,)
@@ -79,15 +79,15 @@ class ClusteredWindow:
 
     @property
     def most_clusters(self) -> int:
-        """Into how many clusters the people can be cut so that each has k of them; 1 where there are fewer than k."""
+        """Most clusters such that each has at least k people; 1 with fewer than k people."""
         return max(1, int(np.count_nonzero(self._in_a_cluster)) // self._guarantee.k)
 
     def anonymize(self, order: IntArray, number: int) -> Clustered:
-        """Anonymize in a number of clusters, or in the most there can be.
+        """Anonymize in a number of clusters, or in :attr:`most_clusters` if that is smaller.
 
         Args:
             order: All people, shape ``(n_users,)``.
-            number: How many clusters, of as many people each, or one less.
+            number: Number of clusters; their sizes differ by at most one person.
         """
         number = min(number, self.most_clusters)
         order = order[self._in_a_cluster[order]]
@@ -112,7 +112,7 @@ class ClusteredWindow:
         )
 
     def _clusters(self, order: IntArray, number: int) -> Iterator[tuple[Sequences, IntArray, IntArray]]:
-        """Yield the nonsensitive visits of each cluster, which of all nonsensitive ones they are, and whose."""
+        """Yield each cluster's nonsensitive visits, their indices among all nonsensitive visits, and its people."""
         cluster_of = np.full(self._trajectories.n_users, -1)
         cluster_of[order] = np.arange(len(order)) * number // max(len(order), 1)
         of_trajectory = cluster_of[self.shown.users]
@@ -127,7 +127,7 @@ class ClusteredWindow:
             yield Sequences(users=users, starts=starts, locations=self.shown.locations[visits]), visits, people
 
     def _with_sensitive(self, recoding: Recoding) -> Recoding:
-        """Add the sensitive visits to a recoding of the others, as far as they can be told."""
+        """Add the sensitive visits that may be released to a recoding of the others."""
         carriers, trajectories = self._carriers, self._trajectories
         suppressed = suppress_sensitive(recoding.apply(trajectories), carriers, self._guarantee)
         n_places = max(len(carriers.locations), 1)

@@ -1,19 +1,19 @@
 """SeqAnon, SD-SeqAnon and U-SeqAnon: k^m-anonymity for sequences of locations (Poulis et al. 2014, Section 4).
 
-The published loop is followed as printed: sizes 1 to m, infrequent subtrajectories by support, and for each the
-merging of its least supported location with the nearest one until its support is k. What "nearest" means is the
-algorithm's choice: see :mod:`core.models.common.similarity`. U-SeqAnon, whose constraints may leave nothing to merge
-with, suppresses the location instead; its loop ends when the support is k or nobody is left, as its text says and its
+The published loop is followed as printed: sizes 1 to m, infrequent subtrajectories by support, and for each the merging
+of its least supported location with the nearest one until its support is k. What "nearest" means is the algorithm's
+choice: see :mod:`core.models.common.similarity`. The constraints of U-SeqAnon may leave nothing to merge with; it then
+suppresses the location. Its loop ends when the support is k or no supporter is left, as the paper's text says and its
 condition means.
 
-One addition is ours, and acts only where the loop of SeqAnon would never end. However far locations are merged, a
-subtrajectory of ``i`` locations has no more supporters than there are people with a trajectory of ``i`` visits. Let
-``limit`` be the k-th largest value, over all people, of the visits in one's longest trajectory. Nothing raises a
-subtrajectory of more than ``limit`` locations to k; so when ``limit < m``, no release that keeps the guarantee,
-however it generalizes, holds a trajectory of more than ``limit`` visits. Such ones are therefore cut to ``limit``
-visits before anything is merged. These are the fewest occurrences that can be suppressed, and without constraints no
-more are needed: in what remains, one location for the whole window would satisfy every subtrajectory, so the loop ends
-with the guarantee, at the latest there. Every support it looks at is one after suppression.
+One addition to the paper acts only where the loop of SeqAnon would never end. However far locations are merged, a
+subtrajectory of ``i`` locations has at most as many supporters as there are people with a trajectory of ``i`` visits or
+more. Let ``limit`` be the k-th largest, over all people, of the number of visits in a person's longest trajectory. No
+merging raises the support of a subtrajectory of more than ``limit`` locations to k. So if ``limit < m``, no release
+that keeps the guarantee holds a trajectory of more than ``limit`` visits. Longer trajectories are therefore cut to
+``limit`` visits before anything is merged. This suppresses the fewest occurrences possible. Without constraints, no
+further suppression is needed: one location for the whole window would give every remaining subtrajectory a support of
+k, so the loop ends there at the latest, and the guarantee holds. All supports are counted after the cut.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ __all__ = ["Generalization", "budget_of", "sd_seqanon", "seqanon", "u_seqanon"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Generalization:
-    """What to release: visit ``j`` as ``group_of[locations[j]]``, and not at all unless ``kept[j]``."""
+    """What to release: visit ``j`` as ``group_of[locations[j]]`` if ``kept[j]``, else nothing."""
 
     group_of: IntArray
     """Generalized location of each location, named by its smallest member's id, shape ``(L,)``.
 
-    A location that no kept visit uses stands alone, or with others that were suppressed together with it.
+    A location that no kept visit uses is alone, or with others that were suppressed together with it.
     """
 
     kept: BoolArray
@@ -53,31 +53,31 @@ class Generalization:
     """How many times two generalized locations were made one."""
 
     comparison: Mapping[str, float] = field(default_factory=dict)
-    """Losses of the models that were compared, metres a visit, by name, the one that was chosen first."""
+    """Loss of each model that was compared, metres per visit, by name; the chosen model comes first."""
 
     splits: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     """Visits before which a trajectory is split in two, ascending."""
 
     def released(self, trajectories: Sequences) -> Sequences:
-        """Return what leaves of the window: trajectories over generalized locations; some may be empty."""
+        """Return the released trajectories over generalized locations; some may be empty."""
         return generalized(trajectories.split(self.splits), self.group_of, self.kept)
 
 
 def seqanon(
     trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, *, supports: Supports | None = None
 ) -> Generalization:
-    """Make a window k^m-anonymous, generalizing together what is near (Algorithm SeqAnon).
+    """Make a window k^m-anonymous by merging near locations (Algorithm SeqAnon).
 
-    Ties: infrequent subtrajectories are taken by (support, ids), the location to generalize by (support, id), the one
-    to merge it with by (cost, id), where distances are whole millimetres between centroids; the id of a generalized
-    location is its smallest member's.
+    Order and ties: infrequent subtrajectories by (support, ids), the location to generalize by (support, id), the one
+    to merge it with by (cost, id). Distances are whole millimetres between centroids. The id of a generalized location
+    is that of its smallest member.
 
     Args:
         trajectories: The window. Support counts its distinct people.
         xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
         guarantee: k and m. With fewer than k people everything is suppressed.
-        supports: What is known of the window's supports, for this guarantee; None to count from scratch. The result
-            is the same.
+        supports: The window's supports for this guarantee, if already counted; None to count them. The result is the
+            same.
 
     Raises:
         ValueError: A position is missing or not finite, or the supports are of another window.
@@ -93,7 +93,7 @@ def sd_seqanon(
     *,
     supports: Supports | None = None,
 ) -> Generalization:
-    """Make a window k^m-anonymous, generalizing together what is near and alike (Algorithm SD-SeqAnon).
+    """Make a window k^m-anonymous by merging near and similar locations (Algorithm SD-SeqAnon).
 
     Args:
         trajectories: As for :func:`seqanon`.
@@ -147,16 +147,16 @@ def u_seqanon(
 
 
 class _Run:
-    """One window on its way: what is suppressed and what is generalized together.
+    """The state of one run: the suppressed visits and the merged locations.
 
     Args:
         trajectories: The window.
         xy_m: Positions, metres, shape ``(L, 2)``.
         guarantee: k and m.
         similarity: What "nearest" means.
-        budget: Most locations that may be suppressed; None where suppressing a location is no way out.
-        apriori: Whether sizes below m come first; without them it is the paper's SeqAnon_F, which is for comparison.
-        supports: Supports of the window, if they are known already.
+        budget: Most locations that may be suppressed; None if locations may not be suppressed.
+        apriori: Whether sizes below m come first; False is the paper's SeqAnon_F, used for comparison.
+        supports: Supports of the window, if already counted.
     """
 
     def __init__(
@@ -175,8 +175,8 @@ class _Run:
         self._kept = affordable_visits(trajectories, k=guarantee.k, m=guarantee.m)
         remaining = trajectories.where(self._kept)
         if supports is not None and supports.n_visits != len(trajectories.locations):
-            raise ValueError("the supports are of another window: they count more visits, or fewer")
-        # A cut changes supports everywhere: what was counted before it is of no use.
+            raise ValueError("the supports are of another window: their number of visits differs")
+        # A cut changes supports everywhere: supports counted before it are invalid.
         self._supports = supports if supports is not None and self._kept.all() else Recounted(remaining)
         self._places = GeneralizedLocations(self._supports.visitors(), xy_m, similarity)
         self._merges = 0
@@ -203,7 +203,7 @@ class _Run:
                     self._suppress(least, index)
                     if self.exhausted:
                         return
-                    break  # nobody is left who supports it
+                    break  # no supporter is left
                 into, absorbed = min(least, nearest), max(least, nearest)
                 self._places.merge(into, absorbed)
                 index.merge(into, absorbed)
@@ -233,8 +233,8 @@ class _Run:
 
 
 def budget_of(n: int, percent: float) -> int:
-    """Return the most of ``n`` things that a share of them is.
+    """Return how many of ``n`` things a percentage allows.
 
-    A share that a float holds inexactly counts in full, by less than the verifier allows.
+    Percentages that a float holds inexactly are rounded up, by less than the tolerance of the verifier.
     """
     return int(n * (percent + 1e-10) / 100)

@@ -21,7 +21,7 @@ class Frequent:
     """Those of each size, shape ``(f, size)``."""
 
     complete: bool
-    """Whether larger ones were looked for until there were none. Else those of the largest size are parts of them."""
+    """Whether all sizes were mined. If not, the sequences of the largest size stand for the larger ones."""
 
     @property
     def count(self) -> int:
@@ -30,15 +30,15 @@ class Frequent:
 
 
 def maximal_frequent(trajectories: Sequences, *, min_support: int, most_work: int) -> Frequent:
-    """Mine the sequences that enough people support and that are part of no larger one.
+    """Mine the sequences that enough people support and that are part of no larger such sequence.
 
-    There may be exponentially many. They are mined size by size, and no size is begun for which more occurrences would
-    have to be looked at than are left: then the frequent ones of the size before stand for the larger ones.
+    There may be exponentially many. They are mined size by size. Mining stops before a size with more occurrences to
+    examine than ``most_work`` leaves; the frequent sequences of the size before then stand for the larger ones.
 
     Args:
         trajectories: The window, strictly ascending trajectories.
         min_support: Fewest people, at least 1.
-        most_work: Most occurrences to look at, over all sizes.
+        most_work: Most occurrences to examine, over all sizes.
     """
     levels = Levels(trajectories)
     often = _often(levels, min_support)

@@ -13,11 +13,11 @@ __all__ = ["choose_pairs", "needed"]
 
 
 class _Sequences:
-    """Some sequences of pairs, of which those that hold a suppressed pair go.
+    """Sequences of pairs; those that hold a suppressed pair are removed.
 
     Args:
         tables: Sequences of several sizes, shape ``(s, size)`` each.
-        n_pairs: Pairs are numbered below it.
+        n_pairs: Number of pairs; their ids are below it.
     """
 
     def __init__(self, tables: Sequence[IntArray], n_pairs: int) -> None:
@@ -32,11 +32,11 @@ class _Sequences:
         """How many sequences that are left hold each pair, shape ``(n_pairs,)``."""
 
     def holding(self, pair: int) -> IntArray:
-        """Return the sequences that hold a pair, also those that are gone."""
+        """Return the sequences that hold a pair, including removed ones."""
         return self._holding[self._bounds[pair] : self._bounds[pair + 1]]
 
     def remove(self, pair: int) -> IntArray:
-        """Let go of every sequence that holds a pair; return the pairs in them, ascending."""
+        """Remove every sequence that holds a pair; return the pairs in them, ascending."""
         rows = self.holding(pair)
         rows = rows[~self._gone[rows]]
         self._gone[rows] = True
@@ -51,13 +51,14 @@ def choose_pairs(
 ) -> list[int]:
     """Choose pairs until each minimal violating sequence holds one: always the pair with the highest score.
 
-    ``Score(p) = PrivGain(p) / (UtilityLoss(p) + 1)``: the minimal violating sequences left that hold the pair, over the
-    maximal frequent sequences left that do, or the instances of the pair where none are given. Of equal scores the
-    pair with fewer instances is taken, then the smaller id.
+    ``Score(p) = PrivGain(p) / (UtilityLoss(p) + 1)``. ``PrivGain`` is the number of remaining minimal violating
+    sequences that hold the pair. ``UtilityLoss`` is the number of remaining maximal frequent sequences that hold it, or
+    the number of its instances if none are given. Among equal scores the pair with fewer instances is taken, then the
+    smaller id.
 
-    After a choice only the scores of pairs change that share a sequence with it. Each sequence goes once, so that all
-    updates together are no more than the sequences have pairs. A score that falls is looked at when its turn comes, one
-    that rises, since what the pair would cost is gone, at once.
+    A choice changes only the scores of pairs that share a sequence with it. Each sequence is removed once, so all
+    updates together are at most as many as the sequences have pairs. A score that falls is updated when the pair is
+    next; a score that rises, because the pair's utility loss falls, is updated at once.
 
     Args:
         violating: Minimal violating sequences, a table for each size, shape ``(v, size)``.
@@ -72,10 +73,10 @@ def choose_pairs(
     loss = instances if frequent is None else losses.count
 
     def scores(pairs: IntArray) -> FloatArray:
-        # Quotients of equal value are equal floats, and unequal ones are not: both numbers are far below 2**26.
+        # Equal quotients are equal floats, and unequal ones differ: both numbers are far below 2**26.
         return gains.count[pairs] / (loss[pairs] + 1)
 
-    # Each pair has one entry that counts, with a score that it does not exceed: only a rise needs another at once.
+    # Each pair has one valid entry, an upper bound of its score: only a rise needs a new entry at once.
     entered = scores(np.arange(len(instances)))
     heap = [(-float(entered[pair]), int(instances[pair]), int(pair)) for pair in np.flatnonzero(gains.count)]
     heapify(heap)
@@ -100,14 +101,13 @@ def choose_pairs(
 
 
 def needed(chosen: Sequence[int], violating: Sequence[IntArray], instances: IntArray) -> list[int]:
-    """Leave out of a choice what it can do without: nothing of what is returned could be.
+    """Drop the chosen pairs that are not needed: without any of the returned pairs, a violating sequence would be left.
 
-    Not part of the published algorithm. What is chosen early may come to be superfluous: each of its violating
-    sequences holds a pair that is chosen later. Pairs with many instances are put back first, of equal ones the smaller
-    id.
+    Not part of the published algorithm. A pair chosen early may become superfluous, if each of its violating sequences
+    holds a pair chosen later. Pairs with many instances are dropped first, among equals the smaller id.
 
     Args:
-        chosen: Pairs of which each violating sequence holds one.
+        chosen: Pairs; each violating sequence holds at least one of them.
         violating: As for :func:`choose_pairs`.
         instances: As for :func:`choose_pairs`.
 

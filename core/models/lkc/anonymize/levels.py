@@ -1,4 +1,4 @@
-"""The sequences of pairs that occur, size by size: those of one size, and from the kept of them those one larger."""
+"""The sequences of pairs that occur, size by size: each size is built from the kept sequences of the one before."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["Levels", "distinct"]
 
 
 class Levels:
-    """The sequences of the present size that occur, and where; it begins with those of one pair.
+    """The sequences of the current size that occur, and their occurrences; the first size is one pair.
 
-    Pairs ascend strictly in a trajectory, so that it holds each sequence once and in one order: a sequence is a set.
+    Pairs ascend strictly in a trajectory, so it holds each sequence at most once and in one order: a sequence is a set.
 
     Args:
-        trajectories: Where to look, ``p`` visits in all; strictly ascending each.
+        trajectories: The trajectories to search, ``p`` visits in all; pairs ascend strictly in each.
     """
 
     def __init__(self, trajectories: Sequences) -> None:
@@ -28,7 +28,7 @@ class Levels:
         self._each_their_own = trajectories.n_users == len(trajectories.users)
         self._n_pairs = int(self._pairs.max(initial=0)) + 1
         codes, number = np.unique(self._pairs, return_inverse=True)
-        # Of each size: row of the sequence without its last pair, times the number of pairs, plus that pair.
+        # For each size: row of the sequence without its last pair, times the number of pairs, plus that pair.
         self._codes: list[IntArray] = [codes]
         self.table = codes[:, None]
         """Sequences, rows ascending lexicographically, shape ``(s, size)``."""
@@ -38,11 +38,11 @@ class Levels:
 
     @property
     def work(self) -> int:
-        """How many occurrences there are to look at for the next size."""
+        """Number of occurrences to examine for the next size."""
         return int((self._ends[self._at] - self._at - 1).sum())
 
     def supporters(self) -> tuple[IntArray, IntArray]:
-        """Return the row of a sequence and a user who has a trajectory that contains it; each such pair once."""
+        """Return rows and users: one entry for each sequence and each user with a trajectory that contains it."""
         owners = self._users[self._trajectory_of[self._at]]
         if self._each_their_own:
             return self._number, owners
@@ -51,14 +51,14 @@ class Levels:
         return both // n_users, both % n_users
 
     def holders(self) -> tuple[IntArray, IntArray] | None:
-        """Return the row of a sequence and the user of a trajectory that contains it; once for each such trajectory.
+        """Return rows and users: one entry for each sequence and each trajectory that contains it.
 
-        None where that would be the supporters: everybody has one trajectory.
+        None if that equals :meth:`supporters`: everybody has one trajectory.
         """
         return None if self._each_their_own else (self._number, self._users[self._trajectory_of[self._at]])
 
     def keep(self, stays: BoolArray) -> None:
-        """Forget the sequences that do not stay, shape ``(s,)``; rows are numbered anew."""
+        """Drop the sequences that do not stay, shape ``(s,)``; rows are renumbered."""
         row = np.cumsum(stays) - 1
         left = stays[self._number]
         self._number, self._at = row[self._number[left]], self._at[left]
@@ -66,9 +66,9 @@ class Levels:
         self._codes[-1] = self._codes[-1][stays]
 
     def extend(self) -> None:
-        """Go on to the sequences, one pair larger, that occur and of which every part of the present size is kept.
+        """Replace the sequences by those one pair larger that occur and whose parts of the current size are all kept.
 
-        That is the self-join of the paper and the pruning after it, over occurrences.
+        This is the self-join of the paper and the pruning after it, over occurrences.
         """
         n_after = self._ends[self._at] - self._at - 1  # (e,)
         prefix = np.repeat(np.arange(len(self._at)), n_after)
@@ -83,10 +83,10 @@ class Levels:
         self.keep(whole)
 
     def find(self, sequences: IntArray) -> IntArray:
-        """Return the row of each of some sequences among the kept ones of its size, -1 without, shape ``(r,)``.
+        """Return the row of each given sequence among the kept ones of its size, -1 if not kept, shape ``(r,)``.
 
         Args:
-            sequences: At most of the present size, shape ``(r, size)``.
+            sequences: Of at most the current size, shape ``(r, size)``.
         """
         row = np.zeros(len(sequences), np.int64)
         for codes, pair in zip(self._codes, sequences.T, strict=False):
@@ -98,7 +98,7 @@ class Levels:
 
 
 def distinct(codes: IntArray) -> IntArray:
-    """Return the distinct codes, ascending. np.unique goes by hashes here, which takes longer."""
+    """Return the distinct codes, ascending. np.unique hashes here, which is slower."""
     ordered = np.sort(codes)
     first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     found: IntArray = ordered[first]

@@ -1,18 +1,18 @@
 """LKC-privacy by global suppression of location-time pairs (Mohammed, Fung, Debbabi 2009, Sections 3 and 4).
 
-A suppressed pair is suppressed wherever it occurs, so that the sequences that are left have the support, and the shares
-of sensitive values, that they have in the window. Three things are done beside the published algorithm:
+A suppressed pair is suppressed wherever it occurs, so the sequences that are left keep the support, and the shares of
+sensitive values, that they have in the window. Three things are added to the published algorithm:
 
-1. Pairs that violate the requirement alone go first: no other suppression helps them. What is to be spared is then
-   mined without them.
-2. In the end pairs that turn out to be superfluous are put back.
+1. Pairs that violate the requirement alone are suppressed first: no other suppression helps them. The sequences to
+   spare are then mined without them.
+2. At the end, suppressed pairs that turn out to be superfluous are released again.
 3. The work is bounded. A trajectory of ``n`` pairs has ``C(n, 1) + ... + C(n, l)`` sequences that the adversary may
-   know. Where all trajectories together have more than ``most_sequences``, the longest are cut to the largest length
-   with which they do not, before anything else is decided; what is left is what is looked at from then on. Of the
-   maximal frequent sequences those are found that this much work finds.
+   know. If all trajectories together have more than ``most_sequences``, the longest are cut to the largest length
+   within that bound, before other pairs are chosen; everything after uses the cut trajectories. Mining the maximal
+   frequent sequences has the same bound.
 
-It ends: sizes go up to l, each choice of a pair removes at least one of the violating sequences, and these are no more
-than the sequences that occur.
+It ends: sizes go up to l, each choice of a pair removes at least one of the violating sequences, and there are no more
+of these than sequences that occur.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = ["LKCOptions", "Suppression", "Utility", "suppress_pairs"]
 
 
 class Utility(StrEnum):
-    """What the suppression of a pair is held to cost."""
+    """How the cost of suppressing a pair is counted."""
 
     SEQUENCES = "sequences"
-    """The maximal frequent sequences that hold it: for mining patterns."""
+    """By the maximal frequent sequences that hold it: for mining patterns."""
 
     INSTANCES = "instances"
-    """Its instances, the visits that are lost: for counting."""
+    """By its instances, the visits that are lost: for counting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +54,16 @@ class LKCOptions:
     """
 
     utility: Utility = Utility.SEQUENCES
-    """What is spared."""
+    """What suppression spares."""
 
     min_support_percent: float = 1.0
     """K' of the paper: fewest people behind a frequent sequence, in percent of the window's, and never fewer than k.
     In ``0..100``."""
 
     most_sequences: int = 10_000_000
-    """Most sequences of up to l pairs, counted once in each trajectory, that a window is worked on with. At least 1.
-    Where people carry several sensitive values, over the most that one of them does. Some 100 bytes and a microsecond
-    each."""
+    """Most sequences of up to l pairs in a window, counted once in each trajectory. At least 1. If people have several
+    sensitive values, it is divided by the largest number that one person has. Each sequence takes some 100 bytes and a
+    microsecond."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_support_percent <= 100:
@@ -78,7 +78,7 @@ class LKCOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Suppression:
-    """What to release, and what it took. The figures are the operator's: they tell of what is not released."""
+    """What to release, and figures for the operator only: they depend on suppressed visits."""
 
     kept: BoolArray
     """False where a visit is suppressed, shape ``(p,)``."""
@@ -87,22 +87,22 @@ class Suppression:
     """Pairs that are suppressed wherever they occur: those that had to be, ascending, then the others as chosen."""
 
     unavoidable: int
-    """How many of them violate the requirement alone."""
+    """How many of ``suppressed`` violate the requirement alone."""
 
     violating: int
     """Minimal violating sequences of two pairs or more."""
 
     frequent: int | None
-    """Maximal frequent sequences that were to be spared; None where instances were."""
+    """Maximal frequent sequences to be spared; None if instances were to be spared."""
 
     frequent_kept: int | None
-    """Those of them that hold no suppressed pair, and so are in the release with the support they had."""
+    """How many of ``frequent`` hold no suppressed pair, and so keep their support in the release."""
 
     complete: bool
     """Whether all maximal frequent sequences were found: see :class:`core.models.lkc.anonymize.frequent.Frequent`."""
 
     cut: int
-    """Visits suppressed because all trajectories together have more sequences than are worked on."""
+    """Visits suppressed because all trajectories together have too many sequences (``most_sequences``)."""
 
 
 def suppress_pairs(
@@ -117,8 +117,8 @@ def suppress_pairs(
 
     Args:
         trajectories: The window: ids of pairs, strictly ascending in each trajectory. Support counts its distinct
-            people, of whom one may have several trajectories; a sequence never spans two of them.
-        values: What its people carry. Who carries nothing counts among those who match.
+            people; a person may have several trajectories, and a sequence never spans two of them.
+        values: The values of its people. A person without a value counts among the people who match.
         guarantee: l, k and c.
         sensitive: Codes of the values whose shares are bounded; the others are not.
         options: How pairs are chosen.
@@ -161,10 +161,10 @@ def suppress_pairs(
 def _bounded(
     trajectories: Sequences, requirement: Requirement, most_known: int, most_sequences: int
 ) -> tuple[BoolArray, list[int], int]:
-    """Suppress the pairs that violate the requirement alone, and what makes a window too large to work on.
+    """Suppress the pairs that violate the requirement alone, and cut trajectories if the window is too large.
 
-    Trajectories keep the pairs with the most instances, of equal ones the smaller id. A cut lowers supports, so that
-    pairs are looked at again after it; their suppression lowers no other's, so that once is enough.
+    A cut trajectory keeps the pairs with the most instances, among equals the smaller id. A cut lowers supports, so
+    pairs are checked again after it. Suppressing these pairs lowers no other support, so one more check is enough.
 
     Returns:
         Visits that stay, shape ``(p,)``; pairs suppressed everywhere, ascending; visits cut.
@@ -188,7 +188,7 @@ def _bounded(
 
 
 def _affordable(lengths: IntArray, most_known: int, most_sequences: int) -> int:
-    """Return the largest length to which trajectories can be cut to have so few sequences, and 1 at least."""
+    """Return the largest length, at least 1, such that cut trajectories have at most ``most_sequences`` sequences."""
     sizes, counts = np.unique(lengths, return_counts=True)
     by_size = list(zip(sizes.tolist(), counts.tolist(), strict=True))
 

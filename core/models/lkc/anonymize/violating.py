@@ -1,12 +1,12 @@
-"""Minimal violating sequences: what an adversary may know that finds too few people, or a value too surely.
+"""Minimal violating sequences: knowledge matching fewer than k people, or revealing a value with confidence above c.
 
 Mohammed, Fung, Debbabi 2009, Section 4.1, Algorithm 1. A sequence violates the requirement if it occurs with support
-below k, or if a sensitive value's share of those who match exceeds c; it is minimal if no part of it violates. Every
-violating sequence holds a minimal one, and a sequence's support and shares do not change when other pairs are
-suppressed everywhere: without the minimal ones there is none.
+below k, or if a sensitive value's share among the people who match exceeds c. It is minimal if no part of it violates.
+Every violating sequence holds a minimal one, and suppressing other pairs everywhere does not change a sequence's
+support and shares: once no minimal one is left, no sequence violates.
 
-Support counts people. Of the paper's confidence there are two readings where people have several trajectories: the
-share of the people, and that of the trajectories, for whoever picks one that matches. Neither may exceed c.
+Support counts people. If people have several trajectories, the paper's confidence has two readings: the share of the
+matching people, or of the matching trajectories. Neither may exceed c.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Requirement:
 
     Args:
         trajectories: The window.
-        values: Who carries what.
+        values: The values of its people.
         guarantee: l, k and c.
         sensitive: Codes of the sensitive values.
     """
@@ -43,14 +43,14 @@ class Requirement:
             guarantee.c < 1
         )  # with 1 all are allowed
         _, self._codes = np.unique(values.codes[counted], return_inverse=True)
-        # A user of whom there is no trajectory supports nothing.
+        # A user without a trajectory supports nothing.
         self._starts = np.searchsorted(values.users[counted], np.arange(trajectories.n_users + 1))
         self._n_values = int(self._codes.max(initial=0)) + 1
         self.most_values = int(np.diff(self._starts).max(initial=1))
-        """Most values to count for each person who matches, at least 1."""
+        """Largest number of sensitive values of one person, at least 1."""
 
     def violated(self, levels: Levels) -> BoolArray:
-        """Tell which sequences of the present size violate it, shape ``(s,)``."""
+        """Return which sequences of the current size violate it, shape ``(s,)``."""
         row, user = levels.supporters()
         people = np.bincount(row, minlength=len(levels.table))
         violated: BoolArray = (people < self._k) | self._too_sure(row, user, people)
@@ -61,14 +61,14 @@ class Requirement:
         return violated
 
     def _too_sure(self, row: IntArray, user: IntArray, of: IntArray) -> BoolArray:
-        """Tell of which sequences more than the allowed share carry one value.
+        """Return for which sequences more than the allowed share have one value, shape ``(s,)``.
 
         Args:
-            row: Row of a sequence that somebody matches, shape ``(e,)``.
-            user: Who that is, shape ``(e,)``.
+            row: Row of a matched sequence, shape ``(e,)``.
+            user: The user that matches it, shape ``(e,)``.
             of: How many match each sequence, shape ``(s,)``.
         """
-        counts = np.diff(self._starts)[user]  # (e,) sensitive values that each of them carries
+        counts = np.diff(self._starts)[user]  # (e,) sensitive values that each of them has
         match = np.repeat(np.arange(len(row)), counts)
         fact = ranges(self._starts[user], counts)
         carried = np.sort(row[match] * self._n_values + self._codes[fact])  # (row, value), once for each carrier

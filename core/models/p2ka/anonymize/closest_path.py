@@ -1,15 +1,15 @@
-"""Which path of the pruned prefix tree an infrequent sequence is closest to (Pensa et al. 2008, Algorithm 5).
+"""Find the path of the pruned prefix tree that is closest to an infrequent sequence (Pensa et al. 2008, Algorithm 5).
 
-The paper compares a sequence with every sequence of the tree, takes the longest common subsequence, of several as long
-the one nearest by Levenshtein distance to the sequence of the tree that holds it, and re-appends to the minimum prefix
-that holds it. Each node stands for a sequence of the tree, and a sequence differs from one of its subsequences by
-insertions only, so that this distance is the number of locations that are not of the common subsequence. The choice is
-therefore the node, of all whose paths have the longest common subsequence, with the shortest path; that path is its own
-minimum prefix, for a shorter one would have been chosen.
+The paper compares a sequence with every sequence of the tree and takes the longest common subsequence. Among equally
+long ones it takes the one with the smallest Levenshtein distance to the sequence of the tree that holds it, and
+re-appends the sequence to the minimum prefix that holds the common subsequence. Each node stands for a sequence of the
+tree. A sequence differs from one of its subsequences by insertions only, so the distance is the number of locations
+outside the common subsequence. The choice is therefore the node with the longest common subsequence, and among equals
+the one with the shortest path. That path is its own minimum prefix: a shorter one would have been chosen.
 
-Common lengths are kept for all sequences at once while the tree is walked: one bit for each visit of a sequence,
-cleared where the row of the dynamic program rises, advanced by one location with a few operations on words (Hyyrö
-2004). Going down to a node changes only the sequences that hold its location, and going up restores them.
+The tree is walked once for all sequences, and the walk keeps the common lengths as bits: one bit for each visit of a
+sequence, cleared where the row of the dynamic program rises. A few operations on words advance them by one location
+(Hyyrö 2004). Going down to a node changes only the sequences that hold its location; going up restores them.
 """
 
 from __future__ import annotations
@@ -28,47 +28,47 @@ __all__ = ["STEPS_OF_A_NODE", "Closest", "closest_paths", "common_length"]
 WordArray = npt.NDArray[np.uint64]
 
 STEPS_OF_A_NODE = 1_000
-"""Steps that a node costs by itself, however few sequences hold its location: what Python takes, in such steps."""
+"""Fixed cost of a node in steps, however few sequences hold its location: the overhead of Python."""
 
 _BITS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Closest:
-    """Where the search led."""
+    """Result of the search."""
 
     nodes: IntArray
-    """Closest node of each sequence, shape ``(q,)``; the root where it has nothing in common with any path."""
+    """Closest node of each sequence, shape ``(q,)``; the root if it has nothing in common with any path."""
 
     searched_support: int | None
-    """None where every node was compared. Otherwise the smallest support of those that were: besides these, each
-    sequence's own beginning was considered."""
+    """None if every node was compared. Otherwise the smallest support of the compared nodes; the longest frequent
+    prefix of each sequence was considered as well."""
 
 
 def closest_paths(tree: PrefixTree, frequent: BoolArray, cut: IntArray, *, most_steps: int) -> Closest:
     """Find the closest frequent path of each infrequent sequence.
 
-    Chosen is the node with the longest common subsequence, then the shortest path, then the largest support, then the
-    smallest sequence of ids.
+    The node with the longest common subsequence, then the shortest path, then the largest support, then the
+    smallest sequence of ids is chosen.
 
     A step is one word of 64 visits of one sequence, compared with one node whose location the sequence holds; a node
-    costs :data:`STEPS_OF_A_NODE` more. Where all nodes would take more than ``most_steps``, only those with the largest
-    supports are compared: all of a support or none, as many as fit. They are a tree again.
+    costs :data:`STEPS_OF_A_NODE` more. If all nodes would take more than ``most_steps``, only those with the largest
+    supports are compared: as many as fit, and all or none with the same support. They form a tree as well.
 
     Args:
         tree: The prefix tree of the window, ``t`` nodes.
-        frequent: Which of them are left, a tree that holds the root, shape ``(t,)``.
+        frequent: Nodes that pruning leaves; they form a tree with the root, shape ``(t,)``.
         cut: Nodes of the sequences to find a path for, distinct, shape ``(q,)``.
-        most_steps: The bound.
+        most_steps: Most steps of the comparison.
     """
     if not len(cut):
         return Closest(nodes=cut, searched_support=None)
     left = np.flatnonzero(frequent)
-    merit = np.zeros(len(frequent), np.int64)  # (t,) of two nodes with as much in common the larger is chosen
+    merit = np.zeros(len(frequent), np.int64)  # (t,) among nodes with equal common length, the largest is chosen
     by_merit = left[np.lexsort((left, -tree.supports[left], tree.depths[left]))][::-1]
     merit[by_merit] = np.arange(len(left))
     own = _nearest_ancestors(tree, frequent, cut)
-    best = tree.depths[own] * len(left) + merit[own]  # (q,) what is common first, then merit
+    best = tree.depths[own] * len(left) + merit[own]  # (q,) common length first, then merit
 
     words = -(-tree.depths[cut] // _BITS)
     groups = [_Group.of(tree, cut, np.flatnonzero(words == n), n) for n in np.unique(words).tolist()]
@@ -98,7 +98,7 @@ def common_length(one: Sequence[int], other: Sequence[int]) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Group:
-    """Sequences of as many words each, and where in them every location stands."""
+    """Sequences with the same number of words, and the positions of every location in them."""
 
     rows: IntArray
     """Which of all sequences these are, shape ``(g,)``."""
@@ -111,7 +111,7 @@ class _Group:
     """Sequences of the group that hold the location, shape ``(h,)``."""
 
     masks: WordArray
-    """The visits of the holder that are at the location, a bit for each, shape ``(n_words, h)``."""
+    """A bit for each visit of the holder to the location, shape ``(n_words, h)``."""
 
     @classmethod
     def of(cls, tree: PrefixTree, cut: IntArray, rows: IntArray, n_words: int) -> _Group:
@@ -128,14 +128,14 @@ class _Group:
 
 
 def _nearest_ancestors(tree: PrefixTree, frequent: BoolArray, nodes: IntArray) -> IntArray:
-    """Return the longest beginning of each sequence that is left."""
+    """Return the longest prefix of each sequence that pruning leaves."""
     while not frequent[nodes].all():
         nodes = np.where(frequent[nodes], nodes, tree.parents[nodes])
     return nodes
 
 
 def _affordable_support(tree: PrefixTree, nodes: IntArray, groups: Sequence[_Group], most_steps: int) -> int | None:
-    """Return the smallest support such that all nodes of at least that can be compared; None where all nodes can."""
+    """Return the smallest support such that all nodes with at least it can be compared; None if all nodes can."""
     steps = np.full(len(nodes), STEPS_OF_A_NODE)
     for group in groups:
         steps += group.n_words * np.diff(group.bounds)[tree.locations[nodes]]
@@ -151,7 +151,7 @@ def _affordable_support(tree: PrefixTree, nodes: IntArray, groups: Sequence[_Gro
 def _walk(tree: PrefixTree, searched: BoolArray, group: _Group, merit: IntArray, n_merits: int) -> IntArray:
     """Compare the sequences of a group with every node of a tree; return the best of each, shape ``(g,)``."""
     best = np.zeros(len(group.rows), np.int64)
-    # One column for each word, the first of the earliest visits; take is several times as fast as an index here.
+    # One column for each word, earliest visits first; here, take is several times as fast as indexing.
     state = [np.full(len(group.rows), ~np.uint64(0)) for _ in range(group.n_words)]
     trail: list[tuple[int, IntArray, list[WordArray]]] = []  # what to restore, and the depth at which it was changed
     for node in _preorder(tree, searched):
@@ -176,7 +176,7 @@ def _walk(tree: PrefixTree, searched: BoolArray, group: _Group, merit: IntArray,
 
 
 def _preorder(tree: PrefixTree, searched: BoolArray) -> Iterator[int]:
-    """List the nodes of a tree but for its root, a parent before what is below it."""
+    """List the nodes of a tree without its root, a parent before its descendants."""
     nodes = np.flatnonzero(searched)
     nodes = nodes[nodes != ROOT]
     n_nodes = len(searched)
@@ -202,7 +202,7 @@ def _advanced(state: Sequence[WordArray], masks: Sequence[WordArray]) -> list[Wo
     carry: WordArray | None = None
     for row, mask in zip(state, masks, strict=True):
         matched = row & mask
-        total: WordArray = row + matched  # unsigned: what goes beyond a word is lost here, and carried to the next
+        total: WordArray = row + matched  # unsigned: the overflow of a word is dropped here, and carried to the next
         if len(state) > 1:
             beyond = total < row
             if carry is not None:

@@ -1,13 +1,17 @@
 """BF-P2kA: pattern-preserving k-anonymization of sequences (Pensa, Monreale, Pinelli, Pedreschi 2008, Section 4).
 
-Three steps, as published: the window becomes a prefix tree (:mod:`core.models.p2ka.anonymize.prefix_tree`); subtrees
-that fewer than k people reach are cut, and every trajectory that went there becomes the path it is closest to among
-those that are left (:mod:`core.models.p2ka.anonymize.closest_path`), or nothing where it has no location in common with
-any; the sequences of the tree are released. What is left of the tree are sequences with which trajectories of k people
-begin, and re-appending adds none: so every released sequence has a support of at least k in the window (Theorem 1).
+Three steps, as published:
 
-Nothing here loops until something holds: the tree is built depth by depth and walked once, and what ``alike`` adds is
-one pass from the deepest nodes to the root.
+1. The window becomes a prefix tree (:mod:`core.models.p2ka.anonymize.prefix_tree`).
+2. Subtrees that fewer than k people reach are cut. Every trajectory in them is replaced by the closest path that is
+   left (:mod:`core.models.p2ka.anonymize.closest_path`), or suppressed if it has no location in common with any path.
+3. The sequences of the tree are released.
+
+The paths that are left are prefixes of the trajectories of at least k people, and replacing trajectories adds no path.
+So every released sequence has a support of at least k in the window (Theorem 1).
+
+No loop here waits for a condition: the tree is built depth by depth and walked once, and ``alike`` adds one pass from
+the deepest nodes to the root.
 """
 
 from __future__ import annotations
@@ -32,24 +36,24 @@ MOST_STEPS = 500_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PatternRelease:
-    """What to release of each of ``n`` trajectories, and what became of its visits."""
+    """What to release for each of ``n`` trajectories, and counts of its visits."""
 
     sequences: Sequences
     """The sequence released in place of each trajectory, ``n`` of them; empty where nothing is."""
 
     kept: IntArray
     """Visits of each trajectory that are released, in their order, shape ``(n,)``: the longest subsequence that it
-    has in common with what is released in its place."""
+    has in common with its released sequence."""
 
     suppressed: IntArray
-    """Visits of each trajectory that are not, shape ``(n,)``."""
+    """Visits of each trajectory that are not released, shape ``(n,)``."""
 
     added: IntArray
-    """Visits released in its place that are not its own, shape ``(n,)``: of its person they need not be true."""
+    """Released visits that are not its own, shape ``(n,)``: the person need not have made them."""
 
     searched_support: int | None
-    """None where the search compared every path, so that the result is the paper's. Otherwise its bound was reached,
-    and paths of a smaller support than this were compared with nothing but the trajectories that begin so."""
+    """None if the search compared every path; the result is then the paper's. Otherwise the search reached its bound:
+    paths with a smaller support than this were compared only with trajectories that begin with them."""
 
 
 def p2ka(trajectories: Sequences, guarantee: PatternPreservingK, *, most_steps: int = MOST_STEPS) -> PatternRelease:
@@ -60,9 +64,10 @@ def p2ka(trajectories: Sequences, guarantee: PatternPreservingK, *, most_steps: 
 
     Args:
         trajectories: The window. Support counts its distinct people.
-        guarantee: k, and whether released sequences are alike. With fewer than k people everything is suppressed.
-        most_steps: Bound of the search. Where it is reached the guarantee is the same, and some trajectories are
-            re-appended to a path that is not the closest of all.
+        guarantee: k, and whether each sequence is released for at least k people. With fewer than k people everything
+            is suppressed.
+        most_steps: Bound of the search. If it is reached, the guarantee holds as well, but some trajectories are
+            replaced by a path that is not the closest.
 
     Raises:
         ValueError: The bound is negative.
@@ -90,7 +95,7 @@ def p2ka(trajectories: Sequences, guarantee: PatternPreservingK, *, most_steps: 
 
 
 def _alike(tree: PrefixTree, trajectories: Sequences, ends: IntArray, k: int) -> IntArray:
-    """Cut sequences that are released of fewer than k people back by their last location, until there are none."""
+    """Drop the last location of sequences that are released for fewer than k people, until there are none."""
     ends = ends.copy()
     for depth in range(int(tree.depths[ends].max(initial=ROOT)), 0, -1):
         here = np.flatnonzero(tree.depths[ends] == depth)
@@ -103,7 +108,7 @@ def _alike(tree: PrefixTree, trajectories: Sequences, ends: IntArray, k: int) ->
 
 
 def _kept(tree: PrefixTree, ends: IntArray) -> IntArray:
-    """Count what each trajectory has in common with the path that it becomes, shape ``(n,)``."""
+    """Return the common length of each trajectory and the path that replaces it, shape ``(n,)``."""
     n_nodes = len(tree.parents)
     pairs, number = np.unique(tree.ends * n_nodes + ends, return_inverse=True)
     before, after = (_paths(tree, nodes) for nodes in (pairs // n_nodes, pairs % n_nodes))

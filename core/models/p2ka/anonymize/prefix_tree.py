@@ -1,4 +1,4 @@
-"""The prefix tree of a window: which sequences its trajectories begin with, and how many people's do."""
+"""The prefix tree of a window: the prefixes of its trajectories, and how many people have each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = 0
 class PrefixTree:
     """A tree of ``t`` nodes; each stands for the sequence on the path from the root to it.
 
-    Nodes are numbered by depth, and of one depth in the lexicographic order of what they stand for: a parent comes
+    Nodes are numbered by depth, and within a depth in the lexicographic order of their sequences: a parent comes
     before its children, and the children of a node are neighbours.
     """
 
@@ -39,10 +39,10 @@ class PrefixTree:
     """Node of each whole trajectory, shape ``(n,)``."""
 
     def frequent(self, k: int) -> BoolArray:
-        """Tell which nodes pruning leaves, shape ``(t,)``: the root, and those that ``k`` people's trajectories reach.
+        """Return which nodes pruning leaves, shape ``(t,)``: the root, and the nodes with a support of at least ``k``.
 
-        A child's supporters are its parent's, so that what is left is a tree, and cutting each subtree whose root is
-        infrequent (Algorithm 4) comes to the same.
+        A child's supporters also support its parent, so what is left is a tree. Cutting each subtree whose root is
+        infrequent (Algorithm 4) gives the same.
         """
         left = self.supports >= k
         left[ROOT] = True
@@ -72,8 +72,8 @@ class PrefixTree:
 def prefix_tree(trajectories: Sequences) -> PrefixTree:
     """Build the prefix tree of a window (Pensa et al. 2008, Algorithm 3), depth by depth.
 
-    Supports count people, where the paper counts sequences: several trajectories of one person that begin alike are
-    one supporter.
+    Supports count people; the paper counts sequences. Several trajectories of one person with the same prefix are one
+    supporter.
 
     Args:
         trajectories: The window, ``n`` trajectories.
@@ -81,7 +81,7 @@ def prefix_tree(trajectories: Sequences) -> PrefixTree:
     lengths = np.diff(trajectories.starts)
     n_ids = int(trajectories.locations.max(initial=0)) + 1
     n_users = max(trajectories.n_users, 1)
-    at = np.full(len(lengths), ROOT)  # (n,) how far each trajectory has come
+    at = np.full(len(lengths), ROOT)  # (n,) the node that each trajectory has reached
     active = np.arange(len(lengths))
     parents, locations = [np.array([-1])], [np.array([-1])]
     depths, supports = [np.array([0])], [np.array([trajectories.n_users])]

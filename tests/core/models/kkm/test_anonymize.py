@@ -423,5 +423,5 @@ def test_inputs_that_do_not_fit_together_are_refused() -> None:
         anonymize_rt(window, attributes, xy_m, g, options, sensitive=np.zeros(6, np.bool_))
     with pytest.raises(ValueError, match="belong together"):
         anonymize_rt(window, attributes, xy_m, KKmAnonymity(k=2, m=1, l=2), options)
-    with pytest.raises(ValueError, match="5 locations are sensitive or not"):
+    with pytest.raises(ValueError, match="sensitive has 5 entries"):
         anonymize_rt(window, attributes, xy_m, KKmAnonymity(k=2, m=1, l=2), options, sensitive=np.zeros(5, np.bool_))

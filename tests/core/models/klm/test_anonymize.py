@@ -435,7 +435,7 @@ def test_every_location_is_sensitive_or_not() -> None:
     """
     Flags of another vocabulary are refused.
     """
-    with pytest.raises(ValueError, match="sensitive tells of 1 locations"):
+    with pytest.raises(ValueError, match="sensitive has 1 entries"):
         lm_anon(as_sequences([(0, (0,))]), np.zeros((2, 2)), np.zeros(1, np.bool_), KLmDiversity(k=2, l=2, m=1))
 
 

@@ -184,8 +184,9 @@ def test_a_candidate_that_breaks_the_guarantee_is_refused(
     outcome = release(CROWD, plan)
     assert isinstance(outcome, ReleaseRefused)
     assert outcome.finding == (
-        f"{counts[0]} subtrajectories of length <= 1 have support below k={k}, {counts[1]} tell a sensitive location "
-        f"with more than 1/2, {counts[2]} labels hold one beside others, {counts[3]} people have labels that overlap"
+        f"{counts[0]} subtrajectories of length <= 1 have support below k={k}, {counts[1]} reveal a sensitive "
+        f"location with a share above 1/2, {counts[2]} labels mix one with other locations, {counts[3]} people have "
+        "overlapping labels"
     )
     assert [message.topic for message in messages(outcome)] == ["windows"]
     assert outcome.account == Account(withheld=len(CROWD))

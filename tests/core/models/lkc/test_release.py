@@ -197,8 +197,8 @@ def test_a_candidate_that_breaks_the_guarantee_is_refused(
     outcome = release(CROWD, plan)
     assert isinstance(outcome, ReleaseRefused)
     assert outcome.finding == (
-        f"{counts[0]} sequences of at most 1 pairs have support below k={plan.guarantee.k}, of {counts[1]} a sensitive "
-        f"value is surer than {plan.guarantee.c:g}, {counts[2]} trajectories are not in order"
+        f"{counts[0]} sequences of at most 1 pairs have support below k={plan.guarantee.k}, {counts[1]} reveal a "
+        f"sensitive value with confidence above {plan.guarantee.c:g}, {counts[2]} trajectories are not in order"
     )
     assert [message.topic for message in messages(outcome)] == ["windows"]
     assert outcome.account == Account(withheld=len(CROWD))

@@ -1,1 +1,1 @@
-"""Clusters of trajectories: greedy, refined by local search, in blocks."""
+"""Clustering of trajectories: greedy, in chunks, improved by local search."""

@@ -1,4 +1,4 @@
-"""Chunks: parts of a data set that are clustered each on its own, in chunked Wait for Me and Never Walk Alone.
+"""Chunks: parts of a data set that are clustered separately, in chunked Wait for Me and Never Walk Alone.
 
 Abul, Bonchi, Nanni 2010, as described by Theodosopoulos 2013, section 4.1: the data set is divided into chunks of
 similar trajectories, and each is treated as a data set of its own.
@@ -26,10 +26,10 @@ class Block:
     """Their numbers in the data set, ascending, shape ``(n,)``."""
 
     trajectories: PointTrajectories
-    """The same, users numbered densely."""
+    """These trajectories, with users numbered densely."""
 
     distances: Measured
-    """How far they are from one another."""
+    """Distances between them."""
 
 
 Measure = Callable[[PointTrajectories], Distances]
@@ -51,8 +51,8 @@ def chunk_of(trajectories: PointTrajectories, members: IntArray, measure: Measur
 def similar_chunks(trajectories: PointTrajectories, measure: Measure, *, largest: int) -> list[Block]:
     """Divide a data set into chunks of similar trajectories.
 
-    The papers leave open how. Here trajectories are compared by where they begin, are on average and end; a set that is
-    too large is halved along the coordinate in which these spread most, at its median, until none is too large.
+    The papers do not say how. Here trajectories are compared by their first, mean and last positions. A set that is too
+    large is halved at the median of the coordinate in which these positions spread most, until none is too large.
 
     Args:
         trajectories: The data set, ``n`` trajectories, none of them empty.

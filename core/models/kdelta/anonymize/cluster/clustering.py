@@ -1,4 +1,4 @@
-"""Greedy clustering of trajectories into sets of as many people as their members demand (Wait for Me and its kin)."""
+"""Greedy clustering of trajectories into sets with the number of people that their members demand."""
 
 from __future__ import annotations
 
@@ -45,37 +45,39 @@ def greedy_clustering(
 ) -> Clustering:
     """Cluster trajectories around pivots, each cluster with the distinct users that all its members demand.
 
-    Theodosopoulos 2013, Algorithm 3, with the order of pivots of Abul, Bonchi, Nanni 2008 (Greedy Clustering), which
-    is what comes out when everybody demands the same. The first pivot is the active trajectory whose mean position
-    is farthest from the data set's centre (the mean of those means), each next one is farthest from the nearest
-    previous pivot. The nearest unvisited trajectories of other users, one each, are added to it until there are as
-    many users as the largest ``k`` among them. If none of them is farther than the radius, they are a cluster; else
-    the pivot is no pivot any more, but stays available as a member.
+    Theodosopoulos 2013, Algorithm 3, with the order of pivots of Abul, Bonchi, Nanni 2008 (Greedy Clustering), to which
+    it reduces if all demands are equal. The first pivot is the active trajectory whose mean position is farthest from
+    the data set's centre (the mean of those means). Each next pivot is the one farthest from its nearest previous
+    pivot. The nearest unvisited trajectories of other users, one each, are added to the pivot until there are as many
+    users as the largest ``k`` among them. If none of them is farther than the radius, they form a cluster. Otherwise
+    the pivot is given up, but stays available as a member.
 
-    What is left joins the nearest pivot whose cluster satisfies it, within the radius: with at least its ``k`` users,
-    itself among them, and a delta (the smallest of the members') that is no larger than its own. The least demanding
-    join first, so that clusters have grown when others ask for their size. Who finds none goes into the trash. With
-    more than ``trash_share * n`` trajectories in the trash the radius grows by half (the papers leave it open) and
-    everything starts again, until there is little enough trash or the radius excluded nothing.
+    A trajectory left over joins the nearest pivot within the radius whose cluster satisfies it. Such a cluster has at
+    least the ``k`` users that the trajectory demands, including its own, and a delta (the smallest of the members') no
+    larger than the trajectory's. The least demanding join first, so that clusters have grown when others need their
+    size. A trajectory without such a cluster goes into the trash. If more than ``trash_share * n`` trajectories are in
+    the trash, the radius grows by half (the papers do not say how much) and everything starts again, until the trash is
+    small enough or the radius excluded nothing.
 
-    Who demands more users than there are, counted without all who do so, is trash from the start, does not count
-    against the share, and is nobody's member: otherwise one absurd demand would undo every cluster near it.
+    A trajectory that demands more users than there are, without counting users with such demands, is trash from the
+    start. It does not count against the share and is a member of no cluster: otherwise one absurd demand would undo
+    every cluster near it.
 
-    Chunks are clustered each on its own, with one radius and one share of trash for all. Distances are whole numbers;
-    of equal ones the trajectory, or pivot, with the smaller number wins.
+    Chunks are clustered separately, with one radius and one share of trash for all. Distances are whole numbers; of
+    equal ones the trajectory, or pivot, with the smaller number wins.
 
     Args:
         chunks: The data set, ``n`` trajectories, each in one chunk.
-        demands: What each of them is to be given.
+        demands: k and delta to give each of them.
         max_radius: Radius of the first round, whole units of the distance, at least 1.
-        largest_radius: What the radius does not grow beyond, whatever is in the trash; None for nothing.
-        trash_share: Largest share of the trajectories in the trash that does not let the radius grow, in ``0..1``.
-        refined: Whether the clusters are then improved by the distances from their pivots
-            (:func:`~core.models.kdelta.anonymize.cluster.refinement.refine`), and what is still left is placed once
-            more.
+        largest_radius: Largest radius, however large the trash is; None for no limit.
+        trash_share: Largest share of the trajectories in the trash at which the radius does not grow, in ``0..1``.
+        refined: Whether local search then improves the clusters by the distances from their pivots
+            (:func:`~core.models.kdelta.anonymize.cluster.refinement.refine`), after which trajectories left over are
+            placed once more.
         regrouped: Whether refined clusters are improved once more, by the distances between their members
-            (:func:`~core.models.kdelta.anonymize.cluster.regrouping.regroup`): for sets that are published around the
-            mean of their members.
+            (:func:`~core.models.kdelta.anonymize.cluster.regrouping.regroup`). This suits sets that are published
+            around the mean of their members.
     """
     searches = [_Search(chunk, demands.of(chunk.members)) for chunk in chunks]
     n = len(demands.k)
@@ -102,7 +104,7 @@ def greedy_clustering(
 
 
 class _Search:
-    """The rounds' common state for one chunk; distances are measured once and only where they decide something."""
+    """Common state of the rounds for one chunk; distances are measured once and only where a decision needs them."""
 
     def __init__(self, chunk: Block, demands: Demands) -> None:
         self._trajectories = trajectories = chunk.trajectories
@@ -112,7 +114,7 @@ class _Search:
         self._k, self._delta_m = demands.k, demands.delta_m
         self._demands = demands
         self.satisfiable = np.ones(self._n, dtype=bool)
-        """Trajectories that demand no more users than there are satisfiable ones of, shape ``(n,)``."""
+        """Whether each trajectory demands no more users than the satisfiable trajectories have, shape ``(n,)``."""
         while np.any(self._k[self.satisfiable] > (n_users := self._n_users(np.flatnonzero(self.satisfiable)))):
             self.satisfiable &= self._k <= n_users
         self.limited = False
@@ -120,14 +122,14 @@ class _Search:
         self.cluster: IntArray = np.full(self._n, -1, dtype=np.int64)
         """Cluster of each trajectory in the last round, or -1, shape ``(n,)``."""
         self.pivots: list[int] = []
-        """Their pivots."""
+        """Pivots of these clusters."""
         means = trajectories.mean_positions_m()
         from_centre_m = np.hypot(*(means - means.sum(axis=0) / max(self._n, 1)).T)
         self._from_centre_mm = np.rint(from_centre_m * 1000).astype(np.int64)
 
     @property
     def n_trash(self) -> int:
-        """Trajectories that could be satisfied and were not."""
+        """Number of satisfiable trajectories in no cluster."""
         return int(np.count_nonzero((self.cluster < 0) & self.satisfiable))
 
     def round(self, radius: int) -> None:
@@ -151,7 +153,7 @@ class _Search:
         self._place_the_rest(radius)
 
     def refine(self, radius: int) -> None:
-        """Improve the clusters of the last round, which was of this radius."""
+        """Improve the clusters of the last round, which had this radius."""
         refined = refine(self._clusters(radius))
         self.cluster, self.pivots = refined.cluster, refined.pivots
         self._place_the_rest(radius)
@@ -173,20 +175,20 @@ class _Search:
         )
 
     def _nearest(self, pivot: int, unvisited: IntArray, radius: int) -> IntArray | None:
-        """Return the nearest unvisited trajectories of other users that satisfy all, if they are within the radius."""
+        """Return the nearest unvisited trajectories of other users that satisfy all; None if the radius has too few."""
         row = self._distances.row(pivot)
         others = unvisited[self._users[unvisited] != self._users[pivot]]
         while True:
-            # Unmeasured trajectories stand at their bound: whoever comes before them is nearer for certain.
+            # Unmeasured trajectories are sorted by their lower bound: a measured one before them is surely nearer.
             within = others[row.at_least[others] <= radius]
             order = within[np.argsort(row.at_least[within], kind="stable")]
             _, firsts = np.unique(self._users[order], return_index=True)  # nearest trajectory of each user
             firsts.sort()
             demanded = np.maximum(np.maximum.accumulate(self._k[order[firsts]]), self._k[pivot])
-            satisfied = np.arange(2, len(firsts) + 2) >= demanded  # with the pivot and one user more each
+            satisfied = np.arange(2, len(firsts) + 2) >= demanded  # users: that of the pivot and one more each
             if not satisfied.any():
                 if len(firsts) + 1 >= self._k[pivot] and not row.known[order].all():
-                    self._distances.measure(pivot, order)  # in their true order the less demanding may come first
+                    self._distances.measure(pivot, order)  # in true order less demanding ones may come first
                     continue
                 beyond = len(within) < len(others) and self._n_users(others) + 1 >= self._k[pivot]
                 self.limited = self.limited or beyond
@@ -196,15 +198,15 @@ class _Search:
             if row.known[order[:looked_at]].all():
                 members: IntArray = order[chosen]
                 return members
-            self._distances.measure(pivot, order[: 4 * looked_at])  # some more, for fewer turns
+            self._distances.measure(pivot, order[: 4 * looked_at])  # more than needed, to save turns
 
     def _place_the_rest(self, radius: int) -> None:
-        """Add what no cluster took to that of the nearest pivot that satisfies it, within the radius."""
+        """Add trajectories in no cluster to that of the nearest pivot that satisfies them, within the radius."""
         cluster, pivots = self.cluster, self.pivots
         rest = np.flatnonzero((cluster < 0) & self.satisfiable)
         members = [np.flatnonzero(cluster == number) for number in range(len(pivots))]
         users = [set(self._users[of_cluster].tolist()) for of_cluster in members]
-        nearest: dict[int, tuple[int, int]] = {}  # (distance, pivot) that satisfies for certain
+        nearest: dict[int, tuple[int, int]] = {}  # (distance, pivot) whose cluster surely satisfies it
         contenders: dict[int, list[tuple[int, int]]] = {}  # nearer ones that may grow large enough
         nearest_at = np.full(self._n, radius + 1)
         for pivot in sorted(pivots):

@@ -1,4 +1,4 @@
-"""Local search over clusters: what refinement and regrouping start from, and what both keep."""
+"""Local search over clusters: the input and the common state of refinement and regrouping."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["LocalSearch", "PivotClusters", "members_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PivotClusters:
-    """``c`` clusters over ``n`` trajectories, each around a pivot, with what their members demand."""
+    """``c`` clusters over ``n`` trajectories, each around a pivot, with the demands of the trajectories."""
 
     users: IntArray
     """Dense user number of each trajectory, shape ``(n,)``."""
 
     demands: Demands
-    """What each of them is to be given."""
+    """k and delta to give each trajectory."""
 
     distances: Measured
-    """How far they are from one another."""
+    """Distances between the trajectories."""
 
     cluster: IntArray
     """Cluster of each trajectory, or -1 for the trash, shape ``(n,)``."""
@@ -38,7 +38,7 @@ class PivotClusters:
 
 
 class LocalSearch:
-    """The clusters of a search as they change. A subclass keeps who is a member of which."""
+    """The clusters of a search as they change. A subclass keeps the members of each cluster."""
 
     def __init__(self, clusters: PivotClusters) -> None:
         self.cluster, self.pivots = clusters.cluster.copy(), list(clusters.pivots)
@@ -47,7 +47,7 @@ class LocalSearch:
         self._k: list[int] = clusters.demands.k.tolist()
 
     def _satisfied(self, members: Collection[int]) -> bool:
-        """Tell whether a cluster of these members has the distinct users that each of them demands."""
+        """Return whether a cluster of these members has the distinct users that each of them demands."""
         return self._n_users(members) >= max(self._k[j] for j in members)
 
     def _n_users(self, members: Iterable[int]) -> int:

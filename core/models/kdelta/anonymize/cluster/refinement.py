@@ -1,7 +1,7 @@
-"""Refinement: clusters become better ones under the same promises, by local search.
+"""Refinement: local search improves clusters and keeps the guarantee.
 
-Not part of the published algorithms. Greedy Clustering takes the outermost trajectories for pivots, and everything of a
-cluster is then translated to its outermost member. On the trucks of Athens refinement saves a third of the metres.
+Not part of the published algorithms. Greedy Clustering takes the outermost trajectories as pivots, so a whole cluster
+is then translated to its outermost member. On the trucks of Athens refinement saves a third of the metres.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _NEVER = 1 << 62
 def refine(clusters: PivotClusters) -> PivotClusters:
     """Lower the sum of the members' distances from their pivots, step by step, in ten rounds at most.
 
-    A round makes the medoid of each cluster its pivot, then looks at each other member, in the order of their
-    numbers, for the nearest pivot that is nearer than its own and whose cluster takes it: the member moves there if
-    its cluster is satisfied without it, or changes places with the member of the other for which that saves most.
-    Where nothing of this helps, clusters are dissolved whose members all find a place in others, if that saves
-    anything.
+    A round makes the medoid of each cluster its pivot. Then, for each other member in the order of their numbers, it
+    looks for the nearest pivot that is nearer than the member's own and whose cluster accepts it. The member moves
+    there if its own cluster stays satisfied without it. Otherwise it changes places with the member of that cluster for
+    which the exchange saves most. If nothing of this helps, a cluster is dissolved if all its members find a place in
+    other clusters and that saves anything.
 
-    Who demands a smaller delta than a cluster has makes its discs smaller for all: joining costs half the difference
-    for each member, and is not possible where distances are not of metres.
+    A member that demands a smaller delta than its new cluster has makes the discs smaller for all. Its joining costs
+    half the difference for each member. It is not possible if distances are not in metres.
 
-    Every step keeps what clustering promised: each cluster has the distinct users that each of its members demands,
-    and nobody is farther from the pivot than the radius. Nobody leaves or joins the trash. All is decided in whole
-    units; of equal choices the smaller number wins.
+    Every step keeps what clustering ensured: each cluster has the distinct users that each of its members demands,
+    and no member is farther from the pivot than the radius. No trajectory leaves or joins the trash. Everything is
+    decided in whole units; of equal choices the smaller number wins.
 
     Args:
         clusters: The clusters as clustering left them.
@@ -53,7 +53,7 @@ def refine(clusters: PivotClusters) -> PivotClusters:
 
 
 class _Search(LocalSearch):
-    """Clusters as sets of members, and what their members are away from their pivots."""
+    """Clusters as sets of members, and the distances inside them."""
 
     def __init__(self, clusters: PivotClusters) -> None:
         super().__init__(clusters)
@@ -61,10 +61,10 @@ class _Search(LocalSearch):
         self._members = [set(members) for members in members_of(clusters)]
         self._per_metre = clusters.distances.per_metre
         self._apart: dict[tuple[int, int], int] = {}  # distances inside clusters
-        self._changed = set(range(len(self._members)))  # clusters whose medoid may be another
+        self._changed = set(range(len(self._members)))  # clusters whose medoid may have changed
 
     def take_medoids(self) -> bool:
-        """Make the medoid of each changed cluster its pivot; of several the pivot, else the smallest number."""
+        """Make the medoid of each changed cluster its pivot; of equal ones the present pivot, or the first."""
         changed = [c for c in sorted(self._changed) if len(self._members[c]) > 1]
         self._changed.clear()
         tables = [sorted(self._members[c]) for c in changed]
@@ -92,7 +92,7 @@ class _Search(LocalSearch):
         return number[self.cluster], [self.pivots[c] for c in left]
 
     def dissolve(self) -> bool:
-        """Give up clusters whose members are nearer, in sum, to the pivots of others that satisfy them."""
+        """Dissolve clusters whose members are nearer, in sum, to the pivots of other clusters that satisfy them."""
         left = [c for c, members in enumerate(self._members) if members]
         if len(left) < 2:
             return False
@@ -104,7 +104,7 @@ class _Search(LocalSearch):
         row_of[left] = np.arange(len(left))
         own_row = row_of[self.cluster[placed]]
         own = self._distances.measure_pairs(pivots[own_row], placed)
-        # (c, n) what each is at least away from the pivots of clusters that satisfy it as they are
+        # (c, n) least distance of each member from the pivots of clusters that satisfy it as they are
         away = np.stack([self._distances.row(pivot).at_least for pivot in pivots.tolist()])[:, placed]
         k, joins_m = np.array(self._k)[placed], np.array(self._delta_m)[placed]
         never = (n_users[:, None] < k) | (away > self._radius)
@@ -132,7 +132,7 @@ class _Search(LocalSearch):
     def _elsewhere(
         self, pivots: IntArray, at_least: IntArray, prices: IntArray, members: IntArray, cost: int
     ) -> list[int] | None:
-        """Find the best other pivot of each member, by its row, if all that costs less; None if it does not."""
+        """Return the row of the best other pivot of each member; None if all together do not cost less."""
         places, total = [], 0
         for column, i in enumerate(members.tolist()):
             bounds = at_least[:, column]
@@ -156,7 +156,7 @@ class _Search(LocalSearch):
         moved = False
         for i, candidates in nearer:
             for distance, c in sorted(candidates):
-                if distance >= own[i]:  # it has changed places with another one meanwhile
+                if distance >= own[i]:  # the member has changed places meanwhile
                     break
                 if self._move(i, c, own) or self._exchange(i, c, own):
                     moved = True
@@ -186,7 +186,7 @@ class _Search(LocalSearch):
         return dict(zip(placed.tolist(), at.tolist(), strict=True)), sorted(nearer.items())
 
     def _measure_first_exchanges(self, own: dict[int, int], nearer: list[tuple[int, list[tuple[int, int]]]]) -> None:
-        """Measure at once what the exchange that each member tries first will ask for."""
+        """Measure, in one call, the distances that the first exchange tried by each member needs."""
         pairs = set()
         for i, candidates in nearer:
             distance, c = min(candidates)
@@ -235,17 +235,17 @@ class _Search(LocalSearch):
         return False
 
     def _price(self, c: int, i: int) -> int:
-        """Return what somebody's joining costs a cluster by making its discs smaller."""
+        """Return what it costs a cluster that a new member makes its discs smaller."""
         return int(self._prices_of(c, np.array([i]))[0])
 
     def _prices_of(self, c: int, joining: IntArray) -> IntArray:
-        """Return what the joining of each of some would cost a cluster."""
+        """Return this cost of a cluster for each of some new members."""
         smallest_m = min(self._delta_m[j] for j in self._members[c])
         joins_m = np.array([self._delta_m[j] for j in joining.tolist()])
         return self._prices(np.array([smallest_m]), np.array([len(self._members[c])]), joins_m)
 
     def _prices(self, delta_m: FloatArray, size: IntArray, joins_m: FloatArray) -> IntArray:
-        """Return the same for clusters of some delta and size, and those who join them; broadcast."""
+        """Return this cost for clusters of given deltas and sizes and new members of given deltas; broadcast."""
         if self._per_metre is None:
             return np.where(delta_m > joins_m, _NEVER, 0)
         lost_m = np.minimum(np.maximum(delta_m - joins_m, 0.0) / 2 * size, 1e12)

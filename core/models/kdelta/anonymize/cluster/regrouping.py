@@ -1,10 +1,10 @@
-"""Regrouping: clusters become ones whose members are nearer to one another, by local search.
+"""Regrouping: local search brings the members of clusters nearer to one another.
 
-Not part of the published algorithms. They measure members by their distance from a pivot; but where a set is published
-around the mean of its members, what moves anybody is how far all of them are from one another. So the clusters are
-improved once more by that: a sum of distances within clusters of a smallest size, lowered by moves, exchanges of two
-and chains of three (cyclic exchanges: Ahuja, Orlin, Sharma 2000). On the trucks of Athens this saves a sixth of the
-metres that refinement by pivots leaves.
+Not part of the published algorithms, which measure members by their distance from a pivot. But if a set is published
+around the mean of its members, translations depend on how far all members are from one another. Regrouping therefore
+lowers the sum of distances within clusters that keep a smallest size, by moves, exchanges of two and chains of three
+(cyclic exchanges: Ahuja, Orlin, Sharma 2000). On the trucks of Athens this saves a sixth of the metres that refinement
+by pivots leaves.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from core.trajectories.trajectory import PointTrajectories, positions_at
 __all__ = ["LARGEST", "Tracks", "regroup"]
 
 LARGEST = 2_000
-"""Most trajectories that are regrouped together, in 100 MB; larger data sets are left as they are."""
+"""Most trajectories that are regrouped together, which takes 100 MB; larger data sets are left as they are."""
 
 _MOMENTS = 60
 _TRIES_EACH = 40  # most steps that are tried, for each trajectory; rarely more than two are needed
-_CHAINS_EACH = 4  # chains that are measured for each cluster where they begin, the most promising by an estimate
-_PLACES = 2  # clusters, the nearest, in which somebody in the trash may take the place of a member
-_FROM_MEAN = 0.75  # a member's distance from the mean, over its mean distance from all members, itself among them
+_CHAINS_EACH = 4  # chains measured for each cluster in which they begin, the most promising by an estimate
+_PLACES = 2  # nearest clusters in which a trajectory of the trash may replace a member
+_FROM_MEAN = 0.75  # a member's distance from the mean, divided by its mean distance from all members and itself
 _NOBODY = -1
 _NEVER = -np.inf
 
 _Steps = dict[int, tuple[int, int]]
-"""For each cluster who leaves it and who joins it; -1 for nobody."""
+"""For each cluster the trajectory that leaves it and the one that joins it; -1 for none."""
 
 
 class Tracks:
-    """Where each of ``n`` trajectories is at equally spaced moments: what is looked at instead of all their points.
+    """Positions of ``n`` trajectories at equally spaced moments, which the search uses instead of all their points.
 
     Args:
         trajectories: The data set, none of them empty.
@@ -54,19 +54,19 @@ class Tracks:
             points = slice(start, end)
             self._xy_mm[:, i] = 1000.0 * positions_at(at_ms, trajectories.t_ms[points], trajectories.xy_m[points]).T
         under_way = (at_ms >= first_ms[:, None]) & (at_ms <= last_ms[:, None])
-        # Who begins and ends between two moments is looked at once.
+        # A trajectory that begins and ends between two moments counts at one of them.
         short = np.flatnonzero(~under_way.any(axis=1))
         under_way[short, np.minimum(self._span[0][short].astype(np.int64), _MOMENTS - 1)] = True
         self._under_way: FloatArray = under_way.astype(np.float64)
         self.moments: IntArray = under_way.sum(axis=1)
-        """How many moments each is under way at, at least 1, shape ``(n,)``."""
+        """Number of moments at which each trajectory is under way, at least 1, shape ``(n,)``."""
 
     def apart_mm(self, price_mm: float) -> FloatArray:
-        """Sum how far any two are apart, shape ``(n, n)``, in whole millimetres.
+        """Return the distance of any two trajectories, summed over moments, shape ``(n, n)``, whole millimetres.
 
-        Summed up over the moments at which either is under way, and halved; who has not begun counts as where it
-        begins, who has ended as where it ends. A moment by which one begins, or ends, later than the other costs the
-        price: there a point would be created or deleted.
+        A moment counts half for each of the two that is under way. Before it begins, a trajectory is at its first
+        position; after it ends, at its last. Each moment by which one begins, or ends, later than the other costs
+        ``price_mm`` in addition, because a point would be created or deleted there.
         """
         n = len(self.moments)
         apart = np.zeros((n, n))
@@ -86,29 +86,32 @@ class Tracks:
 def regroup(tracks: Tracks, clusters: PivotClusters) -> PivotClusters:
     """Lower the sum of the distances inside clusters, each divided by the cluster's size, step by step.
 
-    That is what members are away from the mean, but for a factor that is almost the same everywhere; it is exactly so
-    for squares of distances. Distances are those of :meth:`Tracks.apart_mm`. A moment at which a point would be created
-    or deleted costs as much as half of all members were less than away from their mean when the search began: cheaper,
-    and points are deleted that need not be; dearer, and only lengths decide who is with whom.
+    This sum is proportional to the members' distances from their mean, with a factor that is almost constant (for
+    squared distances it is exactly constant). Distances are those of :meth:`Tracks.apart_mm`. A moment at which a point
+    would be created or deleted costs the median distance of a member from its mean when the search began. At a lower
+    price, points are deleted without need; at a higher price, length alone determines clusters.
 
-    Of all moves of a member to another cluster, and all exchanges of two members, the one is taken that saves most, as
-    long as any saves something. Then whoever is in the trash joins the nearest cluster that takes it, or else takes the
-    place of a member that is under way no longer and costs more: those are in the trash who cost most. Where nothing of
-    this helps, three clusters pass a member each to the next, in a ring or from one that can do without; and all over.
+    Of all moves of a member to another cluster and all exchanges of two members, the search takes the one that saves
+    most, until none saves anything. Then each trajectory in the trash joins the nearest cluster that accepts it, or
+    replaces a member that costs more and is not under way for longer. So the trash holds the trajectories that cost
+    most. If nothing of this helps, three clusters pass a member each to the next, in a ring or along a path from a
+    cluster that can do without one. Then the search starts again.
 
-    Who demands a smaller delta than a cluster has makes its discs smaller for all: a step has to save as much as half
-    of what all discs lose by it.
+    A member that demands a smaller delta than its new cluster has makes the discs smaller for all. Such a step must
+    save more than half of what all discs lose by it.
 
-    Every step keeps what clustering promised: each cluster has the distinct users that each of its members demands, and
-    nobody is farther from the pivot than the radius. There are as many clusters as before, and no more in the trash.
-    Sums are of whole millimetres, and of equal choices the first wins. The work is bounded by how many steps are tried.
+    Every step keeps what clustering ensured: each cluster has the distinct users that each of its members demands, and
+    no member is farther from the pivot than the radius. The number of clusters does not change, and the trash does not
+    grow. Sums are of whole millimetres, and of equal choices the first wins. A limit on the number of steps tried
+    bounds the work.
 
     Args:
         tracks: The trajectories as the search sees them.
         clusters: The same trajectories in clusters. Distances between them matter for the radius alone.
 
     Returns:
-        The clusters; their pivots are, of those members whom the radius allows, the nearest to all others.
+        The clusters. Each pivot is, among the members from which no other is beyond the radius, the nearest to all
+        others.
     """
     if not clusters.pivots:
         return clusters
@@ -118,7 +121,7 @@ def regroup(tracks: Tracks, clusters: PivotClusters) -> PivotClusters:
 
 
 class _Search(LocalSearch):
-    """Clusters, how far everybody is from each, and what every step would save."""
+    """Clusters, the distance of every trajectory from each, and the saving of every step."""
 
     def __init__(self, tracks: Tracks, clusters: PivotClusters) -> None:
         super().__init__(clusters)
@@ -130,7 +133,7 @@ class _Search(LocalSearch):
         self._members = members_of(clusters)
         self._to: FloatArray = np.zeros((n, c))  # from each to all members of each cluster, mm
         self._inside, self._size = np.zeros(c), np.zeros(c)  # between any two members of each, mm
-        self._spare = np.zeros(c, dtype=bool)  # whether it may do without somebody
+        self._spare = np.zeros(c, dtype=bool)  # whether it can do without a member
         placed = np.flatnonzero(self.cluster >= 0)
         own = self.cluster[placed]
         self._apart = tracks.apart_mm(0.0)
@@ -156,7 +159,7 @@ class _Search(LocalSearch):
             self.pivots[c] = self.pivots[c] if central is None else central
 
     def _step(self) -> bool:
-        """Take the move or exchange that saves most of those that are possible."""
+        """Take the possible move or exchange that saves most."""
         while self._left > 0:
             exchange, move = int(self._exchanging.argmax()), int(self._moving.argmax())
             by_exchange, by_move = float(self._exchanging.flat[exchange]), float(self._moving.flat[move])
@@ -175,7 +178,7 @@ class _Search(LocalSearch):
         return False
 
     def _empty_the_trash(self) -> bool:
-        """Let those in the trash join clusters, or take the places of members that cost more."""
+        """Let trajectories in the trash join clusters, or replace members that cost more."""
         trash = np.flatnonzero(self.cluster < 0)
         if not len(trash):
             return False
@@ -190,7 +193,7 @@ class _Search(LocalSearch):
         return changed
 
     def _join(self, i: int, c: int) -> bool:
-        # Nobody's discs get smaller by it.
+        # A trajectory may join only if the discs do not get smaller.
         return bool(self._delta_m[self._members[c]].min() <= self._delta_m[i]) and self._take({c: (_NOBODY, i)}, np.inf)
 
     def _replace(self, i: int, c: int) -> bool:
@@ -199,7 +202,7 @@ class _Search(LocalSearch):
         return saved > 0 and self._take({c: (-j, i)}, saved)
 
     def _pass_on(self) -> bool:
-        """Let three clusters pass on a member each, in rings or from one that can do without, where that saves."""
+        """Let three clusters pass on a member each, in a ring or from one that can do without, if that saves."""
         best, who = self._best_to_pass()
         chains: list[tuple[float, int, int, int, bool]] = []
         for a in range(len(best) - 1):
@@ -222,7 +225,7 @@ class _Search(LocalSearch):
         return bool(touched)
 
     def _best_to_pass(self) -> tuple[FloatArray, IntArray]:
-        """Estimate what a cluster's best member saves by taking a place in another, and tell who it is, ``(c, c)``."""
+        """Return the estimated saving of a cluster's best member to pass to another, and this member, ``(c, c)``."""
         order = np.concatenate([np.array(members) for members in self._members])
         own, size = self.cluster[order], self._size
         value = (self._to[order, own] / size[own])[:, None] - self._to[order] * ((size - 1) / np.square(size))
@@ -234,7 +237,7 @@ class _Search(LocalSearch):
         return best, who
 
     def _take(self, steps: _Steps, saved: float) -> bool:
-        """Let some leave and some join clusters, if that saves anything and keeps what clustering promised."""
+        """Let members leave and join clusters, if that saves anything and keeps what clustering ensured."""
         self._left -= 1
         after = {c: sorted({*self._members[c], joins} - {leaves, _NOBODY}) for c, (leaves, joins) in steps.items()}
         if not self._alike:
@@ -266,7 +269,7 @@ class _Search(LocalSearch):
         self._spare[c] = n_users < len(members) or n_users > min(self._k[j] for j in members)
 
     def _value_steps(self, some: IntArray, clusters: IntArray) -> None:
-        """Note what all steps of some members would save, and the moves of all members to some clusters."""
+        """Store what all steps of some members would save, and all moves to some clusters."""
         placed = np.flatnonzero(self.cluster >= 0)
         exchanges = self._exchanges(some, placed)
         self._exchanging[np.ix_(some, placed)] = exchanges
@@ -275,10 +278,10 @@ class _Search(LocalSearch):
         self._moving[np.ix_(placed, clusters)] = self._moves(placed, clusters)
 
     def _exchanges(self, some: IntArray, others: IntArray) -> FloatArray:
-        """Tell what the exchanges of some of ``s`` members with ``o`` others would save, shape ``(s, o)``.
+        """Return what the exchanges of ``s`` members with ``o`` others would save, shape ``(s, o)``.
 
-        A cluster costs its ``inside`` over its size. Where j takes the place of i, the size stays, and its inside loses
-        what i is from all members, and gains what j is from all but i: ``to[i] - to[j] + apart[i, j]`` less.
+        A cluster costs ``inside / size``. If j replaces i, the size stays. ``inside`` loses the distances of i from all
+        members and gains those of j from all but i, so it falls by ``to[i] - to[j] + apart[i, j]``.
         """
         to, size, apart = self._to, self._size, self._apart[np.ix_(some, others)]
         own, theirs = self.cluster[some], self.cluster[others]
@@ -290,10 +293,9 @@ class _Search(LocalSearch):
         return saved
 
     def _moves(self, some: IntArray, clusters: IntArray) -> FloatArray:
-        """Tell what the moves of ``s`` members to ``d`` clusters would save, shape ``(s, d)``.
+        """Return what the moves of ``s`` members to ``d`` clusters would save, shape ``(s, d)``.
 
-        A cluster costs its ``inside`` over its size: its own cluster gets that much cheaper without a member, the other
-        that much dearer with it.
+        A cluster costs ``inside / size``. A move makes the member's own cluster cheaper and the other one dearer.
         """
         to, size, inside, own = self._to, self._size, self._inside, self.cluster[some]
         cost: FloatArray = inside / size
@@ -305,7 +307,7 @@ class _Search(LocalSearch):
         return saved
 
     def _saved(self, c: int, leaves: int, joins: int) -> float:
-        """Tell what a cluster costs less without one, or with another, or both."""
+        """Return how much less a cluster costs if one member leaves, or another joins, or both."""
         inside, size = float(self._inside[c]), float(self._size[c])
         if leaves != _NOBODY:
             inside, size = inside - self._to[leaves, c], size - 1
@@ -315,12 +317,12 @@ class _Search(LocalSearch):
         return float(self._inside[c] / self._size[c] - inside / size)
 
     def _disc(self, members: list[int]) -> float:
-        """Tell what the discs of a cluster spare its members, as much smaller as the sums are than ways to the mean."""
+        """Return what a cluster's discs save its members, millimetres, on the scale of the sums of distances."""
         radius_mm = float(self._delta_m[members].min()) * 500.0
         return radius_mm * float(self._moments[members].sum()) / (2 * _FROM_MEAN)
 
     def _pivot_for(self, c: int, members: list[int]) -> int:
-        """Find the pivot of a cluster with other members, its own if possible; -1 where it must not have them."""
+        """Return the pivot of a cluster with other members, its present one if possible; -1 if they break a rule."""
         if not self._satisfied(members):
             return _NOBODY
         pivot = self.pivots[c]
@@ -330,12 +332,12 @@ class _Search(LocalSearch):
         return _NOBODY if central is None else central
 
     def _central(self, members: list[int]) -> int | None:
-        """Return the member nearest to all others of those from whom nobody is farther than the radius."""
+        """Return, among the members from which no other is beyond the radius, the one nearest to all others."""
         order = np.argsort(self._apart[np.ix_(members, members)].sum(axis=1), kind="stable").tolist()
         return next((members[at] for at in order if self._reaches(members[at], members)), None)
 
     def _reaches(self, pivot: int, members: list[int]) -> bool:
-        """Tell whether no member is farther from a pivot than the radius."""
+        """Return whether no member is farther from a pivot than the radius."""
         pairs = [(min(pivot, j), max(pivot, j)) for j in members if j != pivot]
         unknown = [pair for pair in pairs if pair not in self._known]
         if unknown:
@@ -345,7 +347,7 @@ class _Search(LocalSearch):
 
 
 def _highest(promises: FloatArray) -> list[tuple[float, int, int]]:
-    """Return the most promising entries of a table, one of a row, with their rows and columns."""
+    """Return the most promising entries of a table, at most one a row, with their rows and columns."""
     columns = promises.argmax(axis=1)
     values: npt.NDArray[np.float64] = promises[np.arange(len(promises)), columns]
     rows = np.argsort(-values, kind="stable")[:_CHAINS_EACH].tolist()

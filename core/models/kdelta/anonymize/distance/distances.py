@@ -1,4 +1,4 @@
-"""Distances between trajectories as clustering uses them: in whole units, and bounded where they are not measured."""
+"""Distances between trajectories for clustering: whole numbers, with lower bounds where they are not measured."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Distances", "Euclidean", "Measured", "Row"]
 class Distances(Protocol):
     """A symmetric distance over one data set of ``n`` trajectories.
 
-    Distances are whole numbers, so that another processor decides alike: ``unit`` of them are one metre, or one edit
-    a point.
+    Distances are whole numbers, so that every processor makes the same choices. ``unit`` of them are one metre, or one
+    edit a point.
     """
 
     unit: int
     in_metres: bool
-    """Whether a unit is a part of a metre; else of an edit a point."""
+    """Whether distances are in parts of a metre; otherwise in parts of an edit a point."""
 
     def between(self, ones: int | IntArray, others: IntArray) -> IntArray:
         """Measure pairs of trajectories, all at once.
@@ -52,7 +52,7 @@ class Euclidean:
         trajectories: The data set; all ``n`` have the same ``m`` time stamps, one at least.
 
     Raises:
-        ValueError: They have not.
+        ValueError: Their time stamps differ, or there are none.
     """
 
     unit = 1000
@@ -78,7 +78,7 @@ class Euclidean:
         return apart_mm
 
     def lower_bounds(self, pivot: int) -> IntArray:
-        """See :meth:`Distances.lower_bounds`: measured exactly, for it costs no more."""
+        """See :meth:`Distances.lower_bounds`; these are the exact distances, which cost no more."""
         return self.between(pivot, np.arange(self._n))
 
 
@@ -93,10 +93,10 @@ class Row:
 
 
 class Measured:
-    """Distances from pivots, measured once and only where they decide something: ``9 n`` bytes a pivot.
+    """Distances from pivots, measured once and only where a decision depends on them: ``9 n`` bytes a pivot.
 
     Args:
-        distances: What measures them.
+        distances: Measures the distances.
         n: Number of trajectories.
     """
 
@@ -106,7 +106,7 @@ class Measured:
 
     @property
     def per_metre(self) -> int | None:
-        """Whole units in a metre; None where distances are not of metres."""
+        """Whole units in a metre; None if distances are not in metres."""
         return self._distances.unit if self._distances.in_metres else None
 
     def row(self, pivot: int) -> Row:

@@ -1,4 +1,4 @@
-"""EDR, the edit distance along which one trajectory is edited into another: tolerant in time and of outliers."""
+"""EDR, the number of edits that turn one trajectory into another: tolerant in time and of outliers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["EditScript", "Edr", "edr"]
 
-_POINTS_AT_ONCE = 256  # of the pivot, compared with all that may match at once
+_POINTS_AT_ONCE = 256  # points of the pivot compared at once with all points that may match
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EditScript:
     """One cheapest way to edit a trajectory into a pivot: ``s`` steps in time order.
 
-    Step ``i`` pairs point ``own[i]`` with point ``pivot[i]``; -1 in ``own`` is a point that only the pivot has (to be
-    created), -1 in ``pivot`` one that only the trajectory has (to be deleted).
+    Step ``i`` pairs point ``own[i]`` with point ``pivot[i]``. In ``own``, -1 marks a point that only the pivot has (to
+    be created). In ``pivot``, -1 marks a point that only the trajectory has (to be deleted).
     """
 
     distance: int
-    """EDR: edits of the script, that is all its steps but the pairs that match."""
+    """EDR: number of edits of the script, which are all its steps except pairs that match."""
 
     own: IntArray
     """Point of the trajectory, ascending, or -1, shape ``(s,)``."""
@@ -48,11 +48,12 @@ def edr(
     deletion and a replacement (a pair that does not match) cost 1; an empty trajectory is as many edits away as
     the other has points. The undivided count is returned.
 
-    Of several optimal scripts one is fixed, from the end: two points that match are a pair; of others the later one
-    stays alone if that is optimal, else both are a pair if that is, else the earlier one stays alone (at equal
-    times: a pair, else the pivot's). Pairs that do not match are so at least near in time.
+    If several scripts are optimal, one is chosen, from the end. Two points that match are a pair. Of two that do not
+    match, the later one stays alone if that is optimal; else both are a pair if that is optimal; else the earlier one
+    stays alone. At equal times they are a pair, or else the pivot's point stays alone. Pairs that do not match are
+    therefore at least near in time.
 
-    The table is worked through a column at a time as bits of whole numbers (Hyyro 2003): ``m * n / 2`` bytes.
+    The table is computed column by column, in the bits of whole numbers (Hyyro 2003): ``m * n / 2`` bytes.
 
     Args:
         t_ms: Times of the trajectory, Unix milliseconds, shape ``(m,)``.
@@ -63,7 +64,7 @@ def edr(
         time_tolerance_s: Largest difference in time, seconds.
     """
     full = (1 << len(t_ms)) - 1
-    up, down = full, 0  # bit i of a column: entry i + 1 is one more, one less, than entry i
+    up, down = full, 0  # bit i is set if entry i + 1 of a column is one more (up) or one less (down) than entry i
     distance = len(t_ms)
     last = full ^ (full >> 1)
     columns = []
@@ -134,8 +135,8 @@ class Edr:
     """EDR between the trajectories of one data set, divided by the longer length: edits a point, in ``0..1``.
 
     The distance of W4M with EDR (Abul, Bonchi, Nanni 2010), in whole millionths. A pivot is compared with all others
-    in one pass over its points: their columns of the table stand side by side in the bits of one whole number,
-    with a bit between them at which carries end.
+    in one pass over its points: the columns of their tables are side by side in the bits of one whole number, and a
+    free bit between them stops carries.
 
     Args:
         trajectories: The data set, ``n`` trajectories, none of them empty.
@@ -170,8 +171,8 @@ class Edr:
         return self._millionths(edits, np.maximum(self._counts[ones], self._counts[others]))
 
     def lower_bounds(self, pivot: int) -> IntArray:
-        """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.lower_bounds`: as many edits as one has
-        more points."""
+        """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.lower_bounds`; the bound is the
+        difference in the numbers of points."""
         more = np.abs(self._counts - self._counts[pivot])
         return self._millionths(more, np.maximum(self._counts, self._counts[pivot]))
 
@@ -186,12 +187,12 @@ class Edr:
         point = self._trajectories.points_of(others)
         n_bits = int(counts.sum()) + len(others)
         full, begin = _from_bits(bit, n_bits), _from_bits(first, n_bits)
-        up, down = full, 0  # bit i of a lane: entry i + 1 is one more, one less, than entry i
+        up, down = full, 0  # bit i of a lane is set if entry i + 1 is one more (up) or one less (down) than entry i
         for matching in self._lanes(pivot, point, bit, n_bits):
             same = ((((matching & up) + up) ^ up) | matching | down) & full
             wider = down | (full & ~(up | same))
             shifted = (wider << 1) | begin  # the first row counts 0, 1, 2, ...
-            # A carry, or what is shifted out of a lane, ends in the bit behind it.
+            # A carry, or a bit shifted out of a lane, ends in the free bit behind the lane.
             down = shifted & same & full
             up = (((up & same) << 1) | ~(shifted | same)) & full
         steps = np.concatenate([[0], np.cumsum(_to_bits(up, n_bits) - _to_bits(down, n_bits))])

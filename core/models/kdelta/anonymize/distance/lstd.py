@@ -1,4 +1,4 @@
-"""LSTD, the distance by which Wait for Me chooses who is alike: tolerant in time, linear in points."""
+"""LSTD, the distance by which Wait for Me finds similar trajectories: tolerant in time, linear in their points."""
 
 from __future__ import annotations
 
@@ -20,17 +20,21 @@ _LARGEST_MM = 1 << 62  # distances are clipped here, so that sums of two still f
 class Lstd(Matching):
     r"""LSTD, the linear space-time distance of Wait for Me (Abul, Bonchi, Nanni 2010), over one data set.
 
-    The papers at hand describe it without a formula; this is the definition used here. A point :math:`(t_j, p_j)` of
-    one trajectory is compared with the other, :math:`q`, at the moment :math:`t'_j` that
-    :class:`~core.models.kdelta.anonymize.distance.matching.Matching` matches with it.
+    The paper gives no closed formula for LSTD. The formula below is Shoal's own reading of its description. This is
+    why translations in time differ from those that the authors' program reports.
 
-    The way from ``p`` to ``q`` is :math:`\frac1m \sum_j \lVert p_j - q(t'_j)\rVert + v\,|t_j - t'_j|`, with ``v``
-    the mean speed of the data set (all path lengths over all durations). The distance is the mean of the ways there
-    and back, weighted by their points: the mean over all points of both. One way alone would let a short pivot attract
-    long trajectories that pass by it, most of which would then be deleted. It is symmetric.
+    A point :math:`(t_j, p_j)` of one trajectory, :math:`p`, is compared with the other, :math:`q`, at the moment
+    :math:`t'_j` that :class:`~core.models.kdelta.anonymize.distance.matching.Matching` matches with it.
 
-    The part of the other that a point looks at moves forward with the point, so the work for a pair is linear in the
-    points of both times the points inside the tolerance.
+    The one-way distance from ``p`` to ``q`` is
+    :math:`\frac1m \sum_j \lVert p_j - q(t'_j)\rVert + v\,|t_j - t'_j|`, with ``m`` the number of points of ``p`` and
+    ``v`` the mean speed of the data set (all path lengths over all durations). LSTD is the mean of the one-way
+    distances in both directions, weighted by their numbers of points. So it is the mean over all points of both
+    trajectories, and symmetric. With one direction alone, a short pivot would attract long trajectories that pass by
+    it, and most of their points would then be deleted.
+
+    A point is compared only with the part of the other trajectory inside the tolerance. The work for a pair is
+    therefore linear in the points of both times the points inside the tolerance.
 
     Args:
         trajectories: The data set, ``n`` trajectories, none of them empty.
@@ -54,7 +58,7 @@ class Lstd(Matching):
         """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.between`; millimetres."""
         ones = np.broadcast_to(np.asarray(ones, dtype=np.int64), others.shape)
         so_far = np.cumsum(self._n_points[others] + self._n_points[ones])
-        blocks = np.flatnonzero(np.diff(so_far // _POSITIONS_AT_ONCE)) + 1  # what is held at a time
+        blocks = np.flatnonzero(np.diff(so_far // _POSITIONS_AT_ONCE)) + 1  # pairs measured together
         measured = [
             self._between(*pairs) for pairs in zip(np.split(ones, blocks), np.split(others, blocks), strict=True)
         ]
@@ -70,12 +74,12 @@ class Lstd(Matching):
         return _whole_mm(self._of_both(ones, others, forth_mm, back_mm))
 
     def _of_both(self, ones: int | IntArray, others: IntArray, forth_mm: FloatArray, back_mm: FloatArray) -> FloatArray:
-        """Average the ways there and back of pairs by the points of each, shape ``(o,)``."""
+        """Average the one-way distances of pairs in both directions, weighted by points, shape ``(o,)``."""
         ours, theirs = self._n_points[ones], self._n_points[others]
         return np.asarray((forth_mm * ours + back_mm * theirs) / (ours + theirs))
 
     def _one_way_mm(self, points: IntArray, owner: IntArray, counts: IntArray) -> FloatArray:
-        """Average over ``c`` runs of ``counts`` points how far each is from the trajectory that it is measured to."""
+        """Return the mean distance of each of ``c`` runs of ``counts`` points from their ``owner``, shape ``(c,)``."""
         t, xy = self._t[points], self._xy[:, points]
         matched_t, matched = self._match(t, xy, owner)
         away_mm = np.hypot(matched[0] - xy[0], matched[1] - xy[1])
@@ -87,8 +91,8 @@ class Lstd(Matching):
     def lower_bounds(self, pivot: int) -> IntArray:
         """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.lower_bounds`; millimetres.
 
-        Cell of time by cell, the box around the points of one is measured against the box around all that the other
-        passes in the time these points may be matched with.
+        For each time cell, the bound is the gap between two boxes: one around the points of one trajectory, one around
+        everything that the other passes at the times with which these points may be matched.
         """
         groups = self._groups
         of_pivot = slice(*groups.starts[pivot : pivot + 2])
@@ -108,7 +112,7 @@ class Lstd(Matching):
         return np.maximum(_whole_mm(bound_mm * (1 - 1e-9)) - 2, 0)  # rounding must not lift a bound
 
     def _gaps_mm(self, box: FloatArray, passed: FloatArray, outside_ms: IntArray) -> FloatArray:
-        """Measure the gaps between boxes, and what the shift in time costs at least where it is above 0."""
+        """Return the gaps between boxes plus the least cost of a shift in time, where ``outside_ms`` is above 0."""
         gap = np.maximum(box[0] - passed[1], passed[0] - box[1])
         gap_y = np.maximum(box[2] - passed[3], passed[2] - box[3])
         for axis_gap in (gap, gap_y):
@@ -120,9 +124,9 @@ class Lstd(Matching):
         return np.asarray(gap)
 
     def _bounding_boxes(self) -> FloatArray:
-        """Box around what each trajectory passes within the tolerance of each time cell, ``(4, cells, n)``.
+        """Return the box around what each trajectory passes within the tolerance of each time cell, ``(4, cells, n)``.
 
-        Rows: lowest and highest x, lowest and highest y; the points on both sides of the stretch count in.
+        Rows: lowest and highest x, lowest and highest y. The box includes the points just before and after that time.
         """
         cells = np.arange(-(-self._lane // self._cell_ms)) * self._cell_ms
         first, last = self._first[:, None], self._last[:, None]

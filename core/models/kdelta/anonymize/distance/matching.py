@@ -1,7 +1,7 @@
 """Matching: where one trajectory was when it was nearest to the points of another, tolerant in time.
 
-What Wait for Me measures by (:mod:`core.models.kdelta.anonymize.distance.lstd`) and what its exchangeable translation
-aligns by.
+Both the LSTD distance of Wait for Me (:mod:`core.models.kdelta.anonymize.distance.lstd`) and its exchangeable
+translation use this matching.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["Matched", "Matching"]
 
-_SEGMENTS_AT_ONCE = 1 << 14  # looked at for some points: their temporaries stay in a core's second-level cache
+_SEGMENTS_AT_ONCE = 1 << 14  # segments compared at once: their temporaries stay in a core's second-level cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +37,7 @@ class Matching:
 
     * the time in :math:`[t_j - \tau, t_j + \tau]`, inside the span of :math:`q`, at which :math:`q(t)` is nearest
       to :math:`p_j` in space, compared in whole square millimetres; of equally near times the one nearest to
-      :math:`t_j`, of equal shifts the earlier. A vehicle that stands still is so matched without a shift;
+      :math:`t_j`, of equal shifts the earlier. A vehicle that stands still is therefore matched without a shift;
     * the nearest end of the span of :math:`q`, however far, when :math:`t_j` lies outside it.
 
     Args:
@@ -75,7 +75,7 @@ class Matching:
         self._segments = (*self._xy, *step, per_squared)
         driven_ms = int((self._last - self._first).sum())
         self.mean_speed_m_s = float(np.sqrt(squared).sum()) / driven_ms if driven_ms else 0.0
-        """Mean speed of the data set, metres a second: all path lengths over all durations, 0 when nothing lasts."""
+        """Mean speed of the data set, metres a second: all path lengths over all durations, 0 if all durations are."""
 
     def match(self, t_ms: IntArray, xy_m: FloatArray, others: IntArray) -> Matched:
         """Find where some trajectories were when they were nearest to each point of a reference.
@@ -94,7 +94,7 @@ class Matching:
         )
 
     def _match(self, t: IntArray, xy: FloatArray, owner: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return matched times ``(q,)`` and positions ``(2, q)`` of points, each on its owner."""
+        """Return the matched times ``(q,)`` and positions ``(2, q)`` of points, each on the trajectory ``owner``."""
         starts = self._trajectories.starts
         first, last = self._first[owner], self._last[owner]
         ends = np.where(t < first, starts[owner], starts[owner + 1] - 1)
@@ -140,7 +140,7 @@ class Matching:
         share = x * step_x
         share += y * step_y
         share *= -per_squared
-        still = per_squared == 0  # it is there all the time: the nearest moment counts
+        still = per_squared == 0  # the trajectory stands still there: the nearest moment counts
         if still.any():
             share[still] = ((t[:, None] - begin_t) / step_t)[still]
         np.clip(share, 0.0, 1.0, out=share)

@@ -1,23 +1,24 @@
-"""k^m-anonymity that takes only what it needs: locations are merged, visits suppressed, trajectories split.
+"""k^m-anonymity with the least loss: merge locations, suppress visits or split trajectories.
 
-SeqAnon (Poulis et al. 2014) repairs every infrequent subtrajectory by merging locations for the whole window. Most of
-them are a few people's, and a visit less, or an order less, of these people repairs them as well. Here three ways are
-weighed by one loss, in metres a visit (:mod:`.prices`):
+SeqAnon (Poulis et al. 2014) repairs every infrequent subtrajectory by merging locations for the whole window. Most
+infrequent subtrajectories belong to a few people. Suppressing a visit of these people, or splitting one of their
+trajectories, repairs them as well. One loss, in metres per visit (:mod:`.prices`), compares the three repairs:
 
-    the mean distance that released visits are moved (``D_loc`` of Definition 6)
-    + the price of a suppressed visit times their share + the price of a split times its share
+    distance that released visits are moved / visits (``D_loc`` of Definition 6)
+    + price of a suppressed visit * suppressed visits / visits + price of a split * splits / visits
 
-Merges are ordered first (:mod:`.hierarchy`), each the one that adds least to the loss. The further they go, the fewer
-infrequent subtrajectories are left for suppression and splits to repair (:mod:`.repair`), each step the one with the
-least loss for each infrequent subtrajectory that it repairs. How far they go is where the whole loses least: further,
-a merge would cost more for what it repairs than repairing it locally, and less far the other way round.
+First, the merges are ordered (:mod:`.hierarchy`): next is always the merge that adds least to the loss. A level is a
+number of merges. The higher the level, the fewer infrequent subtrajectories are left for suppression and splits to
+repair (:mod:`.repair`). Each step of a repair has the least loss per infrequent subtrajectory that it repairs. The
+result is the level with the least total loss. Beyond it, a merge costs more than the local repairs that it saves;
+before it, a merge costs less.
 
-The loop ends: a level whose repair would take too much is never tried again, nor is a finer one; at the coarsest
-level nothing limits the local repairs; and these end by themselves (:func:`.repair.repair`).
+The search ends: a level whose repair would take too much suppression or work is not tried again, nor is a finer one; at
+the coarsest level nothing limits the local repairs; and each repair ends by itself (:func:`.repair.repair`).
 
-Work is bounded by counts, never by a clock: levels with more subtrajectories than are counted at most are merged
-further unseen, and all repairs together look at no more of them than :data:`_MOST_LOOKS`, but for those of the coarsest
-level, where a person has no more than m.
+Counts bound the work, not a clock. Levels with too many subtrajectories to count are skipped in favour of coarser ones.
+All repairs together examine at most :data:`_MOST_LOOKS` subtrajectories of people; the coarsest level is exempt,
+because a person has at most m of them there.
 """
 
 from __future__ import annotations
@@ -43,28 +44,29 @@ from core.trajectories.trajectory import Sequences
 __all__ = ["LeastLossOptions", "least_loss"]
 
 _LOOKS = 6
-"""Levels whose infrequent subtrajectories are counted before the most promising is repaired."""
+"""Most levels whose infrequent subtrajectories are counted before the most promising level is repaired."""
 
 _LITTLE_WORK, _MODERATE_WORK = 6_000, 5_000_000
-"""Visits times levels up to which every level is tried, and up to which SeqAnon is, beside them."""
+"""Visits times levels up to which every level is tried, and up to which SeqAnon is tried as well."""
 
 _MOST_DISTINCT, _MOST_PAIRS = 4_000_000, 50_000_000
-"""Most subtrajectories that are counted, and most pairs of one and a person: memory goes with them."""
+"""Most subtrajectories that are counted, and most (subtrajectory, person) pairs: memory grows with both."""
 
 _MOST_LOOKS = 16_000_000
-"""Subtrajectories of people that all repairs of a window together look at; usual windows need a hundredth."""
+"""Most (subtrajectory, person) pairs that all repairs of a window examine; usual windows need a hundredth."""
 
 _CASCADE, _CASCADE_SHARE = 4, 0.05
-"""Visits suppressed for each pair that there is to repair, and share of all visits, beyond which a repair has exposed
-more people than it found exposed: it would take most of the window with it."""
+"""A repair stops once it suppresses more than this many visits per pair to repair, and more than this share of all
+visits: it then keeps exposing further people, and would suppress most of the window."""
 
 _WORTH_TRYING, _WORTH_LOOKING = 0.9, 0.95
-"""Shares that have to be promised: of the best loss so far for another repair, of the best that is known for a look."""
+"""Another level is repaired only if its predicted loss is at most this share of the best loss so far; a level is
+counted only if its predicted loss is at most this share of that of the best known level."""
 
 _NEXT_TO_NOTHING = 1e-9
 
 _START = 0.05
-"""What visits are moved at the level that is looked at first, as a share of what a suppressed one costs."""
+"""The level counted first moves visits by at most this share of the distance that all merges move them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +80,8 @@ class LeastLossOptions:
     prices: Prices = field(default_factory=Prices)
 
     max_suppressed_percent: float = 5.0
-    """Most visits that may be suppressed, percent; or as many as have to be even with one location for the whole
-    window, which every release that keeps the guarantee lacks."""
+    """Most visits that may be suppressed, percent. More only if even one location for the whole window requires it: no
+    release that keeps the guarantee holds those visits."""
 
     max_split_percent: float = 5.0
     """Most splits, in percent of the trajectories."""
@@ -93,11 +95,11 @@ class LeastLossOptions:
 def least_loss(
     trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, options: LeastLossOptions
 ) -> Generalization:
-    """Make a window k^m-anonymous with the least loss that is found.
+    """Make a window k^m-anonymous with the least loss found.
 
     Args:
-        trajectories: The window. Support counts its distinct people; the pieces of a split trajectory stay one
-            person's.
+        trajectories: The window. Support counts its distinct people; the pieces of a split trajectory belong to the
+            same person.
         xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
         guarantee: k and m. With fewer than k people everything is suppressed.
         options: Prices and budgets.
@@ -113,7 +115,7 @@ def least_loss(
 
 class _Weighed(NamedTuple):
     lost_m: float
-    """Metres a visit."""
+    """Metres per visit."""
 
     result: Generalization
 
@@ -123,7 +125,7 @@ class _Run:
         self, trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, options: LeastLossOptions
     ) -> None:
         self._trajectories, self._xy_m, self._options = trajectories, xy_m, options
-        # No longer subtrajectory occurs.
+        # Subtrajectories longer than the longest trajectory do not occur.
         self._guarantee = replace(guarantee, m=min(guarantee.m, longest_of(trajectories)))
         # Rows of the hierarchy are the locations that are visited: a vocabulary may hold more.
         self._visited, self._rows = np.unique(trajectories.locations, return_inverse=True)
@@ -132,7 +134,7 @@ class _Run:
         inevitable = int((~affordable_visits(trajectories, k=guarantee.k, m=guarantee.m)).sum())
         self._whole_m = whole_m = whole_window_m(trajectories, xy_m)
         self._allowed = Allowed(
-            # What costs nothing is still worth counting.
+            # Even at a price of 0, fewer suppressions and splits are better.
             suppression_m=max(options.prices.suppression, _NEXT_TO_NOTHING) * whole_m,
             split_m=max(options.prices.split, _NEXT_TO_NOTHING) * whole_m,
             suppressions=max(inevitable, budget_of(n_visits, options.max_suppressed_percent)),
@@ -145,11 +147,11 @@ class _Run:
         self._counted = Counted.of(self._at(self._finest), self._guarantee.m)
 
     def best(self) -> Generalization:
-        """Try levels, and return what lost least, the first of several."""
+        """Try levels, and return the result with the least loss, the first among equals."""
         work = len(self._rows) * len(self._visited)
         found = self._all_levels() if work <= _LITTLE_WORK else self._promising_levels()
         if work <= _MODERATE_WORK:
-            # Where people are few, what SeqAnon leaves alone may weigh more than what it merges in vain.
+            # With few people, the locations that SeqAnon leaves alone may outweigh those that it merges needlessly.
             found.append(self._weighed(seqanon(self._trajectories, self._xy_m, self._guarantee)))
         return min(found, key=lambda weighed: weighed.lost_m).result
 
@@ -165,7 +167,7 @@ class _Run:
         return found
 
     def _promising_levels(self) -> list[_Weighed]:
-        """Repair the level that promises least, and another if it promises still less then."""
+        """Repair the level with the least predicted loss, then another one if its predicted loss is clearly lower."""
         self._look(max(self._search.moving(_START), self._finest))
         first = None
         while first is None:
@@ -178,12 +180,12 @@ class _Run:
         return [first, another] if another else [first]
 
     def _most_promising(self) -> int:
-        """Look at levels until the one that promises least is known, and return it."""
+        """Count up to :data:`_LOOKS` levels, and return the level with the least predicted loss."""
         search = self._search
         for _ in range(_LOOKS):
             level, known = search.best(), search.best_known()
             if known is not None and search.foretold_m(level) > _WORTH_LOOKING * search.foretold_m(known):
-                # One location for the whole window tells nothing: what lies between may not be as foretold.
+                # One location for the whole window says little about finer levels: count one between as well.
                 halfway = search.halfway() if known == search.coarsest else None
                 if halfway is None:
                     return known
@@ -196,15 +198,15 @@ class _Run:
         self._search.learn(level, pairs)
 
     def _coarsest(self) -> _Weighed:
-        """Repair the coarsest level, whatever it takes: what it suppresses every release suppresses."""
+        """Repair the coarsest level without a budget: every release has to suppress what it suppresses."""
         level = self._search.coarsest
         repaired = self._repair(level, self._counts(level), replace(self._allowed, suppressions=len(self._rows)), None)
         if repaired is None:
-            raise RuntimeError("a repair that nothing limits came to no end")
+            raise RuntimeError("a repair without limits did not finish")
         return repaired
 
     def _repaired_within(self, level: int) -> _Weighed | None:
-        """Repair a level locally; None where that takes more suppression, or more work, than is allowed."""
+        """Repair a level locally; None if that takes more suppression or work than is allowed."""
         counted = self._counts(level)
         cascade = max(_CASCADE * counted.infrequent(self._guarantee.k), int(_CASCADE_SHARE * len(self._rows)))
         allowed = replace(self._allowed, suppressions=min(self._allowed.suppressions, cascade))
@@ -235,7 +237,7 @@ class _Run:
         if repaired is None:
             return None
         search.repaired(level, suppressed=int((~repaired.kept).sum()), splits=len(repaired.splits))
-        # A location of which nothing is left has no part in what is released.
+        # A location whose visits are all suppressed is part of no generalized location.
         left = np.unique(self._trajectories.locations[repaired.kept])
         rows = np.searchsorted(self._visited, left)
         names, first, number = np.unique(group_of_row[rows], return_index=True, return_inverse=True)
@@ -252,7 +254,7 @@ class _Run:
 
 
 def _finest_countable(lengths: IntArray, n_locations: int, m: int) -> int:
-    """Return the first level of which no more subtrajectories can occur than are counted at most.
+    """Return the finest level at which few enough subtrajectories can occur to count them.
 
     Args:
         lengths: Visits of each trajectory, shape ``(n,)``.
@@ -269,5 +271,5 @@ def _finest_countable(lengths: IntArray, n_locations: int, m: int) -> int:
         kinds = sum(min(n, n_groups**size) for size, n in enumerate(pairs, start=1))
         return bool(kinds <= _MOST_DISTINCT and sum(pairs) <= _MOST_PAIRS)
 
-    # With one generalized location there are m of them: that many can always be counted.
+    # One generalized location has only m subtrajectories: they can always be counted.
     return bisect_left(range(n_locations - 1), True, key=lambda level: is_countable(n_locations - level))

@@ -1,4 +1,4 @@
-"""The subtrajectories of a window as numbers, with those who support each."""
+"""The subtrajectories of a window as numbers, and the supporters of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Numbers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counted:
-    """Every subtrajectory of at most ``m`` locations that occurs, and who supports it.
+    """Every subtrajectory of at most ``m`` locations that occurs, and its supporters.
 
     A subtrajectory is a whole number: its digits, base :attr:`base`, are its locations, each plus one.
     """
@@ -45,7 +45,7 @@ class Counted:
         return cls(base=base, n_users=n_users, _tables=tables, _numbers=numbers)
 
     def merged(self, group_of: IntArray) -> Counted:
-        """Return what :meth:`of` would count where each location is another's, ``group_of``, shape ``(L,)``."""
+        """Return the same as :meth:`of` after each location ``x`` became ``group_of[x]``, shape ``(L,)``."""
         tables = []
         for table in self._tables:
             locations = group_of[table.locations]
@@ -63,7 +63,7 @@ class Counted:
         return supports
 
     def supporters(self, subtrajectory: int) -> list[int]:
-        """Return who supports a subtrajectory that occurs, ascending."""
+        """Return the users that support a subtrajectory that occurs, ascending."""
         size = len(self.digits(subtrajectory)) - 1
         table, row = self._tables[size], int(np.searchsorted(self._numbers[size], subtrajectory))
         supporters: list[int] = table.users[table.starts[row] : table.starts[row + 1]].tolist()
@@ -81,11 +81,11 @@ class Counted:
         return found
 
     def infrequent(self, k: int) -> int:
-        """Count the pairs of a person and an infrequent subtrajectory of theirs: what there is to repair."""
+        """Count the pairs of a person and an infrequent subtrajectory of the person: each has to be repaired."""
         return sum(int(supports[supports < k].sum()) for supports in (table.supports for table in self._tables))
 
     def infrequent_where(self, group_of: IntArray, k: int) -> int:
-        """Return what :meth:`infrequent` would be of :meth:`merged`, faster: merging never lowers a support."""
+        """Return :meth:`infrequent` of :meth:`merged`, but faster: merging never lowers a support."""
         n_pairs = 0
         for table in self._tables:
             rare = table.supports < k
@@ -102,14 +102,14 @@ class Counted:
         return n_pairs
 
     def exposed(self, k: int) -> list[int]:
-        """Return who has an infrequent subtrajectory, ascending."""
+        """Return the users with an infrequent subtrajectory, ascending."""
         found = [table.users[np.repeat(table.supports < k, table.supports)] for table in self._tables]
         exposed: list[int] = np.unique(np.concatenate(found)).tolist()
         return exposed
 
 
 def _numbers(locations: IntArray, base: int) -> _Numbers:
-    # Many locations to the power of many sizes need more than 64 bits.
+    # Long subtrajectories over many locations need more than 64 bits.
     fits = base ** locations.shape[1] < 1 << 63
     numbers: _Numbers = np.zeros(len(locations), np.int64 if fits else object)
     for column in locations.T:

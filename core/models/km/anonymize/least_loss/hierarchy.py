@@ -1,4 +1,4 @@
-"""In which order locations are generalized together: always the two that it costs least to make one."""
+"""The order in which locations are merged: next are always the two whose merge costs least."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from core.utility.distance import pairwise_distances
 __all__ = ["MergeHierarchy", "hierarchy"]
 
 _MOST_AT_ONCE = 2_048
-"""Locations that are compared with each other, all with all: memory goes with their square."""
+"""Most locations whose pairwise distances are held at once: memory grows with the square."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MergeHierarchy:
-    """Merges from ``L`` locations that stand alone to one generalized location, ``L - 1`` of them."""
+    """The ``L - 1`` merges that make one generalized location of ``L`` locations."""
 
     into: IntArray
     """Generalized location that grows with each merge, named by its smallest member's id, shape ``(L - 1,)``."""
 
     absorbed: IntArray
-    """The one that it takes in, shape ``(L - 1,)``."""
+    """Generalized location that each merge adds to it, shape ``(L - 1,)``."""
 
     moved_m: FloatArray
-    """What all visits together are moved after 0, 1, ..., ``L - 1`` merges, metres, shape ``(L,)``."""
+    """Distance that all visits together are moved after 0, 1, ..., ``L - 1`` merges, metres, shape ``(L,)``."""
 
     def group_of(self, merges: int) -> IntArray:
         """Return the generalized location of each location after some merges, shape ``(L,)``."""
@@ -35,25 +35,26 @@ class MergeHierarchy:
         parent[self.absorbed[:merges]] = self.into[:merges]
         group_of = parent
         while not np.array_equal(group_of, group_of[group_of]):
-            group_of = group_of[group_of]  # twice as far up each time: a chain of merges may be long
+            group_of = group_of[group_of]  # twice as far up each time, because a chain of merges may be long
         return group_of
 
 
 def hierarchy(xy_m: FloatArray, visits: IntArray, *, most_at_once: int = _MOST_AT_ONCE) -> MergeHierarchy:
-    """Merge the two generalized locations that add least to what the visits are moved, until one is left.
+    """Merge the two generalized locations that add least to the distance visits are moved, until one is left.
 
     A visit is moved by ``D_loc`` of its location (Poulis et al. 2014, Definition 6): the mean distance to the members
-    of its generalized location, itself among them. What is seldom visited so joins what is near and seldom visited
-    too, which is where subtrajectories are infrequent. Costs are compared in whole millimetres, ties by ids.
+    of its generalized location, itself included. Rarely visited locations therefore first merge with others that
+    are near and rarely visited: these are the ones in infrequent subtrajectories. Costs are compared in whole
+    millimetres; ties are broken by ids.
 
-    Where there are more than ``most_at_once`` locations, the plane is halved across its longer side until no part has
-    more. Each part is merged on its own; then the parts are merged, with the distances between their centroids for
-    those between their locations.
+    With more than ``most_at_once`` locations, the plane is halved across its longer side until no part has more. Each
+    part is merged on its own. Then the parts are merged; the distance between two parts' centroids stands for the
+    distances between their locations.
 
     Args:
         xy_m: Position of each location, metres, shape ``(L, 2)``, ``L >= 1``.
         visits: How often each is visited, shape ``(L,)``.
-        most_at_once: Most locations that are compared all with all, at least 2.
+        most_at_once: Most locations of a part, at least 2.
     """
     xy_mm = np.rint(xy_m * 1000)
     counts = visits.astype(np.float64)
@@ -65,7 +66,7 @@ def hierarchy(xy_m: FloatArray, visits: IntArray, *, most_at_once: int = _MOST_A
         merges += merging.run()
         inside_mm[number] = merging.sum_mm
     if len(parts) > 1:
-        merges.sort(key=lambda merge: merge.turn_mm)  # stable: what a merge is made of comes before it
+        merges.sort(key=lambda merge: merge.turn_mm)  # stable: a merge stays behind the merges it builds on
         sizes = np.array([len(part) for part in parts], np.float64)
         visited = np.array([visits[part].sum() for part in parts], np.float64)
         moved_mm = visited[:, None] * sizes * _distances(np.array([np.rint(xy_mm[p].mean(axis=0)) for p in parts]))
@@ -74,7 +75,7 @@ def hierarchy(xy_m: FloatArray, visits: IntArray, *, most_at_once: int = _MOST_A
     return MergeHierarchy(
         into=np.array([merge.into for merge in merges], np.int64),
         absorbed=np.array([merge.absorbed for merge in merges], np.int64),
-        # Millimetres that were rounded away may add up to less than nothing where locations lie that close.
+        # Where locations lie within millimetres of each other, rounding may make the sum negative.
         moved_m=np.maximum(np.cumsum([0.0, *(merge.added_mm for merge in merges)]), 0.0) / 1000,
     )
 
@@ -83,34 +84,34 @@ class _Merge(NamedTuple):
     into: int
     absorbed: int
     added_mm: float
-    """What it adds to what all visits are moved; less than nothing where it puts many near ones beside a far one."""
+    """Distance it adds to what all visits are moved; negative where it adds many near members to a far one."""
 
     turn_mm: float
-    """The most that it or one before it has added."""
+    """Largest ``added_mm`` of this merge and those before it."""
 
 
 class _Merging:
-    """Generalized locations on their way to being one.
+    """Merges generalized locations until one is left.
 
     Args:
         names: Name of each, its smallest member's id, ascending, shape ``(g,)``.
         sizes: Members of each, shape ``(g,)``.
-        moved_mm: Summed over the visits of one and over the members of another, the distance between them, millimetres,
-            shape ``(g, g)``; it is changed.
+        moved_mm: Distance, summed over all visits of one (row) and all members of another (column), millimetres, shape
+            ``(g, g)``; changed in place.
     """
 
     def __init__(self, names: IntArray, sizes: FloatArray, moved_mm: FloatArray) -> None:
         self._names, self._sizes, self._moved_mm = names, sizes, moved_mm
-        self._own_mm = moved_mm.diagonal() / sizes  # (g,) what each one's visits are moved
+        self._own_mm = moved_mm.diagonal() / sizes  # (g,) distance that each one's visits are moved
         self._there = np.ones(len(names), np.bool_)
         self.sum_mm = float(moved_mm[0, 0])
-        """Once all are one: the sum of the distances between visits and members."""
+        """After :meth:`run`: the sum of the distances between all visits and all members."""
 
     def run(self) -> list[_Merge]:
-        """Merge until one is left, the first."""
+        """Merge until only the first one is left; return the merges."""
         merges: list[_Merge] = []
         g, turn_mm = len(self._names), -np.inf
-        # Of each, the other one that it costs least to merge it with: only rows near a merge change.
+        # For each, the partner that is cheapest to merge with: a merge changes only some of them.
         added_mm = self._added(np.arange(g))
         best = added_mm.argmin(axis=1) if g else np.zeros(0, np.int64)
         best_mm = added_mm[np.arange(g), best]
@@ -123,7 +124,7 @@ class _Merging:
             best_mm[absorbed] = added_mm[absorbed] = added_mm[:, absorbed] = np.inf
             added_mm[into] = added_mm[:, into] = self._added(np.array([into]))[0]
             stale = self._there & ((best == into) | (best == absorbed))
-            # One that it costs no more to merge with than before is still the best: others cost what they did.
+            # If merging with the merged one costs no more than before, it is still the best: other costs are unchanged.
             still = stale & (added_mm[:, into] <= best_mm)
             best[still], best_mm[still] = into, added_mm[still, into]
             stale = np.append(np.flatnonzero(stale & ~still), into)
@@ -144,7 +145,7 @@ class _Merging:
         self.sum_mm = float(moved_mm[0, 0])
 
     def _added(self, rows: IntArray) -> FloatArray:
-        """Return what merging some with each of the others adds, whole millimetres, shape ``(r, g)``."""
+        """Return the distance that merging each of ``rows`` with each other one adds, whole mm, shape ``(r, g)``."""
         moved_mm, own_mm, own_sum_mm = self._moved_mm, self._own_mm, self._moved_mm.diagonal()
         together_mm = own_sum_mm[rows, None] + moved_mm[rows] + moved_mm[:, rows].T + own_sum_mm
         added_mm: FloatArray = np.rint(

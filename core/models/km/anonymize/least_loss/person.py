@@ -1,4 +1,4 @@
-"""One person's trajectories, while visits go and trajectories are split."""
+"""One person's trajectories, while visits are suppressed and trajectories are split."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["Person", "Ways", "bits"]
 
 
 class Ways(NamedTuple):
-    """How a person can lose a subtrajectory in one step."""
+    """The single steps that remove a subtrajectory from a person."""
 
     visits: int
-    """Bits of the visits without which it is gone; 0 where none is."""
+    """Bits of the visits whose suppression removes it; 0 if no single visit does."""
 
     gaps: int
-    """Bits of the visits behind which a split takes it away."""
+    """Bits of the visits after which a split removes it; 0 if no single split does."""
 
 
 class Person:
-    """What a person's trajectories still hold.
+    """What is left of a person's trajectories.
 
-    A visit is a bit: bit ``i`` is the person's ``i``-th. Subtrajectories are numbers, see :class:`Counted`.
+    A visit is a bit: bit ``i`` is the person's ``i``-th visit. Subtrajectories are numbers, see :class:`Counted`.
 
     Args:
         digits: The digit of the location of every visit of the window.
@@ -50,7 +50,7 @@ class Person:
         for piece in self._pieces:
             by_size = [set[int]() for _ in range(self._m)]
             steps = list(zip(by_size[-2::-1], by_size[:0:-1], strict=True))  # shorter and longer, the longest first
-            # How many shorter ones there were when a location was met last: it ends nothing new if there are no more.
+            # Number of shorter ones at a location's last visit: if it has not grown, the location ends nothing new.
             n_shorter, known = 0, dict[int, int]()
             for digit in piece.digits:
                 if known.get(digit) == n_shorter:
@@ -64,11 +64,12 @@ class Person:
         return everything
 
     def ways(self, wanted: Sequence[int]) -> Ways | None:
-        """Find how a subtrajectory could be lost; None where the person has it no more.
+        """Find the single steps that remove a subtrajectory; None if the person no longer has it.
 
-        A visit is used by every embedding in a trajectory exactly if the earliest and the latest one use it for the
-        same location: otherwise the beginning of the one and the end of the other leave it out. A gap is spanned by
-        every embedding exactly if the earliest one ends behind it and the latest one begins before it.
+        Every embedding in a trajectory uses a visit if and only if the earliest and the latest embedding use it for the
+        same location of the subtrajectory. Otherwise, the beginning of the earliest one and the end of the latest one
+        form an embedding without it. Every embedding spans a gap if and only if the earliest one ends after the gap
+        and the latest one begins before it.
 
         Args:
             wanted: The digits of the subtrajectory.
@@ -79,7 +80,7 @@ class Person:
             if earliest is None:
                 continue
             if found is not None:
-                return Ways(0, 0)  # it is in several trajectories
+                return Ways(0, 0)  # in several trajectories: no single step removes it
             latest = piece.latest(wanted)
             visits = 0
             for early, late in zip(earliest, latest, strict=True):
@@ -90,18 +91,18 @@ class Person:
         return found
 
     def most_used(self, wanted: Sequence[int]) -> int:
-        """Return the visit that most embeddings of a subtrajectory use, the latest of several."""
+        """Return the visit that most embeddings of a subtrajectory use, the latest among equals."""
         return max(use for piece in self._pieces for use in piece.uses(wanted))[1]
 
     def suppress(self, visit: int) -> None:
-        """Take out a visit."""
+        """Suppress a visit."""
         for piece in self._pieces:
             if visit in piece.bits:
                 at = piece.bits.index(visit)
                 piece.take([*piece.digits[:at], *piece.digits[at + 1 :]], [*piece.bits[:at], *piece.bits[at + 1 :]])
 
     def split(self, gap: int) -> None:
-        """Split a trajectory behind a visit."""
+        """Split a trajectory after a visit."""
         pieces = []
         for piece in self._pieces:
             at = bisect_right(piece.bits, gap)
@@ -118,21 +119,21 @@ class _Piece:
         self.take(list(digits), bits)
 
     def take(self, digits: list[int], bits: list[int]) -> None:
-        """Hold these visits from now on."""
+        """Replace the visits."""
         self.digits, self.bits = digits, bits
         self._backwards = digits[::-1]
 
     def earliest(self, wanted: Sequence[int]) -> list[int] | None:
-        """Return which visits the earliest embedding uses, None where there is none."""
+        """Return the indices of the visits that the earliest embedding uses; None without an embedding."""
         return _first_embedding(self.digits, wanted)
 
     def latest(self, wanted: Sequence[int]) -> list[int]:
-        """Return which visits the latest embedding uses, of a subtrajectory that is there."""
+        """Return the indices of the visits that the latest embedding uses; the subtrajectory has to occur."""
         used, last = _first_embedding(self._backwards, wanted[::-1]), len(self.digits) - 1
         return [last - at for at in reversed(used or ())]
 
     def uses(self, wanted: Sequence[int]) -> list[tuple[int, int]]:
-        """Return how many embeddings of a subtrajectory use each visit that may be one of its, with its bit."""
+        """Return, for each visit to a location of a subtrajectory, how many embeddings use it, and its bit."""
         at = [i for i, digit in enumerate(self.digits) if digit in wanted]
         before = _counts([self.digits[i] for i in at], wanted)
         after = _counts([self.digits[i] for i in reversed(at)], wanted[::-1])[::-1]
@@ -154,7 +155,7 @@ def _first_embedding(digits: list[int], wanted: Sequence[int]) -> list[int] | No
 
 
 def _counts(digits: Sequence[int], wanted: Sequence[int]) -> list[list[int]]:
-    """Count the embeddings that end at each visit, of what is wanted up to each location."""
+    """For each visit, count the embeddings of each prefix of ``wanted`` that end at the visit."""
     ending, counts = [1] + [0] * len(wanted), []
     for visited in digits:
         here = [ending[i] if visited == digit else 0 for i, digit in enumerate(wanted)]

@@ -16,10 +16,10 @@ __all__ = ["Prices", "moved_m", "whole_window_m", "window_loss_m"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What is paid for what merging does not repair, for each metre of :func:`whole_window_m`.
+    """Prices of suppressions and splits, in multiples of :func:`whole_window_m`.
 
-    A visit that is suppressed tells nothing; one that is released as a location that stands for the whole window tells
-    as little. So 1 is the natural price of a suppressed visit.
+    A suppressed visit conveys nothing, and a visit generalized to one location for the whole window conveys as little.
+    So 1 is the natural price of a suppressed visit.
 
     Raises:
         ValueError: A price is negative or not finite.
@@ -38,7 +38,7 @@ class Prices:
 
 
 def whole_window_m(trajectories: Sequences, xy_m: FloatArray) -> float:
-    """Return how far a visit would be moved, on average, if the window were one location; 1 m where it is.
+    """Return the mean distance that visits would be moved if the window were one location, metres; 1 if that is 0.
 
     Args:
         trajectories: The window, with at least one visit.
@@ -50,7 +50,7 @@ def whole_window_m(trajectories: Sequences, xy_m: FloatArray) -> float:
 
 
 def moved_m(xy_m: FloatArray, group_of: IntArray, visits: IntArray) -> float:
-    """Sum what visits are moved, ``D_loc`` of Poulis et al. 2014, Definition 6, metres.
+    """Sum the distances that visits are moved, ``D_loc`` of Poulis et al. 2014, Definition 6, metres.
 
     Args:
         xy_m: Position of each location, metres, shape ``(L, 2)``.
@@ -68,19 +68,19 @@ def window_loss_m(
     *,
     whole_m: float | None = None,
 ) -> float:
-    """Return the loss of a release: the average, over the visits of the window, of what each costs.
+    """Return the loss of a release: the total cost, divided by the visits of the window.
 
-    A visit that is released costs what it is moved, one that is suppressed its price. Splits are added with theirs.
+    A released visit costs the distance that it is moved; a suppressed visit and a split cost their prices.
 
     Args:
         trajectories: The window, with at least one visit.
         xy_m: Position of each location, metres, shape ``(L, 2)``.
-        result: What is released of it.
+        result: Its release.
         prices: Prices.
-        whole_m: :func:`whole_window_m`, where it is known: it takes the distances between all locations.
+        whole_m: :func:`whole_window_m`, if already computed: it needs the distances between all locations.
 
     Returns:
-        Metres a visit.
+        Metres per visit.
     """
     kept, n_visits = result.kept, len(trajectories.locations)
     paid = prices.suppression * (n_visits - int(kept.sum())) + prices.split * len(result.splits)

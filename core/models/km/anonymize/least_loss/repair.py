@@ -1,4 +1,4 @@
-"""Repair a window locally: suppress visits and split trajectories until nothing that is left is infrequent."""
+"""Repair a window locally: suppress visits and split trajectories until nothing infrequent is left."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from core.trajectories.trajectory import Sequences
 __all__ = ["Allowed", "Effort", "Repaired", "repair"]
 
 _FRAGILE = (0.3, 0.15, 0.075)
-"""What an infrequent subtrajectory counts that somebody else would get where a support falls from k, k + 1, k + 2.
+"""Weight of each infrequent subtrajectory that others may come to have, if a support falls from k, k + 1 or k + 2.
 
-The support has to fall further first, and some of these people lose the subtrajectory for another reason: measured over
-inputs of both kinds of ``tests/benchmarks/inputs.py``, weights from 0.2 to 0.5 suppress least, within a twentieth.
+The weights are below 1: the support may not fall further, and some of these people lose the subtrajectory for another
+reason. Measured on both kinds of inputs of ``tests/benchmarks/inputs.py``, weights from 0.2 to 0.5 suppress least,
+within a twentieth of each other.
 """
 
 
 _EARLIEST, _CLEARLY = 0.2, 1.2
-"""Share of the people after whom it is foretold whether the budget will do, and by how much it must not to give up."""
+"""Share of the exposed people after whom the suppressed visits are predicted, and multiple of the budget beyond which a
+prediction ends the repair."""
 
 _AT_ONCE = 1_000
-"""Infrequent subtrajectories of a person that are repaired together, and others that are spared with them: a person of
-a hundred visits has a hundred thousand, of which the shortest repair nearly all."""
+"""Most infrequent subtrajectories of a person that are repaired together, and most fragile ones that are considered
+with them. A person with a hundred visits has a hundred thousand; repairing the shortest ones removes nearly all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """What local repairs cost and how many there may be."""
+    """Prices and budgets of local repairs."""
 
     suppression_m: float
     """Price of a suppressed visit, metres, above 0."""
@@ -52,10 +54,10 @@ class Allowed:
 
 @dataclass(slots=True)
 class Effort:
-    """What repairs may take: a count, not a clock, so that a replay decides alike."""
+    """Work that repairs may do: a count, not a time limit, so that a replay decides alike."""
 
     left: int
-    """Subtrajectories of people that may still be looked at; below 0 once they did not do."""
+    """(Subtrajectory, person) pairs that may still be examined; below 0 once more were needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,25 +74,25 @@ class Repaired:
 def repair(
     sequences: Sequences, counted: Counted, guarantee: KmAnonymity, allowed: Allowed, effort: Effort | None = None
 ) -> Repaired | None:
-    """Suppress visits and split trajectories until every subtrajectory of at most m locations has support k or none.
+    """Suppress visits and split trajectories until every subtrajectory of at most m locations has support k or 0.
 
-    One person after the other is repaired, whoever has an infrequent subtrajectory: of all visits that could go and all
-    gaps where a trajectory could be split, the one with the smallest price for each infrequent subtrajectory that the
-    person so loses, less what the loss of others costs: where a support falls below k, everybody else who has that
-    subtrajectory is to be repaired next. Each step suppresses a visit or splits at a gap, and there are finitely many
-    of both, so the loop ends. When it does, nobody waits, and everybody with an infrequent subtrajectory was waiting
-    since its support fell below k.
+    People with an infrequent subtrajectory are repaired one after the other. Each step suppresses a visit or splits a
+    trajectory at a gap: the one with the smallest price per infrequent subtrajectory that the person loses, less the
+    harm to others. If a support falls below k, all other people with that subtrajectory are queued for repair.
+
+    The loop ends, because there are finitely many visits and gaps. The queue is then empty. A person with an infrequent
+    subtrajectory is in the queue from the moment its support falls below k, so no such person is left.
 
     Args:
         sequences: The window, over generalized locations.
         counted: Its subtrajectories of at most m locations.
         guarantee: k and m.
         allowed: Prices and budgets.
-        effort: How much may be looked at, which is taken from it; None for no bound but the end of the loop.
+        effort: Work allowed; the work done is subtracted from it. None for no limit.
 
     Returns:
-        The repaired window; None as soon as more visits have to be suppressed than are allowed, or clearly will, or
-        the effort does not do.
+        The repaired window; None as soon as the suppressed visits exceed the budget, or are predicted to exceed it
+        clearly, or the effort is used up.
     """
     run = _Repair(sequences, counted, guarantee, allowed, effort)
     return run.result() if run.finished else None
@@ -114,7 +116,7 @@ class _Repair:
         self._people: dict[int, Person] = {}
         self._waiting = deque(counted.exposed(self._k))
         self._waits = set(self._waiting)
-        # A visit's infrequent subtrajectories count 1 each; what others get counts by how near it is.
+        # Each infrequent subtrajectory that a step removes counts 1; harm to others counts less, by the support.
         self._weights = dict(enumerate((-(self._k - 1) * share for share in _FRAGILE), start=self._k))
         self._suppressed: list[int] = []
         self._splits: list[int] = []
@@ -125,7 +127,7 @@ class _Repair:
         kept = np.ones(len(self._digits), np.bool_)
         kept[self._suppressed] = False
         splits = np.array(sorted(self._splits), np.int64)
-        # A split that has nothing left before it, or behind it, costs its price and separates nothing.
+        # A split with no visit left before or after it separates nothing: leave it out.
         n_before = np.append(0, np.cumsum(kept))
         at, first = np.unique(n_before[splits], return_index=True)
         return Repaired(kept=kept, splits=splits[first[~np.isin(at, n_before[self._starts])]])
@@ -139,7 +141,7 @@ class _Repair:
             if not self._repair(user):
                 return False
             turn += 1
-            # Whoever is exposed from the start comes first, whoever others expose after them.
+            # People exposed from the start come first, people exposed by the repair of others after them.
             if n_exposed * _EARLIEST < turn <= n_exposed:
                 foretold = min(len(self._suppressed) * n_exposed / turn, len(self._digits))
                 if foretold > _CLEARLY * budget:
@@ -153,7 +155,7 @@ class _Repair:
         if not self._may_look(len(before)):
             return False
         infrequent = sorted(number for number in before if supports[number] < k)
-        # A longer one is a greater number: what is repaired first takes most of the others with it.
+        # Longer ones are larger numbers: short ones come first, and repairing them removes most of the others.
         fragile = sorted(number for number in before if k <= supports[number] < k + len(self._weights))[:_AT_ONCE]
         if not infrequent:
             return True
@@ -169,7 +171,7 @@ class _Repair:
         return True
 
     def _repair_some(self, person: Person, infrequent: list[int], fragile: list[int]) -> bool:
-        """Take some infrequent subtrajectories from a person; return whether budget and effort allowed it."""
+        """Remove some infrequent subtrajectories of a person; return whether the budget and the effort allowed it."""
         digits = self._counted.digits
         while True:
             infrequent = [number for number in infrequent if person.ways(digits(number)) is not None]
@@ -191,7 +193,7 @@ class _Repair:
                 person.suppress(bit)
 
     def _may_look(self, n: int) -> bool:
-        """Take some looks from the effort, and return whether they were there."""
+        """Subtract ``n`` from the effort, and return whether there was enough."""
         if self._effort is None:
             return True
         self._effort.left -= n
@@ -205,7 +207,7 @@ class _Repair:
         return person
 
     def _lose(self, subtrajectory: int, user: int) -> None:
-        """Take note that a person has a subtrajectory no more."""
+        """Record that a person no longer has a subtrajectory; queue its other supporters if it became infrequent."""
         support = self._supports[subtrajectory] = self._supports[subtrajectory] - 1
         if support != self._k - 1:
             return
@@ -220,11 +222,11 @@ class _Repair:
         """Choose the visit to suppress, or the gap to split at.
 
         Args:
-            ways: A person's subtrajectories that are infrequent or near it, and how they can be lost.
-            infrequent: Those that are, at least one.
+            ways: A person's infrequent and fragile subtrajectories, and the single steps that remove each.
+            infrequent: The infrequent ones of them, at least one.
 
         Returns:
-            Its bit, and whether it is a gap; None where no single step repairs anything.
+            Its bit, and whether it is a gap; None if no single step repairs anything.
         """
         weights, supports = self._weights, self._supports
         harmed = [

@@ -1,0 +1,90 @@
+"""Sphinx directives that write the reference from the code while the site is built.
+
+=======================  ===============================================================================
+``shoal-settings``       every setting, by section
+``shoal-metrics``        every metric; ``shoal-labels``: every label
+``shoal-message NAME``   fields, example and schema of a message: see :data:`docs.extensions.messages.TOPICS`
+``shoal-figures``        figures of ``information_loss``; ``shoal-parameters``: ``parameters``
+``shoal-models [KIND]``  the table of the models, of one kind of feed or of both
+=======================  ===============================================================================
+
+The schemas are also written as files, into ``reference/schemas/`` of the site.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from core.records.record import Kind
+from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
+from docs.extensions.metrics import labels_markdown, metrics_markdown
+from docs.extensions.models import models_table, page_of_the_site
+from docs.extensions.settings import settings_markdown
+
+__all__ = ["setup"]
+
+
+class _Generated(SphinxDirective):
+    """Parses generated Markdown where it stands."""
+
+    by_argument: ClassVar[dict[str, Callable[[], str]]]
+    """Writes the Markdown, by the directive's argument; ``""`` is no argument."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[Any]:
+        argument = self.arguments[0] if self.arguments else ""
+        write = self.by_argument.get(argument)
+        if write is None:
+            raise self.error(f"{self.name} takes one of {', '.join(self.by_argument)}, not {argument!r}")
+        self.env.note_dependency(__file__)
+        return self.parse_text_to_nodes(write(), allow_section_headings=True)
+
+
+def _directive(**by_argument: Callable[[], str]) -> type[_Generated]:
+    return type("Generated", (_Generated,), {"by_argument": by_argument})
+
+
+def _models(kind: Kind | None) -> Callable[[], str]:
+    return partial(models_table, kind, link=page_of_the_site)
+
+
+_DIRECTIVES = {
+    "shoal-settings": _directive(**{"": settings_markdown}),
+    "shoal-metrics": _directive(**{"": metrics_markdown}),
+    "shoal-labels": _directive(**{"": labels_markdown}),
+    "shoal-message": _directive(**{topic: partial(message_markdown, topic) for topic in TOPICS}),
+    "shoal-figures": _directive(**{"": figures_markdown}),
+    "shoal-parameters": _directive(**{"": parameters_markdown}),
+    "shoal-models": _directive(**{"": _models(None)}, **{kind.value: _models(kind) for kind in Kind}),
+}
+
+
+def _write_schemas(app: Sphinx, fault: Exception | None) -> None:
+    if fault is not None or app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / "reference" / "schemas"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, schema in SCHEMAS.items():
+        (folder / f"{name}.json").write_text(json.dumps(schema(), indent=2) + "\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add the directives."""
+    for name, directive in _DIRECTIVES.items():
+        app.add_directive(name, directive)
+    app.connect("build-finished", _write_schemas)
+    # The generated text depends on the code, which Sphinx does not watch: it is read again in every build.
+    app.connect("env-get-outdated", lambda _app, env, *_: [page for page in env.found_docs if page in _PAGES])
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+_PAGES = {f"reference/{name}" for name in ("settings", "metrics", "messages", "cli", "python")} | {"models/index"}
+"""Pages that generated text stands on."""

@@ -1,0 +1,69 @@
+"""Pages of the documentation: short where they promise to be, and what they point to is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.extensions.models import models_table
+from tests.paths import ROOT
+
+PAGES = sorted(
+    path
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("core/**/*.md"), *ROOT.glob("deploy/*.md"))
+    if ".venv" not in path.parts
+)
+NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
+
+_FENCE = re.compile(r"^(`{3,}|:{3,}).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)\s]*)?\)")
+
+
+def prose(path: Path) -> str:
+    """Return a page without its code blocks."""
+    return _FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("name", "most"), [("README.md", 150), ("PRIVACY.md", 200)])
+def test_a_page_can_be_read_to_its_end(name: str, most: int) -> None:
+    """
+    The README takes two minutes, and a lawyer reads PRIVACY.md to the end: neither grows beyond its lines.
+    """
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= most
+    assert [line for line in lines if len(line) > 400] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_lead_somewhere(name: str) -> None:
+    """
+    Every relative link of a page names a file or a folder of the repository.
+    """
+    page = ROOT / name
+    missing = [link for link in _LINK.findall(prose(page)) if not (page.parent / link).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_that_a_page_names_exist(name: str) -> None:
+    """
+    Every `make TARGET` of a page is a target of the Makefile: the figures beside it can be printed again.
+    """
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:`|\$ )make ([a-z0-9]+(?:-[a-z0-9]+)*)", (ROOT / name).read_text(encoding="utf-8")))
+    assert named - targets == set()
+
+
+def test_the_readme_has_the_table_of_models() -> None:
+    """
+    The README's table is the one that the registry makes.
+    """
+    between = re.search(
+        r"<!-- models: begin -->\n(.*?)<!-- models: end -->",
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        re.DOTALL,
+    )
+    assert between is not None
+    assert between[1].strip() == models_table().strip()

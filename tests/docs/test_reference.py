@@ -1,0 +1,207 @@
+"""The reference is that of the code: every setting, metric, message and model is in it, and the messages are real."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from prometheus_client import CollectorRegistry
+
+from core.models.registry import FAMILIES, family_of, models_of
+from core.records.record import Kind
+from deploy.chart.settings import settings
+from docs.extensions.messages import FIGURES, PARAMETERS, SCHEMAS, TOPICS, message_markdown
+from docs.extensions.metrics import labels_markdown, metrics_markdown
+from docs.extensions.models import models_table, readme_of_the_repository
+from docs.extensions.replays import dead_letter_example, records, replayed
+from docs.extensions.settings import allowed, models_that_read, settings_markdown
+from stream.formats.inputs import decoder
+from stream.formats.schemas import dead_letter_schema, record_schema, released_schema, windows_schema
+from stream.observe.metrics import LABELS, Metrics
+from tests.paths import ROOT
+
+MODELS = [model for kind in Kind for model in models_of(kind)]
+EXTENSIONS = sorted(path.stem for path in (ROOT / "docs" / "extensions").glob("*.py"))
+
+
+def complaints(schema: dict[str, Any], message: object) -> list[str]:
+    checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
+    return [
+        fault.message for fault in jsonschema.Draft202012Validator(schema, format_checker=checker).iter_errors(message)
+    ]
+
+
+# ---------------------------------------------------------------- messages
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_a_replay_writes_fits_the_schemas(model: str) -> None:
+    """
+    Every message that a replay writes under a model, of a released and of a withheld window, fits its schema.
+    """
+    messages = replayed(model)
+    schema = released_schema(family_of(model).released)
+    assert [window["outcome"] for window in messages.windows] == ["released", "withheld"]
+    assert len(messages.anonymized) == messages.windows[0]["trajectories"] > 0
+    assert [complaints(schema, message) for message in messages.anonymized if complaints(schema, message)] == []
+    assert [complaints(windows_schema(), message) for message in messages.windows] == [[], []]
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_records_of_the_examples_fit_the_schemas(kind: Kind) -> None:
+    """
+    The records that the examples are made of fit the schema of their topic, and ingest reads them.
+    """
+    schema = record_schema(kind)
+    decode = decoder(
+        kind, {name: name for name in ("user", "ts", "lat", "lon", "venue", "category", "points", "k", "delta_m")}
+    )
+    for record in records(kind):
+        assert complaints(schema, record) == []
+        decode(json.dumps(record).encode())
+
+
+def test_a_dead_letter_fits_its_schema() -> None:
+    """
+    A dead letter has all fields, and without the id of its topic it still fits.
+    """
+    letter = dead_letter_example()
+    assert complaints(dead_letter_schema(), letter) == []
+    assert letter.keys() == dead_letter_schema()["properties"].keys()
+    del letter["log"]
+    assert complaints(dead_letter_schema(), letter) == []
+
+
+@pytest.mark.parametrize("model", ["seqanon", "rum-bound", "w4m"])
+def test_a_schema_refuses_what_is_not_its_message(model: str) -> None:
+    """
+    A field more, a field less or a field of another type is a fault.
+    """
+    message, schema = replayed(model).anonymized[0], released_schema(family_of(model).released)
+    assert complaints(schema, message | {"user": "u1"})
+    assert complaints(schema, {name: value for name, value in message.items() if name != "pseudonym"})
+    assert complaints(schema, message | {"window": "yesterday"})
+
+
+def fields_of(schema: dict[str, Any], at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every field of a schema, those of objects inside it too."""
+    for part in schema.get("oneOf", []):
+        yield from fields_of(part, at)
+    for name, field in schema.get("properties", {}).items():
+        yield f"{at}.{name}", field
+        if name != "versions":
+            yield from fields_of(field.get("items", field), f"{at}.{name}")
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_field_has_a_meaning(name: str) -> None:
+    """
+    Each schema is valid JSON Schema, and each of its fields is described.
+    """
+    schema = SCHEMAS[name]()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    fields = dict(fields_of(schema))
+    assert fields
+    assert [
+        at for at, field in fields.items() if not field.get("description") and not at.startswith(".versions.")
+    ] == []
+
+
+def test_every_figure_and_parameter_has_a_meaning() -> None:
+    """
+    What the windows messages of all models hold in `information_loss` and `parameters` is described, and nothing else.
+    """
+    windows = [replayed(model).windows[0] for model in MODELS]
+    assert {name for window in windows for name in window["information_loss"]} == FIGURES.keys()
+    assert {name for window in windows for name in window["parameters"]} == PARAMETERS.keys()
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_is_described_with_an_example(topic: str) -> None:
+    """
+    The text of a topic has a table of fields, an example that is JSON, and the schema.
+    """
+    text = message_markdown(topic)
+    assert "| field | type | meaning |" in text
+    assert "{dropdown} JSON Schema" in text
+    for block in text.split("```json\n")[1:]:
+        json.loads(block.split("\n```")[0])
+
+
+# ---------------------------------------------------------------- settings, metrics, models
+
+
+def test_every_setting_is_listed() -> None:
+    """
+    Each setting stands there once with its variable, and says what is allowed.
+    """
+    text = settings_markdown()
+    for one in settings():
+        assert text.count(f"\n`{one.dotted}`{{#") == 1
+        assert f"`SHOAL_{one.section.upper()}__{one.name.upper()}`" in text
+        assert allowed(one)
+
+
+def test_defaults_are_those_of_the_program() -> None:
+    """
+    The chart has defaults of its own; the page shows them beside those of the program.
+    """
+    text = settings_markdown()
+    assert "default `127.0.0.1` · default of the Helm chart `0.0.0.0`" in text
+    assert "`SHOAL_PRIVACY__DELTA_M` · default `500` · allowed: a number above 1 and at most 1,000,000" in text
+    assert "`SHOAL_PRIVACY__TRANSLATION` · default `exchangeable` · allowed: `exchangeable` or `minimal`" in text
+
+
+def test_settings_name_the_models_that_read_them() -> None:
+    """
+    Every setting of a family is read by a model of it, and by those alone whose plan is made of it.
+    """
+    readers = models_that_read()
+    for family in FAMILIES:
+        for name in family.settings.model_fields:
+            assert set(readers[name]) <= set(family.models), name
+    assert readers["suppression_percent"] == ("u-seqanon",)
+    assert readers["clusters"] == ("zga", "sga")
+    assert readers["distance"] == ("w4m", "pw4m", "pw4m-tr", "bounded-pw4m")
+    assert readers["m"] == models_of(Kind.CHECKINS)
+    assert readers["delta_m"] == models_of(Kind.FRAGMENTS)
+
+
+def test_every_metric_and_label_is_listed() -> None:
+    """
+    What is declared is documented.
+    """
+    metrics, labels = metrics_markdown(), labels_markdown()
+    for one in Metrics(CollectorRegistry()).declared:
+        assert f"| `{one.name}` | {one.type} |" in metrics
+    for label, values in LABELS.items():
+        assert f"| `{label}` |" in labels
+        assert all(f"`{value}`" in labels for value in values)
+
+
+def test_every_model_is_in_the_table_once() -> None:
+    """
+    With what it promises and needs, and a page that is there; one kind of feed has its own models alone.
+    """
+    for family in FAMILIES:
+        assert [model for one in family.summaries for model in one.models] == list(family.models)
+        for one in family.summaries:
+            folder = family.plan.__module__.split(".")[2]
+            assert (ROOT / readme_of_the_repository(folder, one.page)).is_file()
+    table = models_table()
+    assert all(table.count(f"| `{model}`") == 1 for model in MODELS)
+    assert "`seqanon` (default)" in table
+    assert "w4m" not in models_table(Kind.CHECKINS)
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_the_examples_of_the_generators_hold(name: str) -> None:
+    """
+    What a docstring shows is what the function returns.
+    """
+    assert doctest.testmod(importlib.import_module(f"docs.extensions.{name}")).failed == 0

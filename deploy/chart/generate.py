@@ -1,7 +1,7 @@
-"""Writes what the chart says of the settings, from the settings: ``make chart``.
+"""Generates the chart's files that depend on the settings: ``make chart``.
 
-The values below ``config`` in ``helm/values.yaml``, ``helm/values.schema.json`` with ``schema.yaml`` beside this file
-for the rest, and ``helm/files/settings.yaml``, the names that the templates look for.
+It writes the values below ``config`` in ``helm/values.yaml``; ``helm/values.schema.json``, where ``schema.yaml`` in
+this folder describes all other values; and ``helm/files/settings.yaml``, the names of settings for the templates.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WIDTH = 118
 
 
 def values() -> str:
-    """Return ``helm/values.yaml`` with its part below ``config`` anew."""
+    """Return ``helm/values.yaml`` with a new ``config`` section."""
     by_hand = (CHART / "values.yaml").read_text(encoding="utf-8").partition(_BEGIN)[0].rstrip("\n")
     return "\n".join([by_hand, "", _BEGIN.rstrip("\n"), "config:", *_lines()]) + "\n"
 
@@ -56,7 +56,7 @@ def _described(setting: Setting) -> Iterator[str]:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """Return what helm-docs calls the type of a value that is not set."""
+    """Return the name that helm-docs uses for the type of a value that is not set."""
     first = schema["anyOf"][0] if "anyOf" in schema else schema
     named = first.get("type", "string")
     json_type = named[0] if isinstance(named, list) else named
@@ -64,14 +64,14 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _scalar(value: Any) -> str:
-    """Write a value for YAML; whole floats without a fraction, for the chart knows no other."""
+    """Write a value for YAML; a whole float is written without a fraction, as Helm does."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value)
 
 
 def names() -> str:
-    """Return ``helm/files/settings.yaml``: the names of all settings that are no secrets, by section."""
+    """Return ``helm/files/settings.yaml``: the names of all settings except secrets, by section."""
     lines = ["# Written by `make chart`."]
     for section, of_section in groupby(settings(), key=lambda setting: setting.section):
         plain = ", ".join(setting.name for setting in of_section if not setting.is_secret)
@@ -89,7 +89,7 @@ def schema() -> str:
         )
         if not setting.is_secret:
             section["properties"][setting.name] = setting.schema
-    # The one setting without a default that works: the chart says so in a sentence of its own.
+    # The only setting without a usable default may be empty here: the chart has an error message of its own for it.
     servers = config["kafka"]["properties"]["bootstrap_servers"]
     servers["pattern"] = rf"^$|{servers['pattern']}"
     for kind in Kind:
@@ -106,7 +106,7 @@ def schema() -> str:
 
 
 def _demand(schema: dict[str, Any], defaults: dict[str, Any]) -> None:
-    """Demand what templates cannot do without: null takes a value away, and what is no map or list has to be there."""
+    """Add to ``required`` the values that templates need: all except free maps and lists. Null would remove a value."""
     needed = schema.get("required", [])
     for name, value in defaults.items():
         below = schema["properties"][name]

@@ -1,4 +1,4 @@
-"""Every setting of the program as the chart shows it: name, default, description and JSON schema."""
+"""All settings of the program for the chart: name, default, description and JSON schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHART_DEFAULTS: dict[str, Any] = {
     "metrics.host": "0.0.0.0",  # noqa: S104 - probes and Prometheus come from outside the Pod; see networkPolicy
     "logs.format": "json",
 }
-"""Where a Pod needs something else than a process on somebody's machine."""
+"""Defaults of the chart that differ from the program's, because a Pod needs others than a process on a machine."""
 
 SECRETS = {
     "privacy.secret": "pseudonymSecret",
@@ -41,7 +41,7 @@ class Setting:
     section: str
     name: str
     default: Any
-    """As people write it, such as ``15m``; the chart's own where it differs."""
+    """The default as written in settings, such as ``15m``; the chart's own default if it has one."""
 
     description: str
     schema: dict[str, Any]
@@ -63,7 +63,7 @@ def settings() -> Iterator[Setting]:
     """Yield every setting in the order of the program.
 
     Raises:
-        ValueError: One has no description.
+        ValueError: A setting has no description.
     """
     defaults = json.loads(Settings.model_construct().model_dump_json())
     for section, model in sections().items():
@@ -82,7 +82,7 @@ def settings() -> Iterator[Setting]:
 
 
 def overrides_schema() -> dict[str, Any]:
-    """Return the schema of ``checkins`` and ``fragments``: sections of which any setting may be missing."""
+    """Return the schema of ``checkins`` and ``fragments``: sections in which every setting is optional."""
     override = Settings.model_fields[Kind.CHECKINS].annotation
     assert isinstance(override, type)  # noqa: S101 - for mypy
     assert issubclass(override, BaseModel)  # noqa: S101
@@ -104,7 +104,7 @@ def _is_secret(field: FieldInfo) -> bool:
 
 
 def _schemas(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
-    """Return the JSON schema of each field, as what people may write rather than what it becomes."""
+    """Return the JSON schema of each field's input, before it is parsed."""
     properties: dict[str, dict[str, Any]] = model.model_json_schema()["properties"]
     schemas = {}
     for name, field in model.model_fields.items():
@@ -122,7 +122,7 @@ def _schemas(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
 
 
 def _not_blank(schema: dict[str, Any]) -> dict[str, Any]:
-    """Refuse empty texts as :class:`Section` does, also in lists and maps; a text with rules of its own has them."""
+    """Refuse blank strings as :class:`Section` does, also in lists and maps; strings with own rules stay unchanged."""
     if schema.get("type") == "string" and not schema.keys() & {"pattern", "enum"}:
         return schema | {"pattern": r"\S"}
     below = {name: schema[name] for name in ("items", "additionalProperties") if isinstance(schema.get(name), dict)}
@@ -133,7 +133,7 @@ def _not_blank(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draft_7(schema: dict[str, Any]) -> dict[str, Any]:
-    """Write a tuple as Helm 3 understands it, whose schemas are of draft 7."""
+    """Write a tuple in draft 7 of JSON schema, which Helm 3 uses."""
     kept = {key: value for key, value in schema.items() if key not in ("format", "writeOnly")}
     if "prefixItems" in kept:
         kept["items"] = kept.pop("prefixItems")

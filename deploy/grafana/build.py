@@ -1,4 +1,4 @@
-"""How a dashboard is made: rows of panels become the JSON that Grafana reads."""
+"""Builds dashboards: turns rows of panels into the JSON that Grafana reads."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ class Panel:
 
     title: str
     description: str
-    """What it tells, and what a reader should make of it."""
+    """What the panel shows, and how to interpret it."""
 
     unit: str
     """Grafana's name of the unit."""
 
     queries: Sequence[tuple[str, str]]
-    """PromQL and legend of each; they are called A, B, C, ..."""
+    """PromQL and legend of each query; Grafana names the queries A, B, C, ..."""
 
     look: Literal["lines", "stack", "figure", "names"] = "lines"
     dashed: str = ""
-    """Letters of the queries that are drawn dashed: promises, limits."""
+    """Letters of the queries with dashed lines: promises and limits."""
 
     red_from: float | None = None
-    """From which value on it is red."""
+    """Least value that is shown in red."""
 
     width: int = 8
-    """In columns, of 24."""
+    """Width in columns; the dashboard has 24."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ def document(uid: str, title: str, description: str, rows: Sequence[Row]) -> str
             made.with_panel(_panel(panel).id(number).grid_pos(GridPos(h=row.height, w=panel.width, x=left, y=top)))
             left += panel.width
         top += row.height
-    # Without a null here Grafana would take the number of whatever dashboard it is imported over.
+    # The null keeps Grafana from using the id of another dashboard at an import.
     content = {"id": None} | json.loads(json.dumps(made.build(), cls=JSONEncoder))
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -145,7 +145,7 @@ def _figure(panel: Panel) -> stat.Panel:
     return (
         stat.Panel()
         .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
-        .decimals(0)  # increase() extrapolates: one may be 0.97
+        .decimals(0)  # increase() extrapolates: a count of 1 may be 0.97
         .text_mode(BigValueTextMode.NAME if names else BigValueTextMode.VALUE_AND_NAME)
         .color_mode(BigValueColorMode.NONE if names else BigValueColorMode.VALUE)
     )

@@ -1,4 +1,4 @@
-"""Writes the dashboards where the chart and everybody else takes them from: ``make dashboards``."""
+"""Writes the dashboards' JSON files: ``make dashboards``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from deploy.grafana.utility import utility
 __all__ = ["DASHBOARDS", "documents"]
 
 DASHBOARDS = Path(__file__).parents[2] / "helm" / "files" / "dashboards"
-"""A chart holds only what is in its folder, so the files are there and nowhere else."""
+"""The only copy is in the chart's folder, because a chart can contain only files from there."""
 
 
 def documents() -> dict[Path, str]:
-    """Return every dashboard as JSON, by the file it belongs in."""
+    """Return every dashboard as JSON, by its file."""
     return {DASHBOARDS / f"{make.__name__}.json": make() for make in (privacy, utility, operations)}
 
 

@@ -1,4 +1,4 @@
-"""For whoever keeps it running: is it in time, what limits it, what does it wait for."""
+"""The operations dashboard, for operators: whether workers keep up, what limits them, what they wait for."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ _WORKER = "{{instance}}"
 
 
 def operations() -> str:
-    """Return how the workers run."""
+    """Return the operations dashboard."""
     rows = [
         Row(
-            title="Is it in time?",
+            title="Do the workers keep up?",
             panels=[
                 Panel(
                     title="Input lag",
-                    description="For how long the record read last had been waiting in its topic, while more are, by "
-                    "the producers' time stamps. Above a minute and growing: the workers cannot keep up. Of an old "
-                    "feed that is sent again under its old time stamps it tells little.",
+                    description="Age of the record read last, by the producers' time stamps; 0 if no more records are "
+                    "unread. If it is above a minute and grows, the workers cannot keep up. It has no meaning for an "
+                    "old feed that is sent with its old time stamps.",
                     unit="s",
                     red_from=60,
                     queries=[(f"max by (kind) ({series('shoal_input_lag_seconds')})", _KIND)],
                 ),
                 Panel(
                     title="Event time behind the clock",
-                    description="How old the newest record is by its own time, and how far the slowest watermark is "
-                    "behind. A feed that is replayed is far behind and may be well.",
+                    description="How far the newest event time read, and the slowest watermark, are behind the clock. "
+                    "For a feed that is replayed, large values are normal.",
                     unit="s",
                     queries=[
                         (f"max by (kind) ({series('shoal_event_lag_seconds')})", f"newest record: {_KIND}"),
@@ -38,8 +38,8 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Close to release",
-                    description="Seconds from the decision to seal a window to its windows message: median, 95 and 99 "
-                    "percent of the windows of the last hour.",
+                    description="Time from the decision to seal a window until its windows message is acknowledged: "
+                    "median, 95th and 99th percentile over the last hour.",
                     unit="s",
                     queries=[
                         (
@@ -62,13 +62,13 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Visits and points out",
-                    description="Visits and points released. They leave in bursts, when windows close.",
+                    description="Visits and points released. They come in bursts, when windows close.",
                     unit="recps",
                     queries=[(f"sum by (kind) ({rate(records('released'))})", _KIND)],
                 ),
                 Panel(
                     title="Backlog",
-                    description="Records of the input and chunks of the shards topic that are not read yet.",
+                    description="Unread records of the input, and unread chunks of the shards topic.",
                     unit="short",
                     queries=[
                         (f"sum by (kind) ({series('shoal_input_lag_records')})", f"records: {_KIND}"),
@@ -77,16 +77,16 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Time spent by stage",
-                    description="Seconds of work per second, of all workers. Near 1 for each worker: that stage is the "
-                    "bottleneck. anonymize runs in worker.processes processes.",
+                    description="Seconds of work per second, of all workers. A stage near 1 for each worker is the "
+                    "bottleneck; the stage anonymize runs in worker.processes processes, so its limit is higher.",
                     unit="s",
                     look="stack",
                     queries=[(f"sum by (stage) ({rate(series('shoal_stage_seconds_sum'))})", "{{stage}}")],
                 ),
                 Panel(
                     title="Dead letters",
-                    description="Rejected records by reason; 0 where there was none. One reason that jumps: a producer "
-                    "has changed.",
+                    description="Rejected records by reason; 0 if there are none. If one reason suddenly rises, a "
+                    "producer has probably changed.",
                     unit="recps",
                     look="stack",
                     queries=[
@@ -100,7 +100,8 @@ def operations() -> str:
                 ),
                 Panel(
                     title="One source ahead of all others",
-                    description="How far the event time of one source is ahead. Many minutes: its clock is wrong.",
+                    description="How far the event time of one source is ahead of all others. If it is many minutes, "
+                    "the clock of this source is probably wrong.",
                     unit="s",
                     queries=[(f"max by (kind) ({series('shoal_source_lead_seconds')})", _KIND)],
                 ),
@@ -111,27 +112,28 @@ def operations() -> str:
             panels=[
                 Panel(
                     title="Open windows",
-                    description="Windows that hold rows, of all workers.",
+                    description="Windows that hold rows, by worker.",
                     unit="short",
                     queries=[(f"sum by (instance) ({series('shoal_open_windows')})", _WORKER)],
                 ),
                 Panel(
                     title="Rows that wait for their window",
-                    description="At limits.buffered_rows a worker stops reading until a window has left.",
+                    description="Rows held in memory until their window is released. At limits.buffered_rows a worker "
+                    "stops reading until a window is released.",
                     unit="short",
                     queries=[(f"sum by (instance) ({series('shoal_buffered_rows')})", _WORKER)],
                 ),
                 Panel(
                     title="Windows sealed early",
-                    description="Windows of the last hour sealed before their time because buffers were full: what "
-                    "came later for them is late. 0 is right.",
+                    description="Windows of the last hour that were sealed before their end because buffers were full. "
+                    "Later records of these windows are late. It should be 0.",
                     unit="short",
                     queries=[(per_feed("sum", f"increase({series('shoal_early_seals_total')}[1h])"), FEED_LEGEND)],
                 ),
                 Panel(
                     title="Partitions and rebalances",
-                    description="Partitions of the shards topic that each worker has, and rebalances of the last 15 "
-                    "minutes. Each rebalance makes workers read their open windows again.",
+                    description="Partitions of the shards topic assigned to each worker, and rebalances of the last 15 "
+                    "minutes. After each rebalance workers read their open windows again.",
                     unit="short",
                     queries=[
                         (f"sum by (instance) ({series('shoal_partitions')})", f"partitions: {_WORKER}"),
@@ -140,7 +142,7 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Kafka",
-                    description="1 while the cluster answers the worker; reconnects in 15 minutes.",
+                    description="1 while the cluster answers the worker, else 0; and reconnects in 15 minutes.",
                     unit="short",
                     queries=[
                         (f"min by (instance) ({series('shoal_kafka_up')})", f"answers: {_WORKER}"),
@@ -149,8 +151,9 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Clocks",
-                    description="How far a worker's clock is behind the input's time stamps, if over a minute, and 1 "
-                    "while brokers refuse its present as a time stamp: it is ahead. 0 is right.",
+                    description="How far a worker's clock is behind the input's time stamps, if over a minute; 1 while "
+                    "brokers refuse the worker's time as a time stamp, usually because its clock is ahead; and jumps "
+                    "of the clock. All should be 0.",
                     unit="s",
                     queries=[
                         (f"max by (instance) ({series('shoal_clock_behind_seconds')})", f"behind: {_WORKER}"),
@@ -163,8 +166,8 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Input that jumped or is lost",
-                    description="Partitions that were not read on from where they were left, and offsets that were "
-                    "deleted before they were read, of the input and of the shards topic. 0 is right.",
+                    description="Times that reading of an input partition did not continue at the committed offset; "
+                    "and offsets of the input and of the shards topic that were deleted too early. All should be 0.",
                     unit="short",
                     queries=[
                         (f"sum by (jump) (increase({series('shoal_input_jumps_total')}[15m]))", "{{jump}}"),
@@ -174,7 +177,8 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Points without a position",
-                    description="Points that fragments hold and that have no position, left out alone, a second.",
+                    description="Points without a position per second; they are left out, and the rest of the fragment "
+                    "is kept.",
                     unit="short",
                     queries=[
                         (
@@ -185,15 +189,15 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Input that cannot be read",
-                    description="Input partitions that wait at a record that cannot be decompressed, or is damaged. 0 "
-                    "is right.",
+                    description="Input partitions that wait at a record that is damaged or cannot be decompressed. It "
+                    "should be 0.",
                     unit="short",
                     queries=[(f"sum by (instance) ({series('shoal_unreadable_partitions')})", _WORKER)],
                 ),
                 Panel(
-                    title="What Kafka did not do as asked",
-                    description="Failed operations a second, each repeated; 0 where there was none. Seals that cannot "
-                    "be read keep a partition from working.",
+                    title="Failed Kafka operations",
+                    description="Failed operations per second; each is retried. 0 if there are none. While its seals "
+                    "cannot be read, a partition does no work.",
                     unit="ops",
                     queries=[
                         (
@@ -210,8 +214,8 @@ def operations() -> str:
             panels=[
                 Panel(
                     title="Memory",
-                    description="Resident memory of each worker and of its processes that anonymize. See "
-                    "docs/operate/sizing.md, Memory, for how much to give.",
+                    description="Resident memory of each worker and of its processes that anonymize. "
+                    "docs/operate/sizing.md, Memory, says how much a worker needs.",
                     unit="bytes",
                     queries=[
                         (f"max by (instance) ({series('shoal_process_resident_memory_bytes')})", f"worker: {_WORKER}"),
@@ -220,8 +224,8 @@ def operations() -> str:
                 ),
                 Panel(
                     title="CPU of the worker itself",
-                    description="CPU seconds a second, without the processes that anonymize. Near 1: ingest is bound "
-                    "by one core; more workers help.",
+                    description="CPU seconds per second, without the processes that anonymize. Near 1, one core limits "
+                    "ingest; add workers.",
                     unit="s",
                     queries=[
                         (f"max by (instance) ({rate(series('shoal_process_cpu_seconds_total'))})", _WORKER),
@@ -229,26 +233,27 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Loop lag",
-                    description="Longest that the event loop kept a timer waiting in ten seconds. Near "
-                    "kafka.session_timeout a worker loses its partitions.",
+                    description="Longest delay of a timer by the event loop in ten seconds. Near "
+                    "kafka.session_timeout, a worker loses its partitions.",
                     unit="s",
                     queries=[(f"max by (instance) ({series('shoal_loop_lag_seconds')})", _WORKER)],
                 ),
                 Panel(
                     title="Open file descriptors",
-                    description="A number that only grows is a leak.",
+                    description="If the number only grows, there is a leak.",
                     unit="short",
                     queries=[(f"max by (instance) ({series('shoal_process_open_fds')})", _WORKER)],
                 ),
                 Panel(
                     title="Time since the start",
-                    description="A saw: a worker that ends again and again.",
+                    description="Time since each worker started. A sawtooth means that a worker restarts again and "
+                    "again.",
                     unit="s",
                     queries=[(f"time() - max by (instance) ({series('shoal_process_start_time_seconds')})", _WORKER)],
                 ),
                 Panel(
                     title="Versions",
-                    description="Workers by the version that they run.",
+                    description="Number of workers by version.",
                     unit="short",
                     look="figure",
                     queries=[(f"count by (version) ({series('shoal_build_info')})", "{{version}}")],

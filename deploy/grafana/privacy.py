@@ -1,4 +1,4 @@
-"""For whoever answers for the people in the feed: what is promised, and what is observed."""
+"""The privacy dashboard, for people responsible for a release: what is promised, and what is observed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KIND = "{{kind}}"
 
 
 def privacy() -> str:
-    """Return what is promised, what was observed, and what does not leave."""
+    """Return the privacy dashboard."""
     rows = [
         Row(
             title="Is the promise kept?",
@@ -19,25 +19,24 @@ def privacy() -> str:
             panels=[
                 _breaches(
                     "Refused windows",
-                    "Windows that verification has stopped, in the time shown. Nothing of them has left. One is a "
-                    "fault of ours: look at the log (window_alarm) before anything else.",
+                    "Windows that the verifier refused, in the time shown. Nothing of them was published. Even one "
+                    "means a bug in Shoal: read the log first (window_alarm).",
                     series("shoal_windows_total", outcome="refused"),
                 ),
                 _breaches(
                     "Releases below k",
-                    "Released windows that show something with fewer than k people behind it, in the time shown. "
-                    "One is a breach.",
+                    "Released windows with a smallest support below k, in the time shown. Even one is a breach.",
                     series("shoal_windows_below_promise_total"),
                 ),
                 _breaches(
                     "Attacks above 1/k",
-                    "Released windows in which a simulated attacker found somebody with a probability above 1/k, in "
-                    "the time shown. One is a breach.",
+                    "Released windows in which a simulated attacker found a person with a probability above 1/k, in "
+                    "the time shown. Even one is a breach.",
                     series("shoal_windows_above_promised_risk_total"),
                 ),
                 Panel(
                     title="Feeds",
-                    description="Which model each feed runs, and what is anonymized on its own.",
+                    description="The model and the kind of shards of each feed. Each shard is anonymized on its own.",
                     unit="none",
                     look="names",
                     width=6,
@@ -55,9 +54,9 @@ def privacy() -> str:
             panels=[
                 Panel(
                     title="People promised and observed",
-                    description="Fewest people behind anything that the last release shows, of the worker with the "
-                    "fewest, and k, dashed. The line must never go below the dashes. Windows between two scrapes are "
-                    "not drawn; the figures above count them.",
+                    description="Smallest support of the last release, least over all workers, and the promised k, "
+                    "dashed. The line must never go below the dashed one. Windows between two scrapes are not drawn; "
+                    "the figures above count them.",
                     unit="short",
                     dashed="B",
                     queries=[
@@ -68,8 +67,8 @@ def privacy() -> str:
                 Panel(
                     title="Best chance of an attacker",
                     description="Highest probability with which a simulated attacker finds one person in the last "
-                    "release, and 1/k, dashed. The attacker has a sample of the people; see PRIVACY.md for what is "
-                    "known to whom.",
+                    "release, and 1/k, dashed. The attack is simulated on a sample of the people; PRIVACY.md describes "
+                    "the adversary's knowledge.",
                     unit="percentunit",
                     dashed="B",
                     queries=[
@@ -82,8 +81,8 @@ def privacy() -> str:
                 ),
                 Panel(
                     title="Mean chance of an attacker",
-                    description="The same probability, mean over the people attacked: what a person in the crowd "
-                    "should expect.",
+                    description="The same probability, as the mean over the people attacked: the risk of an average "
+                    "person.",
                     unit="percentunit",
                     queries=[
                         (
@@ -95,12 +94,12 @@ def privacy() -> str:
             ],
         ),
         Row(
-            title="What does not leave",
+            title="What is not released",
             panels=[
                 Panel(
-                    title="Windows by what became of them",
-                    description="Windows of the last hour. Withheld: the crowd was too small, or something else below. "
-                    "Refused: verification stopped it.",
+                    title="Windows by outcome",
+                    description="Windows of the last hour. Withheld: there were too few people, or another reason in "
+                    "the next panel. Refused: the verifier found a violation.",
                     unit="short",
                     look="stack",
                     queries=[
@@ -112,8 +111,8 @@ def privacy() -> str:
                 ),
                 Panel(
                     title="Withheld windows by reason",
-                    description="Windows of the last hour of which nothing left, by reason; 0 where there was none. "
-                    "Many with too few people: longer windows, larger shards or a smaller k.",
+                    description="Windows of the last hour without a release, by reason; 0 if there are none. If many "
+                    "have too few people, use longer windows, larger shards or a smaller k.",
                     unit="short",
                     look="stack",
                     queries=[
@@ -127,8 +126,8 @@ def privacy() -> str:
                 ),
                 Panel(
                     title="Share of records withheld",
-                    description="Records in withheld windows among all records of the windows of the last hour. It "
-                    "tells how much of the feed the crowd is too small for.",
+                    description="Records in withheld windows, as a share of all records in windows of the last hour. "
+                    "It is high if windows often have too few people.",
                     unit="percentunit",
                     queries=[(share_of_an_hour("withheld", "released", "suppressed", "withheld"), FEED_LEGEND)],
                 ),
@@ -138,7 +137,7 @@ def privacy() -> str:
     return document(
         "shoal-privacy",
         "Shoal: privacy",
-        "What Shoal promises, what its verifier and its simulated attackers observe, and what it holds back.",
+        "What Shoal promises, what its verifier and its simulated attackers observe, and what it withholds.",
         rows,
     )
 

@@ -1,4 +1,4 @@
-"""Queries over what ``stream.observe.metrics`` declares: what it does not declare cannot be asked for."""
+"""PromQL queries; only metrics that ``stream.observe.metrics`` declares can be used."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def declared(name: str) -> Declared:
     """Return the declaration of a metric.
 
     Args:
-        name: The metric as it is served.
+        name: The metric's name at ``/metrics``.
 
     Raises:
-        ValueError: It is not declared.
+        ValueError: The metric is not declared.
     """
     histogram = next((name.removesuffix(end) for end in _OF_A_HISTOGRAM if name.endswith(end)), name)
     metric = _DECLARED.get(name) or _DECLARED.get(histogram)
@@ -43,14 +43,14 @@ def declared(name: str) -> Declared:
 
 
 def series(name: str, **labels: str | tuple[str, ...]) -> str:
-    """Select the series of a declared metric, of the jobs and kinds that the reader has chosen.
+    """Select the series of a declared metric, for the jobs and kinds chosen in the dashboard.
 
     Args:
-        name: The metric as it is served.
-        labels: A value of each label, or several that will do.
+        name: The metric's name at ``/metrics``.
+        labels: For each label its value, or several possible values.
 
     Raises:
-        ValueError: Nothing of that name, label or value is declared in ``stream.observe.metrics``.
+        ValueError: The metric, a label or a value is not declared in ``stream.observe.metrics``.
 
     >>> series("shoal_windows_total", outcome="refused")
     'shoal_windows_total{job=~"$job",kind=~"$kind",outcome="refused"}'
@@ -66,17 +66,17 @@ def series(name: str, **labels: str | tuple[str, ...]) -> str:
 
 
 def rate(selector: str) -> str:
-    """Return how much a counter grows in a second."""
+    """Return the growth of a counter per second."""
     return f"rate({selector}[$__rate_interval])"
 
 
 def per_feed(aggregation: str, each: str, *labels: str) -> str:
-    """Aggregate over workers, with the model and the shard kind beside each kind of feed.
+    """Aggregate over workers, by kind of feed, model and kind of shards.
 
     Args:
-        aggregation: Such as ``sum``.
+        aggregation: The aggregation, such as ``sum``.
         each: A vector with the labels ``job``, ``instance`` and ``kind``.
-        labels: Labels to keep besides.
+        labels: More labels to keep.
     """
     kept = ", ".join([FEED, *labels])
     info = series("shoal_feed_info")
@@ -84,22 +84,22 @@ def per_feed(aggregation: str, each: str, *labels: str) -> str:
 
 
 def only_what_happens(counted: str, by: str = FEED) -> str:
-    """Leave out what is zero, and tell one 0 for each feed that has nothing else, so that nothing is not no data.
+    """Leave out zero series, but return one 0 for a feed without any other: zero then differs from missing data.
 
     Args:
         counted: A vector with one series for each of many reasons.
-        by: Labels of a feed that it has.
+        by: Its labels that identify a feed.
     """
     return f"({counted} > 0) or 0 * max by ({by}) ({series('shoal_feed_info')})"
 
 
 def records(*outcomes: str) -> str:
-    """Select records by what became of them."""
+    """Select records by outcome."""
     return series("shoal_records_total", outcome=outcomes)
 
 
 def share_of_an_hour(outcome: str, *among: str) -> str:
-    """Return the share of one outcome among several, of the records of the windows of the last hour."""
+    """Return the share of one outcome among several, over the records in windows of the last hour."""
     part, whole = (per_feed("sum", f"increase({records(*outcomes)}[1h])") for outcomes in ((outcome,), among))
     return f"{part} / ({whole} > 0)"
 

@@ -1,4 +1,4 @@
-"""For whoever uses the releases: what the promise costs."""
+"""The utility dashboard, for users of the releases: what the promise costs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENDED = records("released", "suppressed", "withheld")
 
 
 def utility() -> str:
-    """Return what the promise costs those who use the releases."""
+    """Return the utility dashboard."""
     measure = "{{kind}} {{model}}: {{measure}}"
     rows = [
         Row(
@@ -20,22 +20,23 @@ def utility() -> str:
             panels=[
                 Panel(
                     title="Distance from the truth",
-                    description="Check-ins: expected distance from a visited location to what is released for it. "
-                    "Fragments: mean distance that a point was moved.",
+                    description="Check-ins: expected distance between a visited location and the location that is "
+                    "released for it. Fragments: mean distance by which a point is moved.",
                     unit="lengthm",
                     queries=[(_loss("distance_m", "mean_space_translation_m"), measure)],
                 ),
                 Panel(
                     title="Shift in time",
-                    description="Fragments: mean time between a point and the one released for it. Check-ins are "
-                    "released without times.",
+                    description="Fragments: mean time between a point and the point that is released for it. Check-ins "
+                    "are released without times.",
                     unit="s",
                     queries=[(_loss("mean_time_translation_s"), measure)],
                 ),
                 Panel(
                     title="Relative loss of check-ins",
-                    description="0 is no loss. Distance as a share of the widest distance in the release; distance "
-                    "between the members of a generalized location; with sd-seqanon the penalty of mixing meanings.",
+                    description="0 is no loss. distance_share: distance as a share of the widest distance in the "
+                    "release. generalized_distance_share: distance between the members of a generalized location. "
+                    "semantic_penalty, of sd-seqanon: the penalty of mixing meanings.",
                     unit="percentunit",
                     queries=[(_loss(*_SHARES), measure)],
                 ),
@@ -46,22 +47,22 @@ def utility() -> str:
             panels=[
                 Panel(
                     title="Share of records suppressed",
-                    description="Visits and points left out of released windows, as a share of those in them, over the "
-                    "last hour.",
+                    description="Visits and points left out of released windows, as a share of all visits and points "
+                    "in these windows, over the last hour.",
                     unit="percentunit",
                     queries=[(share_of_an_hour("suppressed", "released", "suppressed"), FEED_LEGEND)],
                 ),
                 Panel(
-                    title="Where records of windows ended",
-                    description="Visits and points of the windows of the last hour: released, suppressed or withheld.",
+                    title="Visits and points by outcome",
+                    description="Visits and points in the windows of the last hour: released, suppressed or withheld.",
                     unit="short",
                     look="stack",
                     queries=[(f"sum by (kind, outcome) (increase({_ENDED}[1h]))", "{{kind}} {{outcome}}")],
                 ),
                 Panel(
                     title="Records that came too late or twice",
-                    description="Late records are in no window: more allowed lateness keeps them and delays releases. "
-                    "Duplicates cost nothing.",
+                    description="Late records are in no window. A longer window.allowed_lateness keeps them, but "
+                    "delays releases. Duplicates are dropped without loss.",
                     unit="recps",
                     queries=[
                         (
@@ -77,8 +78,8 @@ def utility() -> str:
             panels=[
                 Panel(
                     title="People and trajectories of the last release",
-                    description="Distinct people where that may be told, and trajectories. The more of them, the less "
-                    "is lost for the same k.",
+                    description="Distinct people, if their number is published, and trajectories. With more of them, "
+                    "the loss is lower for the same k.",
                     unit="short",
                     queries=[
                         (per_feed("max", series("shoal_release_people")), "people: {{kind}} {{model}}"),
@@ -87,13 +88,14 @@ def utility() -> str:
                 ),
                 Panel(
                     title="Visits and points of the last release",
-                    description="How much one window holds.",
+                    description="Visits and points in one release.",
                     unit="short",
                     queries=[(per_feed("max", series("shoal_release_points")), FEED_LEGEND)],
                 ),
                 Panel(
                     title="Locations released as one",
-                    description="Check-ins: mean number of members of a generalized location. 1 would be the truth.",
+                    description="Check-ins: mean number of members of a generalized location. 1 means that locations "
+                    "are released unchanged.",
                     unit="short",
                     queries=[(_loss("generalized_size"), measure)],
                 ),
@@ -103,7 +105,7 @@ def utility() -> str:
     return document(
         "shoal-utility",
         "Shoal: utility",
-        "What the promise costs: figures of the last release of each worker, which PRIVACY.md allows to be told.",
+        "What the promise costs: published figures of the last release of each worker.",
         rows,
     )
 

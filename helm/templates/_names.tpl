@@ -1,10 +1,10 @@
-{{/* Names and labels. What selects never holds a version, for a selector cannot change. */}}
+{{/* Names and labels. Selector labels never contain a version, because a selector cannot change. */}}
 
 {{- define "shoal.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Cut so that the longest suffix, of a test's Pod and of dashboards, still fits. */}}
+{{/* Cut to 50 characters, so that the longest suffix still fits. */}}
 {{- define "shoal.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
@@ -21,7 +21,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: worker
 {{- end -}}
 
-{{/* Takes the root and what is added: (list $ "topics" .Values.x.labels) is a component, or "", and labels. */}}
+{{/* Arguments: the root, a component or "", and more labels: (list $ "topics" .Values.x.labels). */}}
 {{- define "shoal.labels" -}}
 {{- $root := index . 0 -}}
 {{- $global := default (dict) $root.Values.global -}}
@@ -34,13 +34,13 @@ app.kubernetes.io/component: worker
 {{- toYaml (merge $own $given) -}}
 {{- end -}}
 
-{{/* The same for Pods, without what changes with the chart alone: a new chart with the same image restarts nobody. */}}
+{{/* Labels for Pods, without the chart's version: a new chart with the same image restarts no Pod. */}}
 {{- define "shoal.podLabels" -}}
 {{- omit (include "shoal.labels" . | fromYaml) "helm.sh/chart" "app.kubernetes.io/managed-by" | toYaml -}}
 {{- end -}}
 
 {{/* Name, namespace, labels and annotations: (dict "root" $ "suffix" "-x" "component" "x" "labels" (dict) "annotations" (dict)).
-     `name` stands for the release's name, `namespace` for the release's. */}}
+     `name` and `namespace`, if given, replace the release's. */}}
 {{- define "shoal.metadata" -}}
 {{- $root := .root -}}
 name: {{ default (include "shoal.fullname" $root) .name }}{{ .suffix }}
@@ -53,8 +53,8 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* A regular expression of the workers' Pods, and of no other release's. Kubernetes names them NAME-HASH-RANDOM, the hash of
-     at most ten characters, the random part of five; what comes before the latter is cut at 58, and the dash with it. */}}
+{{/* A regular expression that matches the names of this release's worker Pods only. Kubernetes names them NAME-HASH-RANDOM:
+     the hash has at most 10 characters, the random part 5. NAME-HASH- is cut to 58 characters, so the dash may be missing. */}}
 {{- define "shoal.podPattern" -}}
 {{- $name := include "shoal.fullname" . -}}
 {{- $whole := "[a-z0-9]{1,10}-[a-z0-9]{5}" -}}

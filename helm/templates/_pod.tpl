@@ -1,6 +1,6 @@
-{{/* What the worker, the topics Job and the test have in common. */}}
+{{/* Parts of Pods that the worker, the topics Job and the test share. */}}
 
-{{/* Variables: only secrets. Everything else is in the file of settings. */}}
+{{/* Environment variables hold only secrets. All other settings are in the settings file. */}}
 {{- define "shoal.env" -}}
 - name: SHOAL_CONFIG
   value: /etc/shoal/settings.yaml
@@ -66,7 +66,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Takes the root and the name of the ConfigMap with the settings. */}}
+{{/* Arguments: the root, and the name of the ConfigMap with the settings. */}}
 {{- define "shoal.volumes" -}}
 {{- $root := index . 0 -}}
 {{- with $root.Values -}}
@@ -138,7 +138,7 @@
     {{- include "shoal.volumeMounts" $root | nindent 4 }}
 {{- end -}}
 
-{{/* Where a Pod may run and as whom. */}}
+{{/* Pod options: image pull secrets, security context and scheduling. */}}
 {{- define "shoal.placement" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false

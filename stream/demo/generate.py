@@ -1,4 +1,4 @@
-"""Generate: the simulated city's feed, to a file or to the input topics."""
+"""Generate: writes the simulated city's feed to a file, or sends it to the input topics."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ async def send_messages(
     """Send records in the order of their arrival, keyed by user, and return how many there were.
 
     Args:
-        messages: What to send.
+        messages: The messages to send.
         producer: A started producer.
         topics: The topic of each kind; an empty name leaves that kind out.
-        speed: How many times faster than the clock, or None for as fast as the broker takes them.
-        progress: Called with the arrival time of what was sent, Unix milliseconds.
+        speed: How many times faster than the clock; None sends as fast as the broker accepts.
+        progress: Called with the arrival time of each sent message, Unix milliseconds.
     """
     begun_s = time.monotonic()
     first_ms: int | None = None

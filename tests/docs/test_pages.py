@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -67,3 +68,16 @@ def test_the_readme_has_the_table_of_models() -> None:
     )
     assert between is not None
     assert between[1].strip() == models_table().strip()
+
+
+def test_panels_that_the_runbook_names_exist() -> None:
+    """
+    Every panel that the page of alerts sends the reader to is on a dashboard, under that title.
+    """
+    dashboards = (json.loads(file.read_text(encoding="utf-8")) for file in ROOT.glob("helm/files/dashboards/*.json"))
+    titles = {panel["title"] for one in dashboards for panel in one["panels"]}
+    page = (ROOT / "docs" / "operate" / "alerts.md").read_text(encoding="utf-8")
+    looked_at = re.findall(r'[Ll]ook at (?:the panel )?"([^"]+)"|[Tt]he panel\s+"([^"]+)"|" and "([^"]+)"', page)
+    named = {" ".join("".join(parts).split()) for parts in looked_at}
+    assert named
+    assert named - titles == set()

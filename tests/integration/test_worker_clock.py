@@ -92,7 +92,7 @@ class TestAClockThatIsAhead:
         place = Place(apache_kafka, SETTINGS | {"kafka.startup_timeout": "12s"})
         place.create_topics()
         with place.worker(program=MENDED, ready=False) as worker:
-            wait_for_the_sentence(worker, "the brokers refuse the present of this machine's clock as a time stamp")
+            wait_for_the_sentence(worker, "the brokers refuse the time of this machine's clock as a time stamp")
             assert worker.metric("shoal_clock_wrong", seen_by="brokers") == 1
             assert worker.wait(60) == 1
             said = [line for line in worker.log.splitlines() if line.startswith("shoal: ")]
@@ -114,7 +114,7 @@ class TestAClockThatIsAhead:
             assert first.stop() == 0
         with place.worker(program=MENDED) as worker:
             place.produce("checkins", messages)
-            wait_for_the_sentence(worker, "the brokers refuse the present of this machine's clock as a time stamp")
+            wait_for_the_sentence(worker, "the brokers refuse the time of this machine's clock as a time stamp")
             assert worker.metric("shoal_clock_wrong", seen_by="brokers") == 1
             assert worker.metric("shoal_clock_wrong", seen_by="input") == 0
             assert not place.read("shards")

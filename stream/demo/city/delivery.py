@@ -1,4 +1,4 @@
-"""What becomes of records on their way: latency, delays, copies and dirt, in stated shares."""
+"""Delivery of records: adds latency, delays, copies and faults, in the shares that the options name."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _COPY_AFTER_MS = (1, 5_000)
 
 
 class SentAs(StrEnum):
-    """What became of a record on its way; each message is counted under one of these."""
+    """What happened to a record on its way; each message has exactly one of these values."""
 
     CLEAN = "clean"
-    """As it should be."""
+    """Unchanged, with the usual latency."""
 
     DIRTY = "dirty"
     """Spoiled, see :class:`~stream.demo.city.dirt.Dirt`."""
 
     DUPLICATE = "duplicate"
-    """The bytes of an earlier clean message once more."""
+    """A repetition of an earlier clean message."""
 
     DELAYED = "delayed"
-    """Clean bytes, later than the usual latency: others may have overtaken them."""
+    """Unchanged, but later than the usual latency, so that later messages may arrive before it."""
 
 
 class Message(NamedTuple):
     """One message as a producer would send it."""
 
     kind: Kind
-    """Which feed it belongs to; equal to ``"checkins"`` or ``"fragments"``."""
+    """The feed it belongs to; equal to ``"checkins"`` or ``"fragments"``."""
 
     key: bytes
     """The user's id, UTF-8."""
@@ -47,20 +47,20 @@ class Message(NamedTuple):
     """The record as JSON, or what is left of it."""
 
     event_ms: int
-    """Event time, milliseconds since the epoch: a fragment's newest point; the true one if spoiled."""
+    """Event time, milliseconds since the epoch: a fragment's newest point; the original time if spoiled."""
 
     arrival_ms: int
     """When it reaches the broker, milliseconds since the epoch; after ``event_ms``."""
 
     sent_as: SentAs
-    """What became of it on the way."""
+    """What happened to it on the way."""
 
     dirt: Dirt | None
     """How it was spoiled; None unless ``sent_as`` is dirty."""
 
 
 _FATES = (SentAs.DIRTY, SentAs.DELAYED, SentAs.CLEAN, SentAs.CLEAN)
-"""By the number drawn; of the records under 2 a copy follows."""
+"""By the random number drawn; records that draw 2 also get a copy."""
 
 
 def deliver(
@@ -72,11 +72,11 @@ def deliver(
     options: CityOptions,
     rng: np.random.Generator,
 ) -> list[Message]:
-    """Give clean records their latency, and some of them the fate that the options ask for.
+    """Add latency to clean records, and spoil, delay or copy some of them, in the shares of the options.
 
     Args:
-        kind: Which feed they belong to.
-        keys: Of each of ``n`` records, its user's id.
+        kind: The feed they belong to.
+        keys: The user id of each of ``n`` records.
         values: Each record as JSON.
         event_ms: Their event times, milliseconds since the epoch, shape ``(n,)``.
         options: Shares and the longest delay.

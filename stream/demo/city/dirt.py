@@ -1,4 +1,4 @@
-"""What goes wrong with records on their way: a closed set of ways to spoil one."""
+"""Faults of records: a closed set of ways in which the city spoils a record."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Dirt(StrEnum):
     """Cut off in the middle."""
 
     MISSING_FIELD = "missing_field"
-    """No user, or no time stamp (of a fragment: no points)."""
+    """No user, or no time stamp (in a fragment: no points)."""
 
     NOT_FINITE = "not_finite"
-    """A latitude of ``NaN``, which Python's ``json`` writes and JSON does not know."""
+    """A latitude of ``NaN``, which Python's ``json`` writes although JSON does not allow it."""
 
     OUT_OF_RANGE = "out_of_range"
     """A latitude beyond the poles."""
@@ -37,7 +37,7 @@ class Dirt(StrEnum):
     """A fragment without a point."""
 
     EXTRA_FIELD = "extra_field"
-    """Fields nobody knows. Harmless: such a record is to be accepted."""
+    """Unknown fields. Harmless: such a record must be accepted."""
 
 
 _DIRT_OF = {
@@ -59,14 +59,14 @@ def spoil(value: bytes, kind: Kind, dirt: Dirt, *, variant: int) -> bytes:
 
     Args:
         value: A check-in or fragment as JSON.
-        kind: Which of the two.
-        dirt: What shall be wrong, one of :func:`dirt_of` the kind.
-        variant: Chooses among the forms of one kind of dirt, at least 0.
+        kind: The kind of the record.
+        dirt: The fault, one of :func:`dirt_of` this kind.
+        variant: Selects one of the forms of the fault; at least 0.
     """
     if dirt is Dirt.NOT_JSON:
         return value[: max(1, len(value) * (1 + variant % 3) // 4)]
     record: dict[str, Any] = msgspec.json.decode(value)
-    # Where time and latitude stand: in the check-in itself, or in one point of the fragment.
+    # Time and latitude are in the check-in itself, or in one point of the fragment.
     place: Any
     when: Any
     lat: Any
@@ -89,7 +89,7 @@ def spoil(value: bytes, kind: Kind, dirt: Dirt, *, variant: int) -> bytes:
         else:
             record["user"] = [record["user"]]
     elif dirt is Dirt.FAR_YEAR:
-        # Both are leap years: the date stays one of the calendar.
+        # Both are leap years, so that 29 February stays a valid date.
         place[when] = ("1864", "2104")[variant % 2] + place[when][4:]
     elif dirt is Dirt.EMPTY_FRAGMENT:
         record["points"] = []

@@ -1,4 +1,4 @@
-"""The messages of a simulated city, in the order in which they arrive."""
+"""The messages of a simulated city, in order of arrival."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ NOISE_M = 10.0
 """Farthest a GPS point lies from its road, metres."""
 
 MAX_FRAGMENT_SPAN_MS = 8 * GPS_EVERY_S * 1_000
-"""Longest time from the first to the last point of a fragment: at most 9 points.
+"""Longest time from the first to the last point of a fragment, which has at most 9 points.
 
-An allowed lateness has to cover this and ``max_delay_s``."""
+The allowed lateness must cover this and ``max_delay_s``."""
 
 _NOISE_SIGMA_M = 3.5
 _DAY_S = 86_400
@@ -45,9 +45,9 @@ _arrival_ms = attrgetter("arrival_ms")
 class City:
     """A city whose people move along its roads and check in at its venues.
 
-    The same options give the same bytes; every day and every slice of a day has its own source of chance, so
-    how far a feed is read changes nothing in it. Memory is bounded by the messages of one slice (an hour; ten
-    minutes in a large city), whatever the length of the feed.
+    The same options give the same bytes. Every day and every slice of a day has its own random generator, so the
+    content does not depend on how far the feed is read. Memory is bounded by the messages of one slice (an hour; ten
+    minutes in a large city), for a feed of any length.
     """
 
     def __init__(self, options: CityOptions) -> None:
@@ -55,9 +55,9 @@ class City:
         self.roads = build_roads(options, self._rng(0))
         self._residents = Residents(options, self.roads, self._rng(1))
         self.sent: Counter[SentAs] = Counter(dict.fromkeys(SentAs, 0))
-        """Messages handed out so far, by what became of them; all iterators together."""
+        """Messages yielded so far by all iterators, by what happened to them."""
         self.dirt: Counter[Dirt] = Counter(dict.fromkeys(Dirt, 0))
-        """Dirty messages handed out so far, by what is wrong with them."""
+        """Spoiled messages yielded so far, by fault."""
 
         digits = len(str(options.people))
         self._users = [f"u{number:0{digits}d}" for number in range(1, options.people + 1)]
@@ -84,14 +84,14 @@ class City:
         """Yield the city's messages from its start on, in order of arrival.
 
         Args:
-            until_ms: Stop before the first message that arrives at this instant or later, milliseconds since
-                the epoch. None never stops.
+            until_ms: Stop before the first message that arrives at this time or later, milliseconds since the epoch;
+                None means never.
         """
         waiting: list[Message] = []
         for fresh, end_ms in self._slices():
             waiting += fresh
             waiting.sort(key=_arrival_ms)
-            # Whatever later slices hold happens at end_ms or after it, and arrives later still.
+            # Records of later slices happen at end_ms or later, and arrive after it.
             n_ready = bisect_left(waiting, end_ms, key=_arrival_ms)
             ready, waiting = waiting[:n_ready], waiting[n_ready:]
             for message in ready:
@@ -105,7 +105,7 @@ class City:
                 return
 
     def _slices(self) -> Iterator[tuple[list[Message], int]]:
-        """Yield the messages of what begins in one slice of time, and that slice's end; for ever."""
+        """Yield, without end, the messages that begin in each slice of time, and the slice's end."""
         for day_number in count(self.options.start_ms // _DAY_MS):
             midnight_s = day_number * _DAY_S
             # Day 0 of the epoch was a Thursday.
@@ -113,7 +113,7 @@ class City:
             for number, start_s in enumerate(range(0, _DAY_S, self._slice_s)):
                 end_s = start_s + self._slice_s
                 rng = self._rng(4, day_number, number)
-                # A night out may end after midnight: the last slice takes what is left of the day.
+                # A night out may end after midnight: the last slice also takes the trips after midnight.
                 bounds_s = [start_s, end_s if end_s < _DAY_S else 2 * _DAY_S]
                 fresh = self._fragments(day, midnight_s, bounds_s, rng)
                 fresh += self._checkins(day, midnight_s, bounds_s, rng)
@@ -195,19 +195,19 @@ class City:
         arrival_s = reached_s[np.flatnonzero(np.append(np.diff(step_trip), 1))]  # (t,)
 
         since_start_ms = (midnight_s + leave_s) * 1_000 - self.options.start_ms
-        # Points before the start fall away.
+        # Points before the start are dropped.
         first = np.maximum(0, -(since_start_ms // (GPS_EVERY_S * 1_000)))  # (t,)
         n_points = np.maximum(0, np.floor(arrival_s / GPS_EVERY_S).astype(np.int64) + 1 - first)
         tick, trip = _count_up(n_points)  # (n,) each
         after_s = (tick + first[trip]) * GPS_EVERY_S
 
-        # One interpolation for all trips: each has its own stretch of the axis, longer than any trip.
+        # One interpolation for all trips: each trip has a section of the axis that is longer than any trip.
         axis = step_trip * float(_DAY_S) + reached_s
         at = trip * float(_DAY_S) + after_s
         lat = np.interp(at, axis, self.roads.lat_deg[node])
         lon = np.interp(at, axis, self.roads.lon_deg[node])
         noise_m = rng.normal(0.0, _NOISE_SIGMA_M, (2, len(at)))
-        # A margin for rounding and for the earth's flattening.
+        # Leaves a margin for rounding and for the earth's flattening.
         noise_m *= np.minimum(1.0, (NOISE_M - 0.2) / np.maximum(np.hypot(*noise_m), 1e-9))
         lon += noise_m[1] / (_M_PER_DEG * np.cos(np.radians(lat)))
         lat += noise_m[0] / _M_PER_DEG
@@ -225,7 +225,7 @@ def _rfc3339(event_s: IntArray) -> list[str]:
     """Write instants, seconds since the epoch, as RFC 3339 in UTC; shape ``(n,)``."""
     if len(event_s) == 0:
         return []
-    # Many points share a second, and writing one is the slow part.
+    # Many points share a second, and formatting is slow: format each second once.
     seconds, row = np.unique(event_s, return_inverse=True)
     texts = np.datetime_as_string(seconds.astype("datetime64[s]"), timezone="UTC").tolist()
     return [texts[i] for i in row.tolist()]

@@ -1,4 +1,4 @@
-"""What a simulated city is made of: frozen, validated."""
+"""The options of a simulated city: frozen, validated."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _REAL = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CityOptions:
-    """Everything that decides what a simulated city sends: the same options give the same bytes.
+    """The options of a simulated city's feed: the same options give the same bytes.
 
     Raises:
-        ValueError: An option is outside its range, or options contradict each other; the sentence names the
-            option, what was found and what is allowed.
+        ValueError: An option is outside its range, or options contradict each other; the message names the option, its
+            value and what is allowed.
     """
 
     seed: int = 1
-    """Decides every draw. At least 0."""
+    """Seed of all random numbers. At least 0."""
 
     people: int = 400
-    """Users who live in the city, 1 to 200,000."""
+    """Number of people in the city, 1 to 200,000."""
 
     venues: int = 150
-    """Venues they visit, 10 to 5,000."""
+    """Number of venues, 10 to 5,000."""
 
     centre_lat: float = 48.2
     """Latitude of the centre, degrees, -80 to 80."""
@@ -66,14 +66,14 @@ class CityOptions:
     """Share of all messages that are spoiled, 0 to 1."""
 
     duplicate_share: float = 0.01
-    """Share of all messages that are the same bytes again, 0 to 0.5: at most one copy of each."""
+    """Share of all messages that repeat the bytes of another, 0 to 0.5; each message has at most one copy."""
 
     out_of_order_share: float = 0.02
-    """Share of all messages that are delayed, so that others can overtake them, 0 to 1."""
+    """Share of all messages that are delayed, so that later ones may arrive before them, 0 to 1."""
 
     max_delay_s: float = 60.0
-    """Longest time between a message's newest point and its first arrival, seconds. At least 2, or 0 where no
-    message arrives out of order; the usual latency of up to 1.5 s is always there."""
+    """Longest time between a message's newest point and its first arrival, seconds. At least 2, or 0 if no message
+    arrives out of order. The usual latency of up to 1.5 s always applies."""
 
     own_demands_share: float = 0.0
     """Share of users whose fragments carry their own ``k`` and ``delta_m``, 0 to 1."""
@@ -87,9 +87,9 @@ class CityOptions:
             found = getattr(self, name)
             if not isinstance(found, int | float) or not math.isfinite(found) or not least <= found <= most:
                 raise ValueError(f"{name} is {found!r}: use a number from {least:g} to {most:g}")
-        # A copy needs a clean message to be a copy of, so duplicates count twice.
+        # Each copy needs a clean message as its original, so duplicates count twice.
         shares = self.dirty_share + self.out_of_order_share + 2 * self.duplicate_share
-        # The tolerance lets 0.7 + 0.1 + 2 * 0.1 be 1.
+        # The tolerance allows for rounding: 0.7 + 0.1 + 2 * 0.1 may exceed 1.
         if shares > 1.0 + 1e-9:
             raise ValueError(
                 f"dirty_share + out_of_order_share + 2 * duplicate_share is {shares:g}: use at most 1, "

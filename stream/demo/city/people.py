@@ -1,4 +1,4 @@
-"""Who lives in a simulated city: venues, people with habits, and what each of them does on a day."""
+"""Venues and people of a simulated city: the habits of each person, and the trips and visits of a day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stream.demo.city.roads import Roads
 __all__ = ["Day", "Residents", "Venue"]
 
 _DINING, _ERRAND, _LEISURE = range(3)
-# Names of the Foursquare taxonomy, by purpose. Nobody's home is a venue.
+# Names from the Foursquare taxonomy, by purpose. Homes are not venues.
 _CATEGORIES = (
     ("Coffee Shop", "Italian Restaurant", "Bakery", "Sandwich Place"),
     ("Supermarket", "Pharmacy", "Library", "Post Office"),
@@ -26,7 +26,7 @@ _HABIT = (0.6, 0.25, 0.15)
 """How often a person goes to the first, second and third favourite of a purpose."""
 
 _EXPLORING = 0.15
-"""How often it is another venue instead."""
+"""How often a person goes to another venue instead."""
 
 _WALK_M_PER_S = 1.4
 _BICYCLE_M_PER_S = 4.5
@@ -37,7 +37,7 @@ _HOUR_S = 3_600.0
 
 
 class Venue(msgspec.Struct, frozen=True):
-    """A place people check in at; the fields are the columns of a venues file."""
+    """A venue for check-ins; the fields are the columns of a venues file."""
 
     id: str
     category: str
@@ -49,22 +49,22 @@ class Venue(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Day:
-    """What all people do on one day, as columns. Instants are whole seconds after the day's midnight."""
+    """All trips and check-ins of one day, as columns. Times are whole seconds after the day's midnight."""
 
     user: IntArray
-    """Who makes each of ``t`` trips, in order of departure."""
+    """The person of each of ``t`` trips, in order of departure."""
     leave_s: IntArray
     origin: IntArray
-    """Road node a trip starts from."""
+    """Road node where a trip starts."""
     target: IntArray
-    """Road node it ends at, another one."""
+    """Road node where it ends; differs from the origin."""
     m_per_s: FloatArray
     """Speed on foot or by bicycle; NaN for a drive."""
     pace: FloatArray
-    """A person's own share of the usual speed."""
+    """The person's speed as a multiple of the usual speed."""
 
     visitor: IntArray
-    """Who makes each of ``c`` check-ins, in order of time; never two by one person in one second."""
+    """The person of each of ``c`` check-ins, in order of time; never two by one person in one second."""
     visit_s: IntArray
     venue: IntArray
     """Row of the venue."""
@@ -84,7 +84,7 @@ class Residents:
         self._home = rng.integers(n_nodes, size=n_people)
         self._employed = rng.random(n_people) < 0.85
         office = rng.choice(n_nodes, n_people, p=central / central.sum())
-        self._base = np.where(self._employed, office, self._home)  # where a person spends the working day
+        self._base = np.where(self._employed, office, self._home)  # where a person is during the working day
         self._drives = rng.random(n_people) < 0.4
         self._pace = rng.uniform(0.85, 1.15, n_people)
         self._morning_s = np.clip(rng.normal(8.4, 0.4, n_people), 7.0, 10.0) * _HOUR_S
@@ -99,7 +99,7 @@ class Residents:
         self._draws: list[FloatArray] = []  # by purpose: cumulative weights, (n, v)
         self._favourites: list[IntArray] = []  # by purpose: rows of venues, (people, 3)
         for which, far_m in ((_DINING, 500.0), (_ERRAND, 1_000.0), (_LEISURE, 2_000.0)):
-            # The floor keeps every row's sum positive where all venues of the purpose are far away.
+            # The small constant keeps every row's sum positive, even if all venues of the purpose are far away.
             weight = np.where(purpose == which, popularity * (np.exp(-apart_m / far_m) + 1e-9), 0.0)
             total = np.cumsum(weight, axis=1)
             self._draws.append(total / total[:, -1:])
@@ -115,7 +115,7 @@ class Residents:
         degrees = LocalProjection(options.centre_lat, options.centre_lon).to_degrees(xy_m)
         lat, lon = (np.round(axis, 6).tolist() for axis in degrees)
         digits = len(str(options.venues))
-        # Ids reveal nothing of the rank.
+        # Ids are random, so that they do not show the rank.
         number = rng.permutation(options.venues) + 1
         kind = rng.integers(2**31, size=options.venues)
         self.venues = tuple(
@@ -125,7 +125,7 @@ class Residents:
         return node
 
     def _draw(self, purpose: int, near: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw a venue near each node, popular ones more often; rows of venues, shape of ``near``."""
+        """Draw a venue near each node, popular ones more often; returns rows of venues, in the shape of ``near``."""
         total = self._draws[purpose]
         n_venues = total.shape[1]
         # One search for all rows: row i of the weights covers i to i + 1.
@@ -135,13 +135,13 @@ class Residents:
         return rows
 
     def _choose(self, purpose: int, at: IntArray, rng: np.random.Generator) -> IntArray:
-        """Choose a venue for each person, shape ``(people,)``: mostly a favourite, else one nearby."""
+        """Choose a venue for each person, shape ``(people,)``: usually a favourite, otherwise one nearby."""
         habit = rng.choice(len(_HABIT), len(at), p=_HABIT)
         usual = self._favourites[purpose][np.arange(len(at)), habit]
         return np.where(rng.random(len(at)) < _EXPLORING, self._draw(purpose, at, rng), usual)
 
     def day(self, *, is_workday: bool, rng: np.random.Generator) -> Day:
-        """Let everybody live through a day that starts and ends at home."""
+        """Simulate a day of everybody; it starts and ends at home."""
         diary = _Diary(self._roads, self._home, self._drives, self._pace)
         if is_workday:
             self._work(diary, rng)
@@ -180,7 +180,7 @@ class Residents:
         diary.go(np.ones(n, bool), np.where(goes_out, diary.free_s + stay_s, evening_s), self._home)
 
     def _errand(self, diary: _Diary, who: BoolArray, leave_s: FloatArray, rng: np.random.Generator) -> None:
-        """Send some people out of the office, or of the house, and back."""
+        """Send some people on an errand from work or home, and back."""
         self._visit(diary, who, _ERRAND, leave_s, rng)
         diary.go(who, diary.free_s + rng.uniform(0.0, 1_200.0, len(who)), self._base)
 
@@ -198,7 +198,7 @@ class Residents:
 
 
 class _Diary:
-    """A day as it is planned: where everybody is, from when they are free, and the legs so far."""
+    """The plan of a day: where each person is, when they are free, and the legs of their trips so far."""
 
     def __init__(self, roads: Roads, home: IntArray, drives: BoolArray, pace: FloatArray) -> None:
         self.at = home.copy()
@@ -207,7 +207,7 @@ class _Diary:
         self._legs: list[npt.NDArray[np.void]] = []
 
     def go(self, who: BoolArray, leave_s: FloatArray, target: IntArray, venue: IntArray | None = None) -> None:
-        """Send some people to a node (and a venue there) once they are free; each of shape ``(people,)``."""
+        """Send some people to a node (and a venue there) once they are free; all arrays have shape ``(people,)``."""
         user = np.flatnonzero(who & ((target != self.at) | (venue is not None)))
         legs = np.zeros(len(user), _LEG)
         origin, end = self.at[user], target[user]
@@ -239,7 +239,7 @@ class _Diary:
         until_s[legs["user"] != np.append(legs["user"][1:], -1)] = np.iinfo(np.int64).max
         stay_s = np.minimum(until_s - legs["arrive_s"], 2_700)
 
-        weight = np.where(legs["venue"] >= 0, 3.0, 1.0)  # a destination invites a check-in more than a passage does
+        weight = np.where(legs["venue"] >= 0, 3.0, 1.0)  # check-ins are likelier at a venue that was the destination
         mean = rate * weight / np.bincount(legs["user"], weight, len(self.at))[legs["user"]]
         seen = np.repeat(np.arange(len(legs)), rng.poisson(mean))  # (c,) rows of legs
         visit_s = legs["arrive_s"][seen] + np.floor(rng.random(len(seen)) * stay_s[seen]).astype(np.int64)

@@ -17,7 +17,7 @@ LOCAL_M_PER_S = 9.0
 ARTERIAL_M_PER_S = 16.0
 
 ROAD_MARGIN_M = 30.0
-"""Between the outermost road and the city's radius: venues beside a road and GPS noise stay inside."""
+"""Gap between the outermost road and the city's radius, so that venues beside a road and GPS noise stay inside."""
 
 _CLOSED_SHARE = 0.15
 _BLOCKS_PER_RADIUS = 12
@@ -35,7 +35,7 @@ class Roads:
     """Latitudes, degrees, shape ``(n,)``."""
 
     lon_deg: FloatArray
-    """Longitudes, degrees, shape ``(n,)``; unwrapped around the centre: a mean of two lies between them."""
+    """Longitudes, degrees, shape ``(n,)``; unwrapped around the centre, so that a mean of two lies between them."""
 
     edges: IntArray
     """Node ids of both ends, shape ``(e, 2)``."""
@@ -54,10 +54,10 @@ class Roads:
 
         Args:
             origin: Node ids, shape ``(t,)``.
-            target: Node ids, shape ``(t,)``, each other than its origin.
+            target: Node ids, shape ``(t,)``; each differs from its origin.
 
         Returns:
-            The row of ``origin`` and the node id of each step, both of shape ``(steps,)``.
+            For each step, its index in ``origin`` and its node id, both of shape ``(steps,)``.
         """
         columns = [target]
         here = target
@@ -73,7 +73,7 @@ class Roads:
 
 
 def build_roads(options: CityOptions, rng: np.random.Generator) -> Roads:
-    """Lay out the roads of a city of at most some 450 nodes."""
+    """Lay out the roads of a city, at most about 450 nodes."""
     reach_m = options.radius_m - ROAD_MARGIN_M
     block_m = max(reach_m / _BLOCKS_PER_RADIUS, 100.0)
     jitter_m = 0.2 * block_m
@@ -94,7 +94,7 @@ def build_roads(options: CityOptions, rng: np.random.Generator) -> Roads:
 
 
 def _edges(row: list[int], column: list[int], rng: np.random.Generator) -> tuple[IntArray, BoolArray]:
-    """Join grid neighbours, then close some local roads, never one without which the city falls apart."""
+    """Join grid neighbours, then close some local roads; the network stays connected."""
     node_at = {place: node for node, place in enumerate(zip(row, column, strict=True))}
     candidates: list[tuple[int, int, bool]] = []  # one end, other end, arterial
     for (r, c), node in node_at.items():
@@ -103,7 +103,7 @@ def _edges(row: list[int], column: list[int], rng: np.random.Generator) -> tuple
         if (north := node_at.get((r + 1, c))) is not None:
             candidates.append((node, north, c % _ARTERIAL_EVERY == 0))
 
-    # Kruskal's spanning tree over a random order: its roads stay open.
+    # The roads of a random spanning tree (Kruskal) stay open.
     root = list(range(len(node_at)))
 
     def root_of(node: int) -> int:
@@ -126,7 +126,7 @@ def _edges(row: list[int], column: list[int], rng: np.random.Generator) -> tuple
 def _fastest(
     n_nodes: int, edges: IntArray, seconds: FloatArray, lengths: FloatArray
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int16]]:
-    """All pairs at once (Floyd and Warshall), one numpy step per node: under a second for 450 nodes."""
+    """Find the fastest paths of all pairs (Floyd and Warshall), in under a second for 450 nodes."""
     travel_s = np.full((n_nodes, n_nodes), np.inf)
     length_m = np.full((n_nodes, n_nodes), np.inf)
     previous = np.zeros((n_nodes, n_nodes), np.int16)

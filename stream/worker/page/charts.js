@@ -84,20 +84,20 @@ function shares(windows) {
     if (one.points_released === null) return [nothing(i, wide, `${clock(one)}: ${one.outcome}`)];
     const [released, suppressed] = [one.points_released, one.points_suppressed ?? 0].map((n) => (n / most) * high);
     const place = { x: i * wide + 1, width: Math.max(1, wide - 2) };
-    const told = one.points_suppressed === null ? "not told" : number.format(one.points_suppressed);
-    const text = `${clock(one)}: ${number.format(one.points_released)} released, ${told} suppressed`;
+    const told = one.points_suppressed === null ? "number of suppressed not published" : `${number.format(one.points_suppressed)} suppressed`;
+    const text = `${clock(one)}: ${number.format(one.points_released)} released, ${told}`;
     return [
       svg("rect", { class: "released", ...place, y: HEIGHT - FOOT - released, height: released }, svg("title", {}, text)),
       svg("rect", { class: "suppressed", ...place, y: HEIGHT - FOOT - released - suppressed, height: suppressed }, svg("title", {}, text)),
     ];
   });
-  // Where it is not told how many are suppressed, what is released is no share of anything.
+  // Windows whose number of suppressed points is not published are left out of the share.
   const whole = windows.filter((one) => one.points_suppressed !== null);
   const sum = (name) => whole.reduce((total, one) => total + (one[name] ?? 0), 0);
   const [released, suppressed] = [sum("points_released"), sum("points_suppressed")];
   const share = released + suppressed ? percent(released / (released + suppressed)) : "–";
   const withheld = windows.filter((one) => one.outcome !== "released").length;
-  const summary = `${number.format(released)} points released and ${number.format(suppressed)} suppressed where both are told, in the last ${windows.length} windows; ${withheld} windows withheld.`;
+  const summary = `${number.format(released)} points released and ${number.format(suppressed)} suppressed in the last ${windows.length} windows, without windows whose counts are not published; ${withheld} windows withheld.`;
   const keys = document.createElement("p");
   keys.className = "keys";
   for (const [name, style] of [["released", "key"], ["suppressed", "key other"]]) {

@@ -76,8 +76,8 @@ def test_how_far_is_said_in_a_sentence(hands: Hands) -> None:
     """
     hands.clock.read(AT, [NOW_MS + 3 * HOUR_MS])
     assert hands.clock.wrong() == (
-        "this machine's clock is 3 h 0 min behind the time stamps of the input, or its producers' clocks are as far "
-        "ahead. Set this machine's clock by NTP, or theirs"
+        "this machine's clock is 3 h 0 min behind the time stamps of the input, or the clocks of the input's "
+        "producers are ahead. Set this machine's clock by NTP, or theirs"
     )
     assert hands.metrics.registry.get_sample_value("shoal_clock_behind_seconds") == 3 * 3600
 
@@ -130,7 +130,7 @@ def test_brokers_that_refuse_the_present(hands: Hands) -> None:
     hands.clock.refused("seals")
     assert hands.clock.check() is True
     hands.clock.refused("seals")
-    assert "refuse the present of this machine's clock as a time stamp (topic seals)" in str(hands.clock.check())
+    assert "refuse the time of this machine's clock as a time stamp (topic seals)" in str(hands.clock.check())
     assert hands.shown("brokers") == 1
     hands.clock.taken("shards")
     assert hands.clock.check() is not True
@@ -187,7 +187,7 @@ def test_certificates_that_are_not_valid_now_name_the_clock(code: int, is_named:
     fault.verify_code, fault.verify_message = code, "what OpenSSL says"
     reason = _reason(fault, KafkaSettings(), "broker:9093")
     assert reason is not None
-    assert ("or this machine's clock, if that is wrong" in reason) == is_named
+    assert ("or set this machine's clock right" in reason) == is_named
 
 
 def test_dead_letters_name_the_clock(hands: Hands) -> None:

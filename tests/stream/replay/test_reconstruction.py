@@ -74,4 +74,4 @@ def test_the_command(tmp_path: Path) -> None:
     file.write_text('{"pseudonym": "x"}\n')
     done = CliRunner().invoke(main, ["reconstruct", str(file), "--output", str(output)])
     assert (done.exit_code, done.output.count("\n")) == (1, 1)
-    assert done.output.startswith("shoal: line 1 is no message")
+    assert done.output.startswith("shoal: line 1 is not a message")

@@ -20,7 +20,7 @@ from core.release.risk import Attack, Risk
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 
-__all__ = ["AssembledWindow", "Candidate", "Contents", "Family", "Summary", "Variant", "Verdict"]
+__all__ = ["AssembledWindow", "Candidate", "Contents", "Family", "ModelSummary", "Variant", "Verdict"]
 
 
 class AssembledWindow(Protocol):
@@ -90,7 +90,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class ModelSummary:
     """A row in the documentation's table of models, in Markdown: what a release promises and the models need."""
 
     models: tuple[str, ...]
@@ -134,7 +134,7 @@ class Family(Generic[S, P, W, R, C]):
     models: tuple[str, ...]
     """Their names in the settings."""
 
-    summaries: tuple[Summary, ...]
+    summaries: tuple[ModelSummary, ...]
     """Their promises and needs; each model is in exactly one of these."""
 
     released: type[Released]

@@ -1,6 +1,6 @@
 """Disassociated k^m-anonymity: sets of locations, released in parts that nothing links (README.md here)."""
 
-from core.models.common.family import Family, Summary
+from core.models.common.family import Family, ModelSummary
 from core.models.disassociation import measure, plan, release
 from core.models.disassociation.released import ClusterGroup
 from core.models.disassociation.settings import DisassociationSettings
@@ -11,7 +11,7 @@ __all__ = ["FAMILY"]
 FAMILY = Family(
     models=("disassociation",),
     summaries=(
-        Summary(
+        ModelSummary(
             models=("disassociation",),
             promise="for up to `m` locations that an adversary knows of a person, in no order, the release describes a "
             "possible window in which at least `k` people visited all of them",

@@ -1,6 +1,6 @@
 """(k,delta)-anonymity: GPS trajectories in sets, Never Walk Alone and Wait for Me (README.md here)."""
 
-from core.models.common.family import Family, Summary
+from core.models.common.family import Family, ModelSummary
 from core.models.kdelta import measure, plan, release
 from core.models.kdelta.released import PointTrajectory
 from core.models.kdelta.settings import KDeltaSettings
@@ -16,27 +16,27 @@ _PROMISE = (
 FAMILY = Family(
     models=("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"),
     summaries=(
-        Summary(
+        ModelSummary(
             models=("w4m",),
             promise=_PROMISE,
             needs="nothing more; moves points in space and time",
         ),
-        Summary(
+        ModelSummary(
             models=("nwa",),
             promise=_PROMISE,
             needs="nothing more; cuts trajectories to equal intervals (`granularity`) and moves points in space alone",
         ),
-        Summary(
+        ModelSummary(
             models=("pw4m",),
             promise=f"{_PROMISE}; people may demand a larger `k` and a smaller `delta_m`",
             needs="demands in fragments or in `demands_file`",
         ),
-        Summary(
+        ModelSummary(
             models=("pw4m-tr",),
             promise=f"{_PROMISE}; people may demand a larger `k` and a smaller `delta_m`",
             needs="the same; cuts trajectories where their neighbours change",
         ),
-        Summary(
+        ModelSummary(
             models=("bounded-pw4m",),
             promise=f"{_PROMISE}; larger demands are kept as far as the distortion allows",
             needs="the same; relaxes the largest demands until the distortion is lower by `improvement`",

@@ -1,6 +1,6 @@
 """(k,k^m)-anonymity: a person's attributes and set of locations, Rum-bound and Tum-bound (see README.md)."""
 
-from core.models.common.family import Family, Summary
+from core.models.common.family import Family, ModelSummary
 from core.models.kkm import measure, plan, release
 from core.models.kkm.released import AttributeRecord
 from core.models.kkm.settings import KKmSettings
@@ -17,12 +17,12 @@ _PROMISE = (
 FAMILY = Family(
     models=("rum-bound", "tum-bound"),
     summaries=(
-        Summary(
+        ModelSummary(
             models=("rum-bound",),
             promise=_PROMISE,
             needs="`attributes`; withholds windows that lose more than `max_loss` of the attributes",
         ),
-        Summary(
+        ModelSummary(
             models=("tum-bound",),
             promise=_PROMISE,
             needs="`attributes`; withholds windows that lose more than `max_loss` of the locations",

@@ -1,6 +1,6 @@
 """(k,l)^m-anonymity: sequences generalized in clusters of similar people, ZGA and SGA (see README.md)."""
 
-from core.models.common.family import Family, Summary
+from core.models.common.family import Family, ModelSummary
 from core.models.common.sequences import SequenceTrajectory
 from core.models.klm import measure, plan, release
 from core.models.klm.settings import KLmSettings
@@ -16,17 +16,17 @@ _PROMISE = (
 FAMILY = Family(
     models=("lm-anon", "zga", "sga"),
     summaries=(
-        Summary(
+        ModelSummary(
             models=("lm-anon",),
             promise=_PROMISE,
             needs="`sensitive_locations`; merges locations for all people alike",
         ),
-        Summary(
+        ModelSummary(
             models=("zga",),
             promise=_PROMISE,
             needs="`sensitive_locations`; merges locations in clusters of people who visited neighbouring places",
         ),
-        Summary(
+        ModelSummary(
             models=("sga",),
             promise=_PROMISE,
             needs="`sensitive_locations`; merges locations in clusters of people who share frequent subtrajectories",

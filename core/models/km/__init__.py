@@ -1,6 +1,6 @@
 """k^m-anonymity of sequences: SeqAnon, SD-SeqAnon, U-SeqAnon, least loss, and the best of several (see README.md)."""
 
-from core.models.common.family import Family, Summary, Variant
+from core.models.common.family import Family, ModelSummary, Variant
 from core.models.common.sequences import SequenceTrajectory
 from core.models.km import measure, plan, release
 from core.models.km.settings import KmSettings
@@ -13,29 +13,29 @@ _PROMISE = "an adversary who knows up to `m` locations of a person, in order, fi
 FAMILY = Family(
     models=("seqanon", "sd-seqanon", "u-seqanon", "least-loss", "auto"),
     summaries=(
-        Summary(
+        ModelSummary(
             models=("seqanon",),
             promise=_PROMISE,
             needs="nothing more; merges locations that are near",
         ),
-        Summary(
+        ModelSummary(
             models=("sd-seqanon",),
             promise=_PROMISE,
             needs="`taxonomy`; merges locations that are near and alike in meaning",
         ),
-        Summary(
+        ModelSummary(
             models=("u-seqanon",),
             promise=f"{_PROMISE}; no location is merged with one of another constraint",
             needs="`constraints`; merges locations, and suppresses up to `suppression_percent` of them",
         ),
-        Summary(
+        ModelSummary(
             models=("least-loss",),
             promise=_PROMISE,
             needs="nothing more; merges locations, suppresses visits (`max_suppressed`) or splits trajectories "
             "(`max_split`), whichever loses least",
             page="least_loss.md",
         ),
-        Summary(
+        ModelSummary(
             models=("auto",),
             promise=_PROMISE,
             needs="nothing more; takes for each window what loses least of `least-loss`, `seqanon` and `sd-seqanon`",

@@ -1,6 +1,6 @@
 """LKC-privacy: visits with slots of time, suppressed wherever too few people made them (see README.md)."""
 
-from core.models.common.family import Family, Summary
+from core.models.common.family import Family, ModelSummary
 from core.models.lkc import measure, plan, release
 from core.models.lkc.released import PairTrajectory
 from core.models.lkc.settings import LKCSettings
@@ -11,7 +11,7 @@ __all__ = ["FAMILY"]
 FAMILY = Family(
     models=("lkc",),
     summaries=(
-        Summary(
+        ModelSummary(
             models=("lkc",),
             promise="an adversary who knows up to `m` locations of a person and the time slots of the visits finds at "
             "least `k` people who match, and at most a share of `max_confidence` of them has any one sensitive value",

@@ -1,6 +1,6 @@
 """Pattern-preserving k-anonymity: sequences as they are, where enough people have them in common (see README.md)."""
 
-from core.models.common.family import Family, Summary
+from core.models.common.family import Family, ModelSummary
 from core.models.common.sequences import SequenceTrajectory
 from core.models.p2ka import measure, plan, release
 from core.models.p2ka.settings import P2kASettings
@@ -11,7 +11,7 @@ __all__ = ["FAMILY"]
 FAMILY = Family(
     models=("p2ka",),
     summaries=(
-        Summary(
+        ModelSummary(
             models=("p2ka",),
             promise="at least `k` people of the window made each released sequence, and at least `k` people have it "
             "in the release",

@@ -307,7 +307,7 @@ def test_a_broker_that_is_down_is_waited_for_and_then_named(nobody: str, shoal: 
     result = shoal("topics", "describe", "--set", "kafka.startup_timeout=2s", SHOAL_KAFKA__BOOTSTRAP_SERVERS=nobody)
     said = sentence(result, 1)
     assert f"no Kafka broker answers at {nobody}" in said
-    assert "start it, or set kafka.bootstrap_servers" in said
+    assert "start it, or check kafka.bootstrap_servers" in said
     assert f"shoal: waiting for a Kafka broker at {nobody}" in result.stderr
     assert result.stdout == ""
 

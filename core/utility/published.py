@@ -27,7 +27,19 @@ from core.utility.locations import LocationStatistics, location_statistics
 from core.utility.recoded import expected_recoded_distance, label_statistics
 from core.utility.semantics import semantic_penalty
 
-__all__ = ["published_loss", "published_recoding_loss"]
+__all__ = ["LOCATION_FIGURES", "published_loss", "published_recoding_loss"]
+
+LOCATION_FIGURES = {
+    "distance_m": "Mean distance between a visited location and the members of its generalized location, metres, as "
+    "expected from the release (D of Poulis et al. 2014, Definition 6).",
+    "distance_share": "`distance_m` over the largest distance between locations of the release.",
+    "original_locations": "Locations that are released as they are.",
+    "generalized_locations": "Generalized locations with at least two members.",
+    "generalized_size": "Mean number of members of these; null if there are none.",
+    "generalized_distance_share": "Average distance between members of these, over the largest distance between "
+    "locations of the release; null if there are none.",
+}
+"""Meaning of the figures of every model that releases generalized locations in sequences."""
 
 
 def published_loss(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from core.models.common.family import Family
 from core.models.registry import FAMILIES, models_of
 from core.records.record import Kind
 from core.release.outcome import Released
@@ -14,7 +15,7 @@ from docs.extensions.markdown import code, listed, plain, shown_json, table
 from docs.extensions.replays import dead_letter_example, records, replayed
 from stream.formats.schemas import dead_letter_schema, record_schema, released_schema, windows_schema
 
-__all__ = ["FIGURES", "PARAMETERS", "SCHEMAS", "TOPICS", "figures_markdown", "message_markdown", "parameters_markdown"]
+__all__ = ["SCHEMAS", "TOPICS", "figures_markdown", "message_markdown", "parameters_markdown"]
 
 Json = dict[str, Any]
 
@@ -32,65 +33,6 @@ SCHEMAS: dict[str, Callable[[], Json]] = {
 
 TOPICS = (*_NAMES.values(), "anonymized", "windows", "dead-letter")
 """What `message_markdown` can describe."""
-
-FIGURES = {
-    "distance_m": "Mean distance between a visited location and the members of its generalized location, metres, as "
-    "expected from the release (D of Poulis et al. 2014, Definition 6).",
-    "distance_share": "`distance_m` over the largest distance between locations of the release.",
-    "original_locations": "Locations that are released as they are.",
-    "generalized_locations": "Generalized locations with at least two members.",
-    "generalized_size": "Mean number of members of these; null if there are none.",
-    "generalized_distance_share": "Average distance between members of these, over the largest distance between "
-    "locations of the release; null if there are none.",
-    "semantic_penalty": "Mean loss of meaning by the taxonomy, from 0 to 1.",
-    "released_locations": "Locations in the release.",
-    "released_pairs": "Pairs of a location and a slot of time in the release.",
-    "highest_confidence": "Largest share of one sensitive value among people who match; at most `parameters.c`.",
-    "points_added": "Visits in released sequences that their people did not make; null if of 1 to k-1 people.",
-    "ncp": "Loss of the attributes, from 0 to 1 (NCP).",
-    "ul": "Loss of the locations, from 0 to 1 (UL). A person whose locations are all suppressed counts as 1.",
-    "groups": "Groups of people who share their generalized attributes.",
-    "clusters": "Clusters of people.",
-    "term_chunk_share": "Share of locations that stand in term chunks, where nothing links them to other locations.",
-    "mean_space_translation_m": "Mean distance by which points were moved, metres, to two digits.",
-    "mean_time_translation_s": "Mean time by which points were moved, seconds, to two digits.",
-    "sets": "Sets of at least k people.",
-    "people_demanding_more": "People who demand a larger k or a smaller delta; null if that could reveal fewer than k.",
-    "people_relaxed": "People who got less than they demand; null if that could reveal fewer than k.",
-}
-"""Meaning of each figure of `information_loss`."""
-
-PARAMETERS = {
-    "k": "`privacy.k`.",
-    "m": "`privacy.m`.",
-    "l": "`privacy.l`; under `lkc`, as in its paper, the locations and slots that an adversary knows: `privacy.m`.",
-    "c": "`privacy.max_confidence`.",
-    "delta_m": "`privacy.delta_m`, metres.",
-    "taxonomy": "Name of the taxonomy.",
-    "constraints": "Name of the constraints.",
-    "suppression_percent": "`privacy.suppression_percent`.",
-    "suppression_price": "`privacy.suppression_price`.",
-    "split_price": "`privacy.split_price`.",
-    "max_suppressed": "`privacy.max_suppressed`, percent.",
-    "max_split": "`privacy.max_split`, percent.",
-    "candidates": "Models that were compared.",
-    "chosen": "The model among these that lost least in this window.",
-    "sensitive_locations": "How many locations are sensitive.",
-    "clusters": "`privacy.clusters`, or `searched`.",
-    "key_patterns": "`privacy.key_patterns`.",
-    "slot_ms": "`privacy.time_slot`, milliseconds.",
-    "slots_of": "`privacy.slots_of`.",
-    "alike": "`privacy.alike`.",
-    "max_loss": "`privacy.max_loss`.",
-    "merge": "`privacy.merge`.",
-    "largest_cluster": "Most people of a cluster.",
-    "rare_locations": "`privacy.rare_locations`.",
-    "distance": "`privacy.distance`; `euclidean` under `nwa`.",
-    "translation": "`privacy.translation`.",
-    "clustering": "`refined` by local search, or `greedy` (`privacy.refinement`).",
-    "improvement": "`privacy.improvement`.",
-}
-"""Meaning of each of `parameters`."""
 
 
 def message_markdown(topic: str) -> str:
@@ -187,22 +129,23 @@ def _shortest(messages: list[Json]) -> Json:
 
 def figures_markdown() -> str:
     """Return the table of the figures of `information_loss`."""
-    return _by_model("information_loss", FIGURES)
+    return _by_model("information_loss", lambda family, name: family.figures[name])
 
 
 def parameters_markdown() -> str:
     """Return the table of the `parameters` of a windows message."""
-    return _by_model("parameters", PARAMETERS)
+    return _by_model("parameters", lambda family, name: family.parameters.get(name) or f"{code(f'privacy.{name}')}.")
 
 
-def _by_model(field: str, meaning: dict[str, str]) -> str:
-    models: dict[str, list[str]] = {}
-    everyone = [model for kind in Kind for model in models_of(kind)]
-    for model in everyone:
-        for name in replayed(model).windows[0][field]:
-            models.setdefault(name, []).append(model)
+def _by_model(field: str, meaning: Callable[[Family[Any, Any, Any, Any, Any], str], str]) -> str:
+    models: dict[tuple[str, str], list[str]] = {}
+    for family in FAMILIES:
+        for model in family.models:
+            for name in replayed(model).windows[0][field]:
+                models.setdefault((name, meaning(family, name)), []).append(model)
+    n_models = sum(len(family.models) for family in FAMILIES)
     rows = [
-        (code(name), "all" if models[name] == everyone else ", ".join(map(code, models[name])), meaning[name])
-        for name in sorted(models)
+        (code(name), "all" if len(of) == n_models else ", ".join(map(code, of)), text)
+        for (name, text), of in sorted(models.items())
     ]
     return table(["name", "models", "meaning"], rows)

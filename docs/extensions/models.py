@@ -38,11 +38,11 @@ def models_table(kind: Kind | None = None, *, link: Callable[[str, str], str] = 
     for family in FAMILIES:
         if kind not in (None, family.kind):
             continue
-        folder, first = family.plan.__module__.split(".")[2], family.summaries[0].promise
-        for i, one in enumerate(family.summaries):
-            names = ", ".join(f"{code(model)}{' (default)' if model in defaults else ''}" for model in one.models)
+        folder = family.plan.__module__.split(".")[2]
+        for i, (model, one) in enumerate(family.summaries.items()):
+            name = f"{code(model)}{' (default)' if model in defaults else ''}"
+            promise = "; ".join(filter(None, ("the same" if i else family.promise, one.also)))
             where = PurePosixPath(link(folder, one.page))
             label = folder if one.page == "README.md" else PurePosixPath(one.page).stem.replace("_", "-")
-            promise = one.promise.replace(first, "the same") if i else first
-            rows.append((names, promise, one.needs, f"[{label}]({where})"))
+            rows.append((name, promise, one.needs, f"[{label}]({where})"))
     return table(["`privacy.model`", "promise", "needs", "page"], rows)

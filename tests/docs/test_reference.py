@@ -12,10 +12,11 @@ import jsonschema
 import pytest
 from prometheus_client import CollectorRegistry
 
+from core.models.common.family import Family
 from core.models.registry import FAMILIES, family_of, models_of
 from core.records.record import Kind
 from deploy.chart.settings import settings
-from docs.extensions.messages import FIGURES, PARAMETERS, SCHEMAS, TOPICS, message_markdown
+from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
 from docs.extensions.metrics import labels_markdown, metrics_markdown
 from docs.extensions.models import models_table, readme_of_the_repository
 from docs.extensions.replays import dead_letter_example, records, replayed
@@ -23,6 +24,7 @@ from docs.extensions.settings import allowed, models_that_read, settings_markdow
 from stream.formats.inputs import decoder
 from stream.formats.schemas import dead_letter_schema, record_schema, released_schema, windows_schema
 from stream.observe.metrics import LABELS, Metrics
+from stream.settings.privacy import PrivacySettings
 from tests.paths import ROOT
 
 MODELS = [model for kind in Kind for model in models_of(kind)]
@@ -112,13 +114,27 @@ def test_every_field_has_a_meaning(name: str) -> None:
     ] == []
 
 
-def test_every_figure_and_parameter_has_a_meaning() -> None:
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.models[0])
+def test_every_figure_and_parameter_has_a_meaning(family: Family[Any, Any, Any, Any, Any]) -> None:
     """
-    What the windows messages of all models hold in `information_loss` and `parameters` is described, and nothing else.
+    A family describes what its windows messages hold in `information_loss`, and nothing else; of `parameters` what is
+    not the setting of the same name.
     """
-    windows = [replayed(model).windows[0] for model in MODELS]
-    assert {name for window in windows for name in window["information_loss"]} == FIGURES.keys()
-    assert {name for window in windows for name in window["parameters"]} == PARAMETERS.keys()
+    windows = [replayed(model).windows[0] for model in family.models]
+    parameters = {name for window in windows for name in window["parameters"]}
+    assert {name for window in windows for name in window["information_loss"]} == family.figures.keys()
+    assert family.parameters.keys() <= parameters
+    assert parameters - family.parameters.keys() <= PrivacySettings.model_fields.keys()
+
+
+def test_every_name_is_in_the_tables_of_figures_and_parameters() -> None:
+    """
+    With the models that publish it; a name that means two things has two rows.
+    """
+    figures, parameters = figures_markdown(), parameters_markdown()
+    assert all(f"| `{name}` | " in figures for family in FAMILIES for name in family.figures)
+    assert "| `k` | all | `privacy.k`. |" in parameters
+    assert parameters.count("| `l` | ") == parameters.count("| `clusters` | ") + 1 == 2
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -189,8 +205,7 @@ def test_every_model_is_in_the_table_once() -> None:
     With what it promises and needs, and a page that is there; one kind of feed has its own models alone.
     """
     for family in FAMILIES:
-        assert [model for one in family.summaries for model in one.models] == list(family.models)
-        for one in family.summaries:
+        for one in family.summaries.values():
             folder = family.plan.__module__.split(".")[2]
             assert (ROOT / readme_of_the_repository(folder, one.page)).is_file()
     table = models_table()

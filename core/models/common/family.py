@@ -91,19 +91,16 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSummary:
-    """A row in the documentation's table of models, in Markdown: what a release promises and the models need."""
-
-    models: tuple[str, ...]
-    """Models of the family that the row is about."""
-
-    promise: str
-    """What a release promises."""
+    """What the documentation says of one model of a family, in Markdown."""
 
     needs: str
-    """Which settings the models need, and what they do to keep the promise."""
+    """Which settings the model needs, and what it does to keep the promise."""
+
+    also: str = ""
+    """What it promises besides the family's promise."""
 
     page: str = "README.md"
-    """The file in the family's folder that explains them."""
+    """The file in the family's folder that explains it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,11 +128,17 @@ C = TypeVar("C", bound=Candidate)
 class Family(Generic[S, P, W, R, C]):
     """Models that share a guarantee."""
 
-    models: tuple[str, ...]
-    """Their names in the settings."""
+    summaries: Mapping[str, ModelSummary]
+    """The models by their names in the settings."""
 
-    summaries: tuple[ModelSummary, ...]
-    """Their promises and needs; each model is in exactly one of these."""
+    promise: str
+    """What a release of any of them promises, in Markdown, with the settings as its symbols."""
+
+    figures: Mapping[str, str]
+    """Meaning of each figure of ``information_loss`` in their windows messages."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Meaning of each of the ``parameters`` that is not the value of the setting with its name."""
 
     released: type[Released]
     """Type of their messages."""
@@ -181,3 +184,8 @@ class Family(Generic[S, P, W, R, C]):
 
     check: Callable[[S, Context], None] = lambda _settings, _context: None
     """Check the settings against those of the feed, before any file is read; raises ``ModelSettingsError``."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Their names in the settings."""
+        return tuple(self.summaries)

@@ -9,15 +9,20 @@ from core.records.record import Kind
 __all__ = ["FAMILY"]
 
 FAMILY = Family(
-    models=("disassociation",),
-    summaries=(
-        ModelSummary(
-            models=("disassociation",),
-            promise="for up to `m` locations that an adversary knows of a person, in no order, the release describes a "
-            "possible window in which at least `k` people visited all of them",
+    summaries={
+        "disassociation": ModelSummary(
             needs="nothing more; separates what belongs together, locations stay as they are",
         ),
-    ),
+    },
+    promise="for up to `m` locations that an adversary knows of a person, in no order, the release describes a "
+    "possible window in which at least `k` people visited all of them",
+    figures={
+        "released_locations": "Locations in the release.",
+        "clusters": "Clusters of people.",
+        "term_chunk_share": "Share of locations that stand in term chunks, where nothing links them to other "
+        "locations.",
+    },
+    parameters={"largest_cluster": "Most people of a cluster."},
     released=ClusterGroup,
     kind=Kind.CHECKINS,
     settings=DisassociationSettings,

@@ -8,40 +8,42 @@ from core.records.record import Kind
 
 __all__ = ["FAMILY"]
 
-_PROMISE = (
-    "each trajectory belongs to a set of at least `k` people whose trajectories are never more than `delta_m` metres "
-    "apart"
-)
-
 FAMILY = Family(
-    models=("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m"),
-    summaries=(
-        ModelSummary(
-            models=("w4m",),
-            promise=_PROMISE,
+    summaries={
+        "w4m": ModelSummary(
             needs="nothing more; moves points in space and time",
         ),
-        ModelSummary(
-            models=("nwa",),
-            promise=_PROMISE,
+        "nwa": ModelSummary(
             needs="nothing more; cuts trajectories to equal intervals (`granularity`) and moves points in space alone",
         ),
-        ModelSummary(
-            models=("pw4m",),
-            promise=f"{_PROMISE}; people may demand a larger `k` and a smaller `delta_m`",
+        "pw4m": ModelSummary(
             needs="demands in fragments or in `demands_file`",
+            also="people may demand a larger `k` and a smaller `delta_m`",
         ),
-        ModelSummary(
-            models=("pw4m-tr",),
-            promise=f"{_PROMISE}; people may demand a larger `k` and a smaller `delta_m`",
+        "pw4m-tr": ModelSummary(
             needs="the same; cuts trajectories where their neighbours change",
+            also="people may demand a larger `k` and a smaller `delta_m`",
         ),
-        ModelSummary(
-            models=("bounded-pw4m",),
-            promise=f"{_PROMISE}; larger demands are kept as far as the distortion allows",
+        "bounded-pw4m": ModelSummary(
             needs="the same; relaxes the largest demands until the distortion is lower by `improvement`",
+            also="larger demands are kept as far as the distortion allows",
         ),
-    ),
+    },
+    promise="each trajectory belongs to a set of at least `k` people whose trajectories are never more than `delta_m` "
+    "metres apart",
+    figures={
+        "mean_space_translation_m": "Mean distance by which points were moved, metres, to two digits.",
+        "mean_time_translation_s": "Mean time by which points were moved, seconds, to two digits.",
+        "sets": "Sets of at least k people.",
+        "people_demanding_more": "People who demand a larger k or a smaller delta; null if that could reveal fewer "
+        "than k.",
+        "people_relaxed": "People who got less than they demand; null if that could reveal fewer than k.",
+    },
+    parameters={
+        "delta_m": "`privacy.delta_m`, metres.",
+        "distance": "`privacy.distance`; `euclidean` under `nwa`.",
+        "clustering": "`refined` by local search, or `greedy` (`privacy.refinement`).",
+    },
     released=PointTrajectory,
     kind=Kind.FRAGMENTS,
     settings=KDeltaSettings,

@@ -8,26 +8,24 @@ from core.records.record import Kind
 
 __all__ = ["FAMILY"]
 
-_PROMISE = (
-    "an adversary who knows all released attributes of a person and up to `m` locations, in no order, finds at least "
-    "`k` people who match, or nobody; with `sensitive_locations`, at most one in `l` of them is shown at any one of "
-    "these"
-)
-
 FAMILY = Family(
-    models=("rum-bound", "tum-bound"),
-    summaries=(
-        ModelSummary(
-            models=("rum-bound",),
-            promise=_PROMISE,
+    summaries={
+        "rum-bound": ModelSummary(
             needs="`attributes`; withholds windows that lose more than `max_loss` of the attributes",
         ),
-        ModelSummary(
-            models=("tum-bound",),
-            promise=_PROMISE,
+        "tum-bound": ModelSummary(
             needs="`attributes`; withholds windows that lose more than `max_loss` of the locations",
         ),
-    ),
+    },
+    promise="an adversary who knows all released attributes of a person and up to `m` locations, in no order, finds at "
+    "least `k` people who match, or nobody; with `sensitive_locations`, at most one in `l` of them is shown at any one "
+    "of these",
+    figures={
+        "ncp": "Loss of the attributes, from 0 to 1 (NCP).",
+        "ul": "Loss of the locations, from 0 to 1 (UL). A person whose locations are all suppressed counts as 1.",
+        "groups": "Groups of people who share their generalized attributes.",
+    },
+    parameters={"sensitive_locations": "How many locations are sensitive."},
     released=AttributeRecord,
     kind=Kind.CHECKINS,
     settings=KKmSettings,

@@ -5,33 +5,29 @@ from core.models.common.sequences import SequenceTrajectory
 from core.models.klm import measure, plan, release
 from core.models.klm.settings import KLmSettings
 from core.records.record import Kind
+from core.utility.published import LOCATION_FIGURES
 
 __all__ = ["FAMILY"]
 
-_PROMISE = (
-    "an adversary who knows up to `m` locations of a person that are not sensitive, in order, finds at least `k` "
-    "people who match, and at most one in `l` of them is shown at any one sensitive location"
-)
-
 FAMILY = Family(
-    models=("lm-anon", "zga", "sga"),
-    summaries=(
-        ModelSummary(
-            models=("lm-anon",),
-            promise=_PROMISE,
+    summaries={
+        "lm-anon": ModelSummary(
             needs="`sensitive_locations`; merges locations for all people alike",
         ),
-        ModelSummary(
-            models=("zga",),
-            promise=_PROMISE,
+        "zga": ModelSummary(
             needs="`sensitive_locations`; merges locations in clusters of people who visited neighbouring places",
         ),
-        ModelSummary(
-            models=("sga",),
-            promise=_PROMISE,
+        "sga": ModelSummary(
             needs="`sensitive_locations`; merges locations in clusters of people who share frequent subtrajectories",
         ),
-    ),
+    },
+    promise="an adversary who knows up to `m` locations of a person that are not sensitive, in order, finds at least "
+    "`k` people who match, and at most one in `l` of them is shown at any one sensitive location",
+    figures=LOCATION_FIGURES,
+    parameters={
+        "sensitive_locations": "How many locations are sensitive.",
+        "clusters": "`privacy.clusters`, or `searched`.",
+    },
     released=SequenceTrajectory,
     kind=Kind.CHECKINS,
     settings=KLmSettings,

@@ -5,43 +5,42 @@ from core.models.common.sequences import SequenceTrajectory
 from core.models.km import measure, plan, release
 from core.models.km.settings import KmSettings
 from core.records.record import Kind
+from core.utility.published import LOCATION_FIGURES
 
 __all__ = ["FAMILY"]
 
-_PROMISE = "an adversary who knows up to `m` locations of a person, in order, finds at least `k` people who match"
-
 FAMILY = Family(
-    models=("seqanon", "sd-seqanon", "u-seqanon", "least-loss", "auto"),
-    summaries=(
-        ModelSummary(
-            models=("seqanon",),
-            promise=_PROMISE,
+    summaries={
+        "seqanon": ModelSummary(
             needs="nothing more; merges locations that are near",
         ),
-        ModelSummary(
-            models=("sd-seqanon",),
-            promise=_PROMISE,
+        "sd-seqanon": ModelSummary(
             needs="`taxonomy`; merges locations that are near and alike in meaning",
         ),
-        ModelSummary(
-            models=("u-seqanon",),
-            promise=f"{_PROMISE}; no location is merged with one of another constraint",
+        "u-seqanon": ModelSummary(
             needs="`constraints`; merges locations, and suppresses up to `suppression_percent` of them",
+            also="no location is merged with one of another constraint",
         ),
-        ModelSummary(
-            models=("least-loss",),
-            promise=_PROMISE,
+        "least-loss": ModelSummary(
             needs="nothing more; merges locations, suppresses visits (`max_suppressed`) or splits trajectories "
             "(`max_split`), whichever loses least",
             page="least_loss.md",
         ),
-        ModelSummary(
-            models=("auto",),
-            promise=_PROMISE,
+        "auto": ModelSummary(
             needs="nothing more; takes for each window what loses least of `least-loss`, `seqanon` and `sd-seqanon`",
             page="least_loss.md",
         ),
-    ),
+    },
+    promise="an adversary who knows up to `m` locations of a person, in order, finds at least `k` people who match",
+    figures=LOCATION_FIGURES | {"semantic_penalty": "Mean loss of meaning by the taxonomy, from 0 to 1."},
+    parameters={
+        "taxonomy": "Name of the taxonomy.",
+        "constraints": "Name of the constraints.",
+        "max_suppressed": "`privacy.max_suppressed`, percent.",
+        "max_split": "`privacy.max_split`, percent.",
+        "candidates": "Models that were compared.",
+        "chosen": "The model among these that lost least in this window.",
+    },
     released=SequenceTrajectory,
     kind=Kind.CHECKINS,
     settings=KmSettings,

@@ -9,15 +9,23 @@ from core.records.record import Kind
 __all__ = ["FAMILY"]
 
 FAMILY = Family(
-    models=("lkc",),
-    summaries=(
-        ModelSummary(
-            models=("lkc",),
-            promise="an adversary who knows up to `m` locations of a person and the time slots of the visits finds at "
-            "least `k` people who match, and at most a share of `max_confidence` of them has any one sensitive value",
+    summaries={
+        "lkc": ModelSummary(
             needs="`time_slot`; `sensitive_field` and `sensitive_values`; suppresses visits",
         ),
-    ),
+    },
+    promise="an adversary who knows up to `m` locations of a person and the time slots of the visits finds at least "
+    "`k` people who match, and at most a share of `max_confidence` of them has any one sensitive value",
+    figures={
+        "released_locations": "Locations in the release.",
+        "released_pairs": "Pairs of a location and a slot of time in the release.",
+        "highest_confidence": "Largest share of one sensitive value among people who match; at most `parameters.c`.",
+    },
+    parameters={
+        "l": "As in the paper, the locations and slots that an adversary knows: `privacy.m`.",
+        "c": "`privacy.max_confidence`.",
+        "slot_ms": "`privacy.time_slot`, milliseconds.",
+    },
     released=PairTrajectory,
     kind=Kind.CHECKINS,
     settings=LKCSettings,

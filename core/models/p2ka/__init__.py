@@ -9,15 +9,17 @@ from core.records.record import Kind
 __all__ = ["FAMILY"]
 
 FAMILY = Family(
-    models=("p2ka",),
-    summaries=(
-        ModelSummary(
-            models=("p2ka",),
-            promise="at least `k` people of the window made each released sequence, and at least `k` people have it "
-            "in the release",
+    summaries={
+        "p2ka": ModelSummary(
             needs="nothing more; suits short trajectories, locations stay as they are",
         ),
-    ),
+    },
+    promise="at least `k` people of the window made each released sequence, and at least `k` people have it in "
+    "the release",
+    figures={
+        "released_locations": "Locations in the release.",
+        "points_added": "Visits in released sequences that their people did not make; null if of 1 to k-1 people.",
+    },
     released=SequenceTrajectory,
     kind=Kind.CHECKINS,
     settings=P2kASettings,

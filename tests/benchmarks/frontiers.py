@@ -1,10 +1,10 @@
-"""Draw the frontier of every real feed, for the README: ``deploy/frontiers/FEED.svg``, and the table behind it as CSV.
+"""Draw the frontier of every real feed: ``deploy/frontiers/FEED.svg``, and the table behind it as CSV.
 
 Run it as ``python -m tests.benchmarks.frontiers DATA_DIR``, with names of feeds for some of them only.
 
-Windows and vocabularies are those of the README's tables. Models are given what they need as in the table of models:
-people have drawn attributes, ``u-seqanon`` the coarsest constraints, ``lkc`` one slot a window. No place is sensitive:
-with some, ``seqanon`` and others would not run.
+Windows and vocabularies are those of the tables in docs/benchmarks.md. Models are given what they need as in the
+table of models: people have drawn attributes, ``u-seqanon`` the coarsest constraints, ``lkc`` one slot a window. No
+place is sensitive: with some, ``seqanon`` and others would not run.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from stream.replay.summary import Summary
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 
-__all__ = ["Replayed", "checkin_windows", "replay_file"]
+__all__ = ["Replayed", "checkin_windows", "measured_replay", "replay_file"]
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 NOW_MS = 1_900_000_000_000
@@ -67,6 +67,20 @@ def replay_file(path: Path, kind: Kind, given: dict[str, object], *, measure: Me
         file.close()
     released = [window for window in map(json.loads, lines) if window["outcome"] == "released"]
     return Replayed(summary=summary, released=released, cpu_s=cpu_s)
+
+
+def measured_replay(path: Path, given: dict[str, object]) -> tuple[Replayed, dict[str, float | None]]:
+    """Replay check-ins twice: for the CPU time without measuring, and for the measures against the raw windows.
+
+    Returns:
+        The replay without measuring, and the measures by name; none of a file without a released window.
+    """
+    plain = replay_file(path, Kind.CHECKINS, given)
+    measures = replay_file(path, Kind.CHECKINS, given, measure=_FEW_QUERIES).summary.measures
+    return plain, {} if measures is None else measures.as_dict()
+
+
+_FEW_QUERIES = MeasureOptions(queries=1, projections=1)  # no table shows the figures that they are for
 
 
 def _opened(path: Path, kind: Kind, given: dict[str, object]) -> tuple[Settings, Feed, RecordFile]:

@@ -23,11 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from core.records.record import Kind
-from core.utility.window_measures import MeasureOptions
 from stream.feeds.feed import Feed
 from stream.replay.summary import Summary
 from stream.settings.load import load_settings
-from tests.benchmarks.replays import SECRET, replay_file
+from tests.benchmarks.replays import SECRET, measured_replay
 from tests.benchmarks.table_real_feeds import FEEDS as REAL_FEEDS
 
 __all__ = ["FEEDS", "KS", "MODELS", "Inputs", "M", "Model", "main", "table"]
@@ -59,8 +58,6 @@ PLANS = (
 
 MOST_S = 600
 """After how many seconds a run is stopped."""
-
-_OPTIONS = MeasureOptions(queries=1, projections=1)  # of the figures it is for, none is in the table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,10 +198,8 @@ class Run:
 
 def _run(inputs: Inputs, model: Model, k: int, answer: Connection) -> None:
     given, file = inputs.given(model, k), inputs.with_people if model.people else inputs.file
-    plain = replay_file(file, Kind.CHECKINS, given)
-    measured = replay_file(file, Kind.CHECKINS, given, measure=_OPTIONS).summary.measures
-    figures = {} if measured is None else measured.as_dict()
-    answer.send(Run(summary=plain.summary, measures=figures, cpu_s=plain.cpu_s))
+    plain, measures = measured_replay(file, given)
+    answer.send(Run(summary=plain.summary, measures=measures, cpu_s=plain.cpu_s))
 
 
 def run(inputs: Inputs, model: Model, k: int) -> Run | None:

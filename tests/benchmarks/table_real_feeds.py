@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from core.records.record import Kind
-from core.utility.window_measures import MeasureOptions
 from stream.replay.summary import Summary
-from tests.benchmarks.replays import replay_file
+from tests.benchmarks.replays import measured_replay
 
 __all__ = ["FEEDS", "KS", "MS", "Run", "main", "replayed", "table"]
 
@@ -48,17 +46,13 @@ class Run:
     """
 
 
-_OPTIONS = MeasureOptions(queries=1, projections=1)  # neither queries nor projections are in the table
-
-
 def replayed(path: Path, given: dict[str, object]) -> Run:
     """Replay a feed of check-ins by the service's own code, once for its time and once for its measures."""
-    plain = replay_file(path, Kind.CHECKINS, given)
-    measures = replay_file(path, Kind.CHECKINS, given, measure=_OPTIONS).summary.measures
+    plain, measures = measured_replay(path, given)
     return Run(
         summary=plain.summary,
         cpu_s=plain.cpu_s,
-        mean_distance_m=None if measures is None else measures.as_dict()["distance_m"],
+        mean_distance_m=measures.get("distance_m"),
         mean_expected_m=plain.mean_loss("distance_m"),
     )
 

@@ -1,4 +1,4 @@
-"""Print the README's table of trajectories: what the (k,delta) models make of the real GPS feeds.
+"""Print the table of trajectories in docs/benchmarks.md: what the (k,delta) models make of the real GPS feeds.
 
 Run it as ``python -m tests.benchmarks.table_trajectories DATA_DIR``, with names of feeds for some of them only.
 """

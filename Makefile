@@ -77,7 +77,7 @@ fuzz: install ## send N=1000000 mutated records and messages through replay, ing
 papers: install ## the papers' tables of personalized and bounded Wait for Me, on other data
 	$(BIN)/python -m tests.benchmarks.table_papers $(SHARED)/data
 
-table-w4m: install ## the README's table of the (k,delta) models on the real GPS feeds
+table-w4m: install ## the table of the (k,delta) models on the real GPS feeds, as in docs/benchmarks.md
 	$(BIN)/python -m tests.benchmarks.table_trajectories $(SHARED)/data
 
 bench-stream: install ## records per second of Shoal, of a bare loop and of a plain Faust agent, on both brokers
@@ -95,20 +95,21 @@ soak: install ## a live feed of 10,000 check-ins/s on a real Kafka: memory, lag,
 chaos: install ## three workers on a real Kafka are killed, suspended and restarted; ROUNDS=50, SEED=1
 	$(BIN)/python -m tests.chaos.run $(ROUNDS) $(SEED)
 
-table-km: install ## the README's table of k^m on the real check-in feeds
+table-km: install ## the table of k^m on the real check-in feeds, as in docs/benchmarks.md
 	$(BIN)/python -m tests.benchmarks.table_real_feeds $(SHARED)/data
 
 table-least-loss: install ## least-loss compared with SeqAnon and with suppression alone, on random inputs and real feeds
 	$(BIN)/python -m tests.benchmarks.table_least_loss $(SHARED)/data
 
-table-models: install ## the README's table of the models of check-ins, side by side on real feeds
+table-models: install ## the table of the models of check-ins, side by side on real feeds, as in docs/benchmarks.md
 	$(BIN)/python -m tests.benchmarks.table_models $(SHARED)/data
 
 frontiers: install ## deploy/frontiers: pictures of the loss of every model on the real feeds; FEEDS="fsq_calgary cabs_sf" selects some
 	$(BIN)/python -m tests.benchmarks.frontiers $(SHARED)/data $(FEEDS)
 
+# Generated pages and the notebook depend on the code, which Sphinx does not watch: every page is read anew.
 docs: install ## the documentation site, into build/docs; fails on a warning
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html --doctree-dir build/doctrees docs build/docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env --builder html --doctree-dir build/doctrees docs build/docs
 	@echo "the site is in build/docs/index.html"
 
 dashboards: install ## helm/files/dashboards/*.json, from deploy/grafana

@@ -28,10 +28,7 @@ nb_execution_timeout = 120
 
 html_theme = "furo"
 html_title = "Shoal"
-html_static_path: list[str] = []
 html_show_sphinx = False
-exclude_patterns = ["_build"]
 smartquotes = False  # `--set` stays what it is
-nitpicky = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"

@@ -44,7 +44,6 @@ class _Generated(SphinxDirective):
         write = self.by_argument.get(argument)
         if write is None:
             raise self.error(f"{self.name} takes one of {', '.join(self.by_argument)}, not {argument!r}")
-        self.env.note_dependency(__file__)
         return self.parse_text_to_nodes(write(), allow_section_headings=True)
 
 
@@ -81,10 +80,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for name, directive in _DIRECTIVES.items():
         app.add_directive(name, directive)
     app.connect("build-finished", _write_schemas)
-    # The generated text depends on the code, which Sphinx does not watch: it is read again in every build.
-    app.connect("env-get-outdated", lambda _app, env, *_: [page for page in env.found_docs if page in _PAGES])
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
-
-
-_PAGES = {f"reference/{name}" for name in ("settings", "metrics", "messages", "cli", "python")} | {"models/index"}
-"""Pages that generated text stands on."""

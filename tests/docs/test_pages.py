@@ -11,12 +11,11 @@ import pytest
 from docs.extensions.models import models_table
 from tests.paths import ROOT
 
-PAGES = sorted(
-    path
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("core/**/*.md"), *ROOT.glob("deploy/*.md"))
-    if ".venv" not in path.parts
+NAMES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pages in ("*.md", "docs/**/*.md", "core/**/*.md", "deploy/*.md", "helm/*.md")
+    for path in ROOT.glob(pages)
 )
-NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
 
 _FENCE = re.compile(r"^(`{3,}|:{3,}).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)\s]*)?\)")

@@ -23,7 +23,7 @@ EVERYDAY := not slow and not browser and not image
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -50,7 +50,11 @@ install: .venv/installed ## create the environment: the package, the embedded br
 demo: install ## run an embedded broker, a worker and a simulated city; SECONDS=60 ends it after a minute
 	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: install lint docs ## lint, the documentation, then all quick tests that need no outside service, with a twentieth of the examples
+test: install lint ## lint; then the documentation, and every test that can be quick and needs no outside service, with a twentieth of the examples
+	$(MAKE) --no-print-directory --jobs 2 docs quick-tests
+
+# The documentation takes one core and most of a minute, so it is built beside the tests.
+quick-tests: install
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "$(EVERYDAY) and not deep"
 
 test-deep: install ## the tests of `make test` and the slower ones, with all examples; ONLY_DEEP=1 runs only what `make test` leaves out

@@ -201,7 +201,7 @@ def _row(table: Table, *cells: str) -> None:
 
 
 def _number(value: int | None) -> str:
-    return "not published" if value is None else f"{value:,}"
+    return "hidden" if value is None else f"{value:,}"
 
 
 def _plain(text: str) -> str:

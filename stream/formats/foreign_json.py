@@ -74,9 +74,18 @@ def _tried(decode: Callable[[bytes], Any], value: bytes) -> Any:
     except msgspec.ValidationError as fault:
         return msgspec.ValidationError(str(fault))
     except msgspec.DecodeError as fault:
-        return NotUTF8Error("the message is UTF-16") if is_utf16(value) else msgspec.DecodeError(str(fault))
+        return NotUTF8Error("the message is not UTF-8") if _is_not_utf8(value) else msgspec.DecodeError(str(fault))
     except json.JSONDecodeError:
         return json.JSONDecodeError("", "", 0)
+
+
+def _is_not_utf8(value: bytes) -> bool:
+    """Whether a message that is not JSON is text of another encoding; not every msgspec says so by its error."""
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return True
+    return is_utf16(value)
 
 
 def _may_be_foreign(value: bytes, found: Any) -> bool:

@@ -19,8 +19,8 @@ from core.records.record import Kind, Rejected, Source
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
 from stream.formats.dead_letters import dead_letter
-from stream.formats.inputs import decoder
-from stream.formats.rejection_reasons import rejection_reason
+from stream.formats.input.messages import decoder
+from stream.formats.input.rejection_reasons import rejection_reason
 from stream.replay.replay import Replay
 from stream.settings.load import load_settings
 from stream.settings.model import Settings

@@ -19,7 +19,7 @@ from core.models.common.values import show_duration
 from core.records.record import Kind
 from stream.cli.console import print_line, stderr
 from stream.feeds.record_files import open_files
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.replay.frontier import Frontier, checked_values, variants_of
 from stream.replay.frontier_picture import as_svg
 from stream.replay.frontier_table import FrontierRow, as_csv, frontier_rows

@@ -17,7 +17,7 @@ from stream.cli.topics import topics
 from stream.cli.worker import health, status, worker
 from stream.demo.broker import BrokerError
 from stream.demo.demo import DemoError
-from stream.formats.files import FileFormatError
+from stream.formats.files.record_file import FileFormatError
 from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
 from stream.replay.reconstruction import ReconstructionError

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stream.feeds.feed import Feed
-from stream.formats.files import RecordFile
-from stream.formats.metric_projection import MetricProjection
+from stream.formats.files.metric_projection import MetricProjection
+from stream.formats.files.record_file import RecordFile
 from stream.settings.model import Settings
 
 __all__ = ["metric_projection", "open_files"]

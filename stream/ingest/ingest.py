@@ -26,8 +26,8 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from core.records.record import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
 from stream.feeds.feed import Feed
 from stream.formats.dead_letters import dead_letter
-from stream.formats.inputs import decoder
-from stream.formats.rejection_reasons import rejection_reason
+from stream.formats.input.messages import decoder
+from stream.formats.input.rejection_reasons import rejection_reason
 from stream.ingest.clock import Clock
 from stream.ingest.input_reader import InputReader
 from stream.ingest.positions import Batch, Positions

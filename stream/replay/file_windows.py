@@ -16,8 +16,8 @@ from itertools import islice
 from core.records.record import CheckIn, Fragment, Reason, Source
 from core.windows.partition import Partition, ReleaseWindow, WriteSeal
 from stream.feeds.feed import Feed
-from stream.formats.csv_records import Entry
-from stream.formats.files import RecordFile
+from stream.formats.files.csv_records import Entry
+from stream.formats.files.record_file import RecordFile
 from stream.replay.summary import Summary
 
 __all__ = ["FileWindows"]

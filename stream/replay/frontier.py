@@ -25,7 +25,7 @@ from core.release.outcome import Account
 from core.utility.window_measures import WindowLoss
 from core.windows.partition import ReleaseWindow
 from stream.feeds.feed import Feed
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.replay.file_windows import FileWindows
 from stream.replay.summary import Summary
 from stream.settings.errors import SettingsError

@@ -15,7 +15,7 @@ from core.release.risk import worst
 from core.utility.window_measures import MeasureInputs, MeasureOptions
 from core.windows.seal import Seal
 from stream.feeds.feed import Feed
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.formats.releases import WindowResult
 from stream.replay.file_windows import FileWindows
 from stream.replay.summary import Means, Summary

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from stream.formats.rejections import Rejections
+from stream.formats.files.rejections import Rejections
 
 __all__ = ["Means", "Summary"]
 

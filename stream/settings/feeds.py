@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import NoDecode
 
 from core.models.common.values import Duration, PositiveDuration, none_by_name
-from stream.formats.metric_projection import projection_in_metres
+from stream.formats.files.metric_projection import projection_in_metres
 from stream.settings.section import Section
 from stream.settings.values import (
     Count,

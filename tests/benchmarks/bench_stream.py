@@ -26,7 +26,7 @@ from prometheus_client import CollectorRegistry
 from core.records.record import Kind
 from stream.demo.broker import EmbeddedBroker
 from stream.feeds.feed import build_feeds
-from stream.formats.inputs import decoder
+from stream.formats.input.messages import decoder
 from stream.ingest.ingest import Ingest
 from stream.kafka.client import new_producer
 from stream.observe.metrics import Metrics

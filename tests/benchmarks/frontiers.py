@@ -18,7 +18,7 @@ from typing import Any
 from core.models.common.values import show_duration
 from core.records.record import Kind
 from stream.feeds.record_files import metric_projection
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.replay.frontier import Frontier
 from stream.replay.frontier_picture import as_svg
 from stream.replay.frontier_table import as_csv, frontier_rows

@@ -19,7 +19,7 @@ from core.trajectories.trajectory import Sequences
 from core.utility.window_measures import MeasureOptions
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import metric_projection
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.replay.file_windows import FileWindows
 from stream.replay.replay import Replay
 from stream.replay.summary import Summary

@@ -23,7 +23,7 @@ from stream.demo.broker import BrokerMissingError, EmbeddedBroker, free_port
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
 from stream.feeds.feed import build_feeds
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.replay.replay import Replay
 from stream.settings.feeds import FieldSettings
 from stream.windows.report import EmittedWindow

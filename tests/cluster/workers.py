@@ -26,7 +26,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from core.records.record import Kind
 from stream.demo.broker import free_port
 from stream.feeds.feed import Feed
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.kafka.topic_ids import topic_ids
 from stream.kafka.topics import create_topics
 from stream.replay.replay import Replay

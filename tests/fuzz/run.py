@@ -34,7 +34,7 @@ from stream.demo.city.options import CityOptions
 from stream.feeds.feed import build_feeds
 from stream.feeds.record_files import open_files
 from stream.formats.chunks import chunk_from_bytes
-from stream.formats.files import FileFormatError
+from stream.formats.files.record_file import FileFormatError
 from stream.ingest.ingest import Ingest
 from stream.ingest.positions import Batch
 from stream.observe.metrics import Metrics

@@ -13,7 +13,7 @@ from core.records.instants import rfc3339
 from core.records.record import Kind, Source
 from core.release.outcome import WithholdReason
 from stream.feeds.feed import build_feeds
-from stream.formats.inputs import decoder
+from stream.formats.input.messages import decoder
 from tests.builders.feeds import (
     ONE_SHARD,
     SETTINGS,

@@ -33,9 +33,9 @@ from stream.cli.main import main
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
 from stream.feeds.feed import Feed, build_feeds
-from stream.formats.files import FileFormatError, RecordFile
-from stream.formats.inputs import decoder
-from stream.formats.rejection_reasons import rejection_reason
+from stream.formats.files.record_file import FileFormatError, RecordFile
+from stream.formats.input.messages import decoder
+from stream.formats.input.rejection_reasons import rejection_reason
 from stream.ingest.ingest import Ingest
 from stream.ingest.positions import Batch
 from stream.observe.health import Health, add_health

@@ -10,7 +10,7 @@ import pytest
 from core.records.profile import Categorical, Numeric, Profile
 from core.records.record import Kind, Reason, Rejected, Rows, Source
 from stream.feeds.feed import Feed
-from stream.formats.inputs import decoder
+from stream.formats.input.messages import decoder
 from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 

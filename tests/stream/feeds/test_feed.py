@@ -27,7 +27,7 @@ from core.records.record import Kind
 from core.trajectories.joining import Joining
 from stream.feeds.feed import Feed, build_feeds
 from stream.feeds.record_files import metric_projection
-from stream.formats.metric_projection import MetricProjection
+from stream.formats.files.metric_projection import MetricProjection
 from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 from stream.settings.privacy import PrivacySettings

@@ -18,7 +18,7 @@ from core.places.vocabulary import Vocabulary
 from core.records.record import Kind
 from stream.feeds.feed import Feed
 from stream.feeds.sensitive_locations import sensitive_locations
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.replay.replay import Replay
 from stream.replay.summary import Summary
 from stream.settings.errors import SettingsError

@@ -26,7 +26,7 @@ from core.records.record import Kind
 from core.utility.window_measures import MeasureOptions
 from stream.cli.main import main
 from stream.feeds.feed import Feed
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 from stream.formats.releases import WindowResult
 from stream.replay.frontier import variants_of
 from stream.replay.frontier_labels import LabelPoint, places

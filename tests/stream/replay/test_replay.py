@@ -22,7 +22,7 @@ from core.records.record import Kind
 from core.release.outcome import WithholdReason
 from core.utility.window_measures import MeasureOptions
 from stream.feeds.feed import Feed
-from stream.formats.files import FileFormatError, RecordFile
+from stream.formats.files.record_file import FileFormatError, RecordFile
 from stream.replay.replay import Replay
 from stream.replay.summary import Means, Summary
 from stream.settings.load import load_settings

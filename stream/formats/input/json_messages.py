@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from stream.formats.moments import leap_second
-from stream.formats.rejection_reasons import NotUTF8Error
+from stream.formats.input.rejection_reasons import NotUTF8Error
+from stream.formats.input.times import leap_second
 
 __all__ = ["BOM", "is_utf16", "standard_tokens", "tolerant"]
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from core.records.record import CheckIn, Fragment, Kind, Point, Reason, Timestamp, attribute_field, checkin_type
-from stream.formats.lines import CsvError, NumberedLines, cells, to_number
-from stream.formats.moments import moment
-from stream.formats.rejection_reasons import NOT_UTF8, rejection_reason
+from stream.formats.files.lines import CsvError, NumberedLines, cells, to_number
+from stream.formats.input.rejection_reasons import NOT_UTF8, rejection_reason
+from stream.formats.input.times import moment
 
 __all__ = ["CsvRecords", "Entry", "HeaderError"]
 

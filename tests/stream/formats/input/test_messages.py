@@ -46,9 +46,9 @@ from core.windows.window import WindowKey
 from stream.formats.chunks import chunk_from_bytes, chunk_to_bytes
 from stream.formats.dead_letters import dead_letter
 from stream.formats.errors import DecodeError, VersionError
-from stream.formats.foreign_json import standard_tokens
-from stream.formats.inputs import decoder
-from stream.formats.rejection_reasons import rejection_reason
+from stream.formats.input.json_messages import standard_tokens
+from stream.formats.input.messages import decoder
+from stream.formats.input.rejection_reasons import rejection_reason
 from stream.formats.releases import outcome_messages
 from stream.formats.seals import seal_from_bytes, seal_key, seal_to_bytes
 from stream.settings.feeds import FieldSettings

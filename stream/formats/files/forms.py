@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from stream.formats.foreign_json import BOM, is_utf16, standard_tokens
+from stream.formats.input.json_messages import BOM, is_utf16, standard_tokens
 
 __all__ = ["Form", "FormError", "elements", "form_of"]
 

@@ -22,10 +22,10 @@ from core.places.geo import geocentric
 from core.records.profile import Categorical, Numeric, Profile
 from core.records.record import CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from stream.feeds.feed import Feed
-from stream.formats.csv_records import CsvRecords, Entry, HeaderError
-from stream.formats.file_forms import Form, elements, form_of
-from stream.formats.files import FileFormatError, RecordFile
-from stream.formats.metric_projection import MetricProjection
+from stream.formats.files.csv_records import CsvRecords, Entry, HeaderError
+from stream.formats.files.forms import Form, elements, form_of
+from stream.formats.files.metric_projection import MetricProjection
+from stream.formats.files.record_file import FileFormatError, RecordFile
 from stream.replay.replay import Replay
 from stream.settings.feeds import FieldSettings
 from stream.settings.load import load_settings

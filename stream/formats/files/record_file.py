@@ -12,13 +12,13 @@ from typing import IO, cast
 import msgspec
 
 from core.records.record import Kind, Reason, attribute_field
-from stream.formats.csv_records import CsvRecords, Entry, HeaderError
-from stream.formats.file_forms import Form, FormError, elements, form_of
-from stream.formats.foreign_json import BOM
-from stream.formats.inputs import decoder
-from stream.formats.lines import NumberedLines, blocks, numbered
-from stream.formats.metric_projection import MetricProjection
-from stream.formats.rejection_reasons import rejection_reason
+from stream.formats.files.csv_records import CsvRecords, Entry, HeaderError
+from stream.formats.files.forms import Form, FormError, elements, form_of
+from stream.formats.files.lines import NumberedLines, blocks, numbered
+from stream.formats.files.metric_projection import MetricProjection
+from stream.formats.input.json_messages import BOM
+from stream.formats.input.messages import decoder
+from stream.formats.input.rejection_reasons import rejection_reason
 
 __all__ = ["Entry", "FileFormatError", "RecordFile"]
 

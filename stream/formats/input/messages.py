@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from core.records.record import CheckIn, Fragment, Kind, attribute_field, checkin_type
-from stream.formats.foreign_json import tolerant
+from stream.formats.input.json_messages import tolerant
 
 __all__ = ["decoder"]
 
@@ -22,8 +22,9 @@ def decoder(kind: Kind, names: dict[str, str], attributes: Sequence[str] = ()) -
 
     Returns:
         A function that raises :class:`msgspec.DecodeError` if a message is not JSON or not of the right form;
-        :func:`~stream.formats.rejection_reasons.rejection_reason` turns the error into a sentence. The function also
-        accepts the deviations from JSON that :func:`stream.formats.foreign_json.tolerant` lists.
+        :func:`~stream.formats.input.rejection_reasons.rejection_reason` turns the error into a sentence. The function
+        also
+        accepts the deviations from JSON that :func:`stream.formats.input.json_messages.tolerant` lists.
     """
     base: type[CheckIn] | type[Fragment] = checkin_type(len(attributes)) if kind is Kind.CHECKINS else Fragment
     names = names | {attribute_field(i): name for i, name in enumerate(attributes)}

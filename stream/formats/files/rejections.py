@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from core.records.record import Reason
-from stream.formats.files import RecordFile
+from stream.formats.files.record_file import RecordFile
 
 __all__ = ["Rejection", "Rejections"]
 

@@ -11,12 +11,12 @@ from pyproj import CRS, Transformer
 from pyproj.exceptions import CRSError
 
 from core.records.record import Fragment, Point, Reason
-from stream.formats.rejection_reasons import NOT_UTF8
+from stream.formats.input.rejection_reasons import NOT_UTF8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stream.formats.lines import NumberedLines
+    from stream.formats.files.lines import NumberedLines
 
 __all__ = ["MetricProjection", "projection_in_metres"]
 

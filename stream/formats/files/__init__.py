@@ -1,0 +1,1 @@
+"""Files of records: their forms, and the lines and elements that they hold."""

@@ -15,7 +15,7 @@ from core.models.registry import models_of
 from core.records.record import Kind, Reason
 from core.release.outcome import WithholdReason
 from core.release.risk import Attack
-from stream.formats.releases import WindowResult
+from stream.formats.release.result import WindowResult
 from stream.kafka.client import Operation
 from stream.kafka.log_start import Jump
 from stream.settings.feeds import ShardKind

@@ -16,7 +16,7 @@ from core.utility.window_measures import MeasureInputs, MeasureOptions
 from core.windows.seal import Seal
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
-from stream.formats.releases import WindowResult
+from stream.formats.release.result import WindowResult
 from stream.replay.file_windows import FileWindows
 from stream.replay.summary import Means, Summary
 from stream.windows.releasing import release

@@ -10,7 +10,7 @@ import structlog
 from aiokafka import TopicPartition
 from aiokafka.errors import InvalidTimestampError, KafkaError
 
-from stream.formats.releases import OutMessage
+from stream.formats.release.messages import OutMessage
 from stream.kafka.client import Producer, Trouble, partition_of, until_it_works
 from stream.kafka.reading import batches, new_reader
 from stream.settings.kafka import KafkaSettings

@@ -27,7 +27,7 @@ from stream.feeds.feed import Feed
 from stream.formats.chunks import chunk_from_bytes
 from stream.formats.dead_letters import dead_letter
 from stream.formats.errors import DecodeError
-from stream.formats.releases import WindowResult
+from stream.formats.release.result import WindowResult
 from stream.kafka.client import Trouble, until_it_works
 from stream.observe.metrics import Metrics
 from stream.settings.model import Settings

@@ -23,7 +23,8 @@ import structlog
 from core.models.common.plan import Plan
 from core.records.record import Kind, Rows
 from core.windows.seal import Seal
-from stream.formats.releases import OutMessage, WindowResult
+from stream.formats.release.messages import OutMessage
+from stream.formats.release.result import WindowResult
 from stream.windows.releasing import release
 
 __all__ = ["ReleasePool"]

@@ -9,7 +9,8 @@ from core.pipeline import release_window
 from core.records.record import Rows
 from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
 from core.windows.seal import Seal
-from stream.formats.releases import WindowResult, outcome_messages
+from stream.formats.release.messages import outcome_messages
+from stream.formats.release.result import WindowResult
 
 __all__ = ["release", "withhold"]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import structlog
 
 from core.windows.window import WindowKey
-from stream.formats.releases import OutMessage, WindowResult
+from stream.formats.release.messages import OutMessage
+from stream.formats.release.result import WindowResult
 
 __all__ = ["EmittedWindow", "report_window"]
 

@@ -17,7 +17,7 @@ from core.release.outcome import Outcome, Release, ReleaseRefused, Withheld, Wit
 from core.windows.window import WindowKey
 from stream.demo.broker import free_port
 from stream.feeds.feed import build_feeds
-from stream.formats.releases import OutMessage, outcome_messages
+from stream.formats.release.messages import OutMessage, outcome_messages
 from stream.observe.health import Health
 from stream.settings.load import load_settings
 from stream.settings.model import Settings

@@ -64,7 +64,7 @@ from core.trajectories.assemble import Limits, SequenceWindow
 from core.utility.window_measures import MeasureInputs, MeasureOptions
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
-from stream.formats.releases import OutMessage, outcome_messages
+from stream.formats.release.messages import OutMessage, outcome_messages
 
 USER_KEY = b"a key of the user hash"
 SECRET = b"a secret of the plan..."

@@ -19,7 +19,7 @@ from core.records.record import ROW_TYPES, Kind, Rows, Source
 from core.windows.seal import PartitionCount, Seal, SealedUntil
 from core.windows.window import WindowKey, window_starts
 from stream.formats.chunks import chunk_from_bytes
-from stream.formats.releases import outcome_messages
+from stream.formats.release.messages import outcome_messages
 from stream.formats.seals import seal_from_bytes
 from tests.cluster.workers import Record
 

@@ -29,7 +29,8 @@ from core.trajectories.assemble import SequenceWindow
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import Window
 from stream.cli.main import main
-from stream.formats.releases import OutMessage, WindowResult
+from stream.formats.release.messages import OutMessage
+from stream.formats.release.result import WindowResult
 from stream.windows.emit import Emitter
 from stream.windows.releasing import release
 from stream.windows.seals_log import SealsLog

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from core.records.record import Kind
 from core.release.outcome import Account
 from core.release.risk import Attack, Risk
-from stream.formats.releases import WindowResult
+from stream.formats.release.result import WindowResult
 from stream.observe.metrics import LABELS, Metrics
 
 

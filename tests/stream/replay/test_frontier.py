@@ -27,7 +27,7 @@ from core.utility.window_measures import MeasureOptions
 from stream.cli.main import main
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
-from stream.formats.releases import WindowResult
+from stream.formats.release.result import WindowResult
 from stream.replay.frontier import variants_of
 from stream.replay.frontier_labels import LabelPoint, places
 from stream.replay.frontier_picture import as_svg

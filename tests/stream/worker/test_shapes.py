@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.places.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid
-from stream.formats.releases import outcome_messages
+from stream.formats.release.messages import outcome_messages
 from stream.worker.shapes import DRAWN_CELLS, DRAWN_REGIONS, outline, shapes
 from tests.builders.live_windows import sequences, tracks
 from tests.builders.windows import VENUES

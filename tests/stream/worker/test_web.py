@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 import stream.worker.web
 from core.release.outcome import WithholdReason
-from stream.formats.releases import outcome_messages
+from stream.formats.release.messages import outcome_messages
 from stream.observe.health import Health
 from stream.worker.recent_windows import (
     KEPT_WINDOWS,

@@ -49,7 +49,7 @@ from stream.formats.errors import DecodeError, VersionError
 from stream.formats.input.json_messages import standard_tokens
 from stream.formats.input.messages import decoder
 from stream.formats.input.rejection_reasons import rejection_reason
-from stream.formats.releases import outcome_messages
+from stream.formats.release.messages import outcome_messages
 from stream.formats.seals import seal_from_bytes, seal_key, seal_to_bytes
 from stream.settings.feeds import FieldSettings
 

@@ -1,19 +1,15 @@
-"""The messages of a release, as JSON, and the result of its window."""
+"""The result of a window: its messages, and figures that may be logged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-import msgspec
-
-from core.models.common.plan import ALGORITHMS
-from core.records.instants import rfc3339
-from core.release.outcome import SCHEMA, Account, Outcome, Release, ReleaseRefused
+from core.release.outcome import Account, Outcome, Release, ReleaseRefused
 from core.release.risk import Attack, Risk, worst
+from stream.formats.release.messages import OutMessage
 
-__all__ = ["OutMessage", "WindowResult", "outcome_messages"]
+__all__ = ["WindowResult"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,56 +56,6 @@ class WindowResult:
             risks=outcome.risks if isinstance(outcome, Release) else {},
             alarm=alarm,
         )
-
-
-class OutMessage(NamedTuple):
-    """One message of a release."""
-
-    topic: str
-    """``anonymized`` or ``windows``: the setting that names the topic."""
-
-    key: bytes
-    value: bytes
-    timestamp_ms: int
-
-
-def outcome_messages(outcome: Outcome) -> Iterator[OutMessage]:
-    """Encode the messages of a window: its trajectories, then the windows message, which commits them.
-
-    The bytes depend on the outcome and the algorithms' versions alone, so a window emitted again is identical.
-    """
-    key = outcome.key
-    head = {
-        "schema": SCHEMA,
-        "release": outcome.release_id,
-        "window": [rfc3339(key.start_ms), rfc3339(key.end_ms)],
-        "shard": key.shard,
-    }
-    if isinstance(outcome, Release):
-        for i, trajectory in enumerate(outcome.trajectories):
-            value = msgspec.json.encode(head | trajectory.content())
-            yield OutMessage("anonymized", f"{outcome.release_id}:{i}".encode(), value, key.end_ms)
-    value = msgspec.json.encode(head | _window_content(outcome) | {"versions": ALGORITHMS})
-    yield OutMessage("windows", outcome.release_id.encode(), value, key.end_ms)
-
-
-def _window_content(outcome: Outcome) -> dict[str, object]:
-    common = {"kind": outcome.key.kind, "model": outcome.model, "parameters": outcome.parameters}
-    if not isinstance(outcome, Release):
-        return common | {"outcome": "withheld", "reason": outcome.reason, "verified": False}
-    content: dict[str, object] = common | {
-        "outcome": "released",
-        "verified": True,
-        **outcome.counts,
-        "information_loss": outcome.information_loss,
-    }
-    if outcome.locations is not None:
-        content["locations"] = [
-            {"members": place.members, "lat": place.lat_deg, "lon": place.lon_deg}
-            | ({"sensitive": True} if place.sensitive else {})
-            for place in outcome.locations
-        ]
-    return content
 
 
 def _outcome_name(outcome: Outcome) -> str:

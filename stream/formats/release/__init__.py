@@ -1,0 +1,1 @@
+"""The messages of a release, in every encoding that people read."""

@@ -1,0 +1,37 @@
+"""A release as JSON, the default."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from stream.formats.release.encoding import Content, Positions, ReleaseEncoding
+
+__all__ = ["JSON", "JsonRelease"]
+
+
+class JsonRelease(ReleaseEncoding):
+    """Every message is the object that ``stream/formats/schemas.py`` describes."""
+
+    name: ClassVar[str] = "json"
+
+    def trajectory(self, content: Content, positions: Positions) -> bytes:
+        """See :meth:`ReleaseEncoding.trajectory`."""
+        return msgspec.json.encode(content)
+
+    def window(self, content: Content) -> bytes:
+        """See :meth:`ReleaseEncoding.window`."""
+        return msgspec.json.encode(content)
+
+    def read_trajectory(self, value: bytes) -> Content:
+        """See :meth:`ReleaseEncoding.read_trajectory`."""
+        content: Content = msgspec.json.decode(value)
+        return content
+
+    def read_window(self, value: bytes) -> Content:
+        """See :meth:`ReleaseEncoding.read_window`."""
+        return self.read_trajectory(value)
+
+
+JSON = JsonRelease()

@@ -1,14 +1,15 @@
-"""Forms of files of records, detected by the name and the first bytes, and the elements of a JSON array."""
+"""Forms of files of records, detected by the name and the first bytes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 
 import msgspec
 
+from stream.formats.files.form_error import FormError
+from stream.formats.files.json_values import elements
 from stream.formats.input.json_messages import BOM, is_utf16, standard_tokens
 
 __all__ = ["Form", "FormError", "elements", "form_of"]
@@ -37,8 +38,6 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _LOOKED_AT = 256
 """Number of bytes at the start that decide whether a file is text."""
 
-_MARKS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},"]', re.DOTALL)
-
 
 class Form(Enum):
     """The form of a file of records."""
@@ -47,10 +46,6 @@ class Form(Enum):
     NDJSON = "NDJSON"
     JSON_ARRAY = "JSON array"
     METRES = "table of metres"
-
-
-class FormError(Exception):
-    """A file does not have a supported form; the message says what it is, and what to do."""
 
 
 def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool) -> Form:
@@ -77,53 +72,6 @@ def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool) -> Form
         _refuse_document(text, is_whole=is_whole)
         return Form.NDJSON
     return Form.NDJSON if is_named else Form.CSV
-
-
-def elements(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the elements of a JSON array, each with its number; the first is 1.
-
-    An element that is not JSON is yielded unchanged, so that it alone is rejected.
-
-    Raises:
-        FormError: The array has no end, or something follows it.
-    """
-    content = content.removeprefix(BOM)
-    try:
-        found: Iterable[bytes] = map(bytes, msgspec.json.decode(content, type=list[msgspec.Raw]))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found = _split(content)
-    yield from enumerate(found, 1)
-
-
-def _split(content: bytes) -> list[bytes]:
-    """Split an array at its own commas, whatever is between them."""
-    found: list[bytes] = []
-    begin = content.index(b"[") + 1
-    depth = 0
-    for match in _MARKS.finditer(content):
-        mark = match[0]
-        if mark == b'"':
-            raise FormError(f"line {_line(content, match.start())}: a text is not closed, so the JSON array has no end")
-        depth += (mark in b"[{") - (mark in b"]}") if len(mark) == 1 else 0
-        if depth == 0 or (depth == 1 and mark == b","):
-            found.append(content[begin : match.start()].strip())
-            begin = match.end()
-        if depth == 0:
-            break
-    else:
-        raise FormError(
-            f"the JSON array that begins in line {_line(content, content.index(b'['))} has no end: is the file cut off?"
-        )
-    if content[begin:].strip():
-        raise FormError(
-            f"line {_line(content, begin + len(content[begin:]) - len(content[begin:].lstrip()))}: something follows "
-            "the end of the JSON array: a file is one JSON array, or NDJSON with one record a line"
-        )
-    return found if found[-1] else found[:-1]
-
-
-def _line(content: bytes, at: int) -> int:
-    return len(content[: at + 1].splitlines())
 
 
 def _refuse_binary(head: bytes) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from stream.formats.files.arrow_values import plain_values
-from stream.formats.files.forms import FormError
+from stream.formats.files.form_error import FormError
 from stream.formats.files.geoparquet import geometries, geometry_columns
 
 if TYPE_CHECKING:

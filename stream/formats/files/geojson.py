@@ -1,0 +1,58 @@
+"""GeoJSON: the features of a collection, one after the other, none of them decoded before its turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pyproj import CRS
+from pyproj.exceptions import CRSError
+
+from stream.formats.files.form_error import FormError
+from stream.formats.files.json_values import list_in
+from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import json_document
+
+__all__ = ["features", "is_collection"]
+
+_TYPE = re.compile(rb'"type"\s*:\s*"FeatureCollection"')
+_FEATURES = re.compile(rb'"features"\s*:\s*\[')
+
+
+def is_collection(start: bytes) -> bool:
+    """Whether a text in JSON begins as a FeatureCollection does, whatever other members come first."""
+    return start.startswith(b"{") and bool(_TYPE.search(start) or _FEATURES.search(start, 0, 2_000))
+
+
+def features(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the features of a FeatureCollection, each with its number; the first is 1.
+
+    A feature that is not JSON is yielded unchanged, so that it alone is rejected.
+
+    Raises:
+        FormError: The collection has no end, or its coordinates are not longitude and latitude.
+    """
+    found, collection = list_in(content, "features")
+    _refuse_metres(collection)
+    yield from enumerate(found, 1)
+
+
+def _refuse_metres(collection: bytes) -> None:
+    """Refuse another reference system, which GeoJSON had before RFC 7946: its metres could pass for degrees."""
+    try:
+        crs = json_document(collection).get("crs")
+    except UnreadableError:
+        return
+    properties = crs.get("properties") if isinstance(crs, dict) else None
+    name = properties.get("name") if isinstance(properties, dict) else None
+    if isinstance(name, str) and not _is_in_degrees(name):
+        raise FormError(
+            "is GeoJSON whose crs is not longitude and latitude: write the file in EPSG:4326, as RFC 7946 demands"
+        )
+
+
+def _is_in_degrees(crs: str) -> bool:
+    try:
+        return bool(CRS.from_user_input(crs).is_geographic)
+    except CRSError:
+        return False

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
 from core.ingest.shard import Sharder
-from core.ingest.validate import Rules, validate_checkins, validate_fragments
+from core.ingest.validate import Elements, Rules, validate_checkins, validate_fragments
 from core.places.locate import Locator
 from core.records.arrays import FloatArray
 from core.records.demands import NO_DEMANDS, DefaultDemands
@@ -36,7 +36,14 @@ class Intake(Protocol):
     """Converts the records of one kind of feed to chunks."""
 
     def run(
-        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+        self,
+        records: Sequence[tuple[int, Record]],
+        *,
+        source: Source,
+        n_partitions: int,
+        now_ms: int,
+        log_id: str = "",
+        elements: Elements | None = None,
     ) -> Taken:
         """Convert decoded records of one source to chunks, one for each shard, and rejections.
 
@@ -46,6 +53,7 @@ class Intake(Protocol):
             n_partitions: Partitions of the source's topic.
             now_ms: The present, Unix milliseconds.
             log_id: Id of the log that the source's offsets belong to.
+            elements: Number of each record in the list of its message; None if every message is one record.
         """
         ...
 
@@ -60,23 +68,37 @@ class CheckInIntake:
         self._profile = profile
 
     def run(
-        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+        self,
+        records: Sequence[tuple[int, Record]],
+        *,
+        source: Source,
+        n_partitions: int,
+        now_ms: int,
+        log_id: str = "",
+        elements: Elements | None = None,
     ) -> Taken:
         """See :meth:`Intake.run`."""
         locator = self._locator
         valid, rejected = validate_checkins(
-            [(offset, record) for offset, record in records if isinstance(record, CheckIn)],
+            cast("Sequence[tuple[int, CheckIn]]", records),
             self._rules,
             source=source,
             now_ms=now_ms,
             needs_position=locator.needs_position,
             profile=self._profile,
+            elements=elements,
         )
         locations, found = locator.locate(valid.lat_deg, valid.lon_deg, valid.venues)
         reason, detail = locator.refusal
         rejected += [
-            Rejected(reason=reason, detail=detail, source=source, offset=offset)
-            for offset in valid.offsets[~found].tolist()
+            Rejected(
+                reason=reason,
+                detail=detail,
+                source=source,
+                offset=int(valid.offsets[i]),
+                element=None if elements is None else elements[int(valid.numbers[i])],
+            )
+            for i in np.flatnonzero(~found).tolist()
         ]
         rows = np.empty(int(found.sum()), dtype=VISIT)
         rows["offset"], rows["user"] = valid.offsets[found], valid.users[found]
@@ -99,15 +121,23 @@ class FragmentIntake:
         self._rules, self._sharder, self._vocabulary, self._demands = rules, sharder, vocabulary, demands
 
     def run(
-        self, records: Sequence[tuple[int, Record]], *, source: Source, n_partitions: int, now_ms: int, log_id: str = ""
+        self,
+        records: Sequence[tuple[int, Record]],
+        *,
+        source: Source,
+        n_partitions: int,
+        now_ms: int,
+        log_id: str = "",
+        elements: Elements | None = None,
     ) -> Taken:
         """See :meth:`Intake.run`."""
         rows, rejected, left_out = validate_fragments(
-            [(offset, record) for offset, record in records if isinstance(record, Fragment)],
+            cast("Sequence[tuple[int, Fragment]]", records),
             self._rules,
             source=source,
             now_ms=now_ms,
             demands=self._demands,
+            elements=elements,
         )
         whole = _unsharded(Kind.FRAGMENTS, rows, source, n_partitions, self._vocabulary, log_id)
         return Taken(_by_shard(whole, rows["lat"], rows["lon"], self._sharder), rejected, left_out)

@@ -21,15 +21,28 @@ from core.records.keys import check_key
 from core.records.profile import Codes, Profile
 from core.records.record import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp, attribute_field
 
-__all__ = ["TOO_FAR_AHEAD", "Rules", "ValidCheckIns", "user_hash", "validate_checkins", "validate_fragments"]
+__all__ = [
+    "TOO_FAR_AHEAD",
+    "Elements",
+    "Rules",
+    "ValidCheckIns",
+    "user_hash",
+    "validate_checkins",
+    "validate_fragments",
+]
 
 TOO_FAR_AHEAD = "ts is further ahead than time.max_ahead"
 """Detail of a record rejected because its event time is in the future."""
 
 _ZERO = "lat and lon are both 0, which receivers without a fix report (location.zero)"
 
+_UNITS_MS = {"seconds": 1000.0, "milliseconds": 1.0, "microseconds": 1e-3, "nanoseconds": 1e-6}
 _FAR_MS = 1e15
 """Beyond every accepted time, but far below the limit of 64-bit integers."""
+
+
+Elements = Sequence[int | None]
+"""Number of each record of a batch in the list of its message, the first is 1; None for a message of one record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +61,8 @@ class Rules:
     max_ahead_ms: int
     """How far an event time may be after the time of validation, milliseconds."""
 
-    number_ms: int = 1000
-    """Milliseconds in one unit of a numeric time stamp: 1000 for seconds, 1 for milliseconds."""
+    number_ms: float = 1000
+    """Milliseconds in one unit of a numeric time stamp: 1000 for seconds, 0.001 for microseconds."""
 
     max_user_length: int = 256
     """Longest user id, characters."""
@@ -67,6 +80,9 @@ class Rules:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ValidCheckIns:
     """Valid check-ins, as columns of shape ``(n,)``; positions are NaN if only a venue is given."""
+
+    numbers: IntArray
+    """Number of each record in its batch, the first is 0."""
 
     offsets: IntArray
     users: UserHashes = field(repr=False)
@@ -96,6 +112,7 @@ def validate_checkins(
     now_ms: int,
     needs_position: bool,
     profile: Profile | None = None,
+    elements: Elements | None = None,
 ) -> tuple[ValidCheckIns, list[Rejected]]:
     """Check a batch of check-ins.
 
@@ -106,6 +123,7 @@ def validate_checkins(
         now_ms: The present, Unix milliseconds.
         needs_position: Whether a record must have a position (else it must name a venue).
         profile: The attributes of the person, in the order of the records' attribute fields; None for none.
+        elements: Number of each record in the list of its message; None if every message is one record.
 
     Returns:
         The valid check-ins and the rejections.
@@ -117,7 +135,7 @@ def validate_checkins(
     given = np.fromiter((r.lat is not None and r.lon is not None for _, r in records), dtype=np.bool_, count=n)
     half = np.fromiter(((r.lat is None) != (r.lon is None) for _, r in records), dtype=np.bool_, count=n)
 
-    verdict = _Verdict(source, [offset for offset, _ in records])
+    verdict = _Verdict(source, [offset for offset, _ in records], elements)
     users = verdict.reject_users([r.user for _, r in records], rules)
     if needs_position:
         verdict.reject(~given, Reason.MISSING_FIELD, "lat and lon are needed")
@@ -127,12 +145,13 @@ def validate_checkins(
         nowhere = np.fromiter((v is None for v in venues), dtype=np.bool_, count=n)
         verdict.reject(nowhere, Reason.MISSING_FIELD, "venue is needed")
     verdict.reject_positions(given, lat, lon)
-    verdict.reject_times(ts, rules, now_ms)
+    verdict.reject_times(ts, [r.ts for _, r in records], rules, now_ms)
     codes = np.zeros(n, dtype=np.uint32) if profile is None else verdict.reject_profiles(records, profile)
 
     kept = np.flatnonzero(verdict.accepted)
     hashes = (user_hash(users[i], rules.user_key) for i in kept.tolist())
     return ValidCheckIns(
+        numbers=kept,
         offsets=verdict.offsets[kept],
         users=np.fromiter(hashes, dtype=np.uint64, count=len(kept)),
         ts_ms=ts[kept].astype(np.int64),
@@ -150,6 +169,7 @@ def validate_fragments(
     source: Source,
     now_ms: int,
     demands: DefaultDemands = NO_DEMANDS,
+    elements: Elements | None = None,
 ) -> tuple[Rows, list[Rejected], Counter[Reason]]:
     """Check a batch of fragments.
 
@@ -162,12 +182,13 @@ def validate_fragments(
         source: The source of the records.
         now_ms: The present, Unix milliseconds.
         demands: Default demands for records that do not state a k or a delta, each on its own.
+        elements: Number of each record in the list of its message; None if every message is one record.
 
     Returns:
         The points of the valid fragments, rows of :data:`core.records.record.POINT`; the rejections; and the number of
         points left out of valid fragments, by reason.
     """
-    verdict = _Verdict(source, [offset for offset, _ in records])
+    verdict = _Verdict(source, [offset for offset, _ in records], elements)
     names = verdict.reject_users([r.user for _, r in records], rules)
     verdict.reject_fragments([r for _, r in records], rules)
     points = _Points.of(records, np.flatnonzero(verdict.accepted), rules)
@@ -196,6 +217,9 @@ class _Points:
     owner: IntArray = field(repr=False)
     """Number of each point's fragment in the batch."""
 
+    times: list[Timestamp] = field(repr=False)
+    """As they are written."""
+
     ts_ms: FloatArray = field(repr=False)
     lat: FloatArray = field(repr=False)
     """Degrees, NaN if the point states none."""
@@ -217,6 +241,7 @@ class _Points:
         lat, lon = _degrees([point.lat for point in flat]), _degrees([point.lon for point in flat])
         return cls(
             owner=np.repeat(fragments, [len(of_fragment) for of_fragment in points]),
+            times=[point.ts for point in flat],
             ts_ms=np.fromiter((_to_ms(point.ts, rules) for point in flat), dtype=np.float64, count=len(flat)),
             lat=lat,
             lon=lon,
@@ -269,7 +294,17 @@ def _to_ms(ts: Timestamp, rules: Rules) -> float:
         return round(ts.timestamp() * 1000)
     # The comparison is false for NaN, which becomes a time outside of every range. JSON may have integers that no float
     # can hold: they are cut to the limit before any computation.
-    return round(min(ts, _FAR_MS) * rules.number_ms) if ts > -_FAR_MS else -_FAR_MS
+    far = _FAR_MS / rules.number_ms
+    return round(min(ts, far) * rules.number_ms) if ts > -far else -_FAR_MS
+
+
+def _likely_unit(ts: Timestamp, rules: Rules, now_ms: int) -> str | None:
+    """Return the unit in which a numeric time stamp would be accepted; None if there is none, or if it is a text."""
+    if isinstance(ts, datetime):
+        return None
+    latest_ms = min(rules.latest_ms, now_ms + rules.max_ahead_ms)
+    units = (unit for unit, ms in _UNITS_MS.items() if rules.earliest_ms <= min(ts, _FAR_MS / ms) * ms <= latest_ms)
+    return next(units, None)
 
 
 def _name(user: Identifier, limit: int) -> str | None:
@@ -283,11 +318,11 @@ def _name(user: Identifier, limit: int) -> str | None:
 class _Verdict:
     """Which rows of a batch are accepted, and the first fault of each other row."""
 
-    def __init__(self, source: Source, offsets: Sequence[int]) -> None:
+    def __init__(self, source: Source, offsets: Sequence[int], elements: Elements | None = None) -> None:
         self.offsets = np.array(offsets, dtype=np.int64)
         self.accepted = np.ones(len(offsets), dtype=np.bool_)
         self.rejected: list[Rejected] = []
-        self._source = source
+        self._source, self._elements = source, elements
 
     def reject(self, bad: BoolArray, reason: Reason, detail: str) -> None:
         new = bad & self.accepted
@@ -295,8 +330,14 @@ class _Verdict:
             return
         self.accepted &= ~bad
         self.rejected += [
-            Rejected(reason=reason, detail=detail, source=self._source, offset=offset)
-            for offset in self.offsets[new].tolist()
+            Rejected(
+                reason=reason,
+                detail=detail,
+                source=self._source,
+                offset=int(self.offsets[i]),
+                element=None if self._elements is None else self._elements[i],
+            )
+            for i in np.flatnonzero(new).tolist()
         ]
 
     def reject_users(self, users: Sequence[Identifier], rules: Rules) -> list[str]:
@@ -317,13 +358,18 @@ class _Verdict:
     def reject_zero(self, lat: FloatArray, lon: FloatArray, rules: Rules) -> None:
         self.reject(_is_zero(lat, lon, rules), Reason.POSITION_ZERO, _ZERO)
 
-    def reject_times(self, ts_ms: FloatArray, rules: Rules, now_ms: int) -> None:
+    def reject_times(self, ts_ms: FloatArray, times: Sequence[Timestamp], rules: Rules, now_ms: int) -> None:
         for bad, detail in (
             (ts_ms < rules.earliest_ms, "ts is before time.earliest"),
             (ts_ms > rules.latest_ms, "ts is after time.latest"),
             (ts_ms > now_ms + rules.max_ahead_ms, TOO_FAR_AHEAD),
         ):
-            self.reject(bad, Reason.TIME_OUT_OF_RANGE, detail)
+            units = {i: _likely_unit(times[i], rules, now_ms) for i in np.flatnonzero(bad & self.accepted).tolist()}
+            for unit in dict.fromkeys(units.values()):
+                of_unit = np.zeros_like(bad)
+                of_unit[[i for i, one in units.items() if one == unit]] = True
+                hint = f"; the number looks like {unit} (time.unit)" if unit else ""
+                self.reject(of_unit, Reason.TIME_OUT_OF_RANGE, f"{detail}{hint}")
 
     def reject_fragments(self, fragments: Sequence[Fragment], rules: Rules) -> None:
         """Reject fragments for faults of the fragment as a whole."""
@@ -340,13 +386,14 @@ class _Verdict:
 
     def reject_points(self, points: _Points, rules: Rules, now_ms: int) -> None:
         """Reject fragments for the first wrong position or time of a point, or if no point has a position."""
-        by_point = _Verdict(self._source, self.offsets[points.owner].tolist())
+        by_point = _Verdict(self._source, points.owner.tolist())  # a fragment's number stands for its offset
         by_point.reject_positions(points.placed, points.lat, points.lon)
-        by_point.reject_times(points.ts_ms, rules, now_ms)
+        by_point.reject_times(points.ts_ms, points.times, rules, now_ms)
         firsts = {fault.offset: (fault.reason, fault.detail) for fault in reversed(by_point.rejected)}
+        numbers = np.arange(len(self.offsets))
         for reason, detail in dict.fromkeys(firsts.values()):
-            bad = [offset for offset, first in firsts.items() if first == (reason, detail)]
-            self.reject(np.isin(self.offsets, bad), reason, detail)
+            bad = [number for number, first in firsts.items() if first == (reason, detail)]
+            self.reject(np.isin(numbers, bad), reason, detail)
         n = len(self.offsets)
         n_zero = np.bincount(points.owner[points.zero], minlength=n)
         empty = np.bincount(points.owner[points.placed], minlength=n) == 0

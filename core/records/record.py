@@ -183,8 +183,10 @@ class Reason(StrEnum):
     OUTSIDE_AREA = "outside_area"
     UNKNOWN_VENUE = "unknown_venue"
     TIME_OUT_OF_RANGE = "time_out_of_range"
+    TIME_AMBIGUOUS = "time_ambiguous"
     EMPTY_FRAGMENT = "empty_fragment"
     TOO_MANY_POINTS = "too_many_points"
+    TOO_MANY_RECORDS = "too_many_records"
     DEMAND_OUT_OF_RANGE = "demand_out_of_range"
     ATTRIBUTE_MISSING = "attribute_missing"
     ATTRIBUTE_OUT_OF_RANGE = "attribute_out_of_range"
@@ -200,3 +202,5 @@ class Rejected:
     detail: str
     source: Source
     offset: int
+    element: int | None = None
+    """Number of the record in the list of its message, the first is 1; None if the message is one record."""

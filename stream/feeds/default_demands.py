@@ -12,7 +12,7 @@ from core.records.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, Default
 from core.records.identity import canonical
 from core.records.record import POINT
 from stream.feeds.csv_tables import read_table, wrong_line
-from stream.formats.files.lines import to_number
+from stream.formats.input.numbers import to_number
 from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
 

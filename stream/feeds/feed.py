@@ -22,6 +22,7 @@ from stream.feeds.vocabulary import build_locator
 from stream.settings.checks import NO_KEY_IS_SET
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import ShardSettings
+from stream.settings.input import UNIT_MS
 from stream.settings.model import Settings
 from stream.settings.secret import secret_fault
 
@@ -65,10 +66,10 @@ class Feed:
         )
         rules = Rules(
             user_key=user_key,
-            earliest_ms=settings.time.earliest,
-            latest_ms=settings.time.latest,
-            max_ahead_ms=settings.time.max_ahead,
-            number_ms=1000 if settings.time.unit == "s" else 1,
+            earliest_ms=own.time.earliest,
+            latest_ms=own.time.latest,
+            max_ahead_ms=own.time.max_ahead,
+            number_ms=UNIT_MS[own.time.unit],
             max_user_length=settings.limits.user_length,
             max_points=settings.limits.points_per_fragment,
             rejects_zero=own.location.zero == "reject",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.records.record import Kind
 from stream.feeds.feed import Feed
+from stream.feeds.inputs import csv_dialect, mapping_options
 from stream.formats.files.metric_projection import MetricProjection
 from stream.formats.files.record_file import RecordFile
+from stream.settings.input import UNIT_MS
 from stream.settings.model import Settings
 
 __all__ = ["metric_projection", "open_files"]
@@ -19,15 +22,16 @@ def open_files(settings: Settings, feed: Feed, paths: Sequence[Path]) -> list[Re
     Raises:
         FileFormatError: One of them cannot be read as records of this feed.
     """
-    names, projection = settings.fields.model_dump(), metric_projection(settings)
+    own, options = settings.for_kind(feed.kind), mapping_options(settings, feed)
+    projection = metric_projection(settings) if feed.kind is Kind.FRAGMENTS else None
     return [
         RecordFile(
             path,
             feed.kind,
-            names,
+            options,
             max_bytes=settings.limits.message_bytes,
+            dialect=csv_dialect(own),
             projection=projection,
-            attributes=feed.attributes,
             needed=feed.needed,
         )
         for path in paths
@@ -38,6 +42,5 @@ def metric_projection(settings: Settings) -> MetricProjection | None:
     """Return the projection and the start of time of ``.tsv`` files; None where ``files.metres`` is not set."""
     if settings.files.metres is None:
         return None
-    return MetricProjection(
-        settings.files.metres, (settings.files.start or 0) / (1000 if settings.time.unit == "s" else 1)
-    )
+    unit_ms = UNIT_MS[settings.for_kind(Kind.FRAGMENTS).time.unit]
+    return MetricProjection(settings.files.metres, (settings.files.start or 0) / unit_ms)

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.places.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid, Venues
 from stream.feeds.csv_tables import read_table, wrong_line
-from stream.formats.files.lines import to_number
+from stream.formats.input.numbers import to_number
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import LocationSettings
 

@@ -18,6 +18,7 @@ class _DeadLetter(msgspec.Struct, omit_defaults=True):
     topic: str
     partition: int
     offset: int
+    element: int | None = None
     log: str = ""
 
 
@@ -39,6 +40,7 @@ def dead_letter(kind: Kind, rejected: Rejected, log_id: str = "") -> bytes:
             topic=source.topic,
             partition=source.partition,
             offset=rejected.offset,
+            element=rejected.element,
             log=log_id,
         )
     )

@@ -15,20 +15,18 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
-import msgspec
 import numpy as np
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
-from core.records.record import CheckIn, Chunk, Fragment, Kind, Reason, Rejected, Source
+from core.records.record import Chunk, Kind, Rejected, Source
 from stream.feeds.feed import Feed
+from stream.feeds.inputs import message_reader
 from stream.formats.dead_letters import dead_letter
-from stream.formats.input.messages import decoder
-from stream.formats.input.rejection_reasons import rejection_reason
 from stream.ingest.clock import Clock
+from stream.ingest.decoding import decoded
 from stream.ingest.input_reader import InputReader
 from stream.ingest.positions import Batch, Positions
 from stream.ingest.shards_writer import ShardsWriter
@@ -96,9 +94,7 @@ class Ingest:
         self._shards = ShardsWriter(settings, producer, n_partitions=n_partitions, on_trouble=on_trouble)
         self._clock = clock or Clock(metrics, now_ms=now_ms)
         self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
-        self._decoders = {
-            kind: decoder(kind, settings.fields.model_dump(), feed.attributes) for kind, feed in feeds.items()
-        }
+        self._readers = {kind: message_reader(settings, feed) for kind, feed in feeds.items()}
         self._progress: defaultdict[TopicPartition, _Progress] = defaultdict(_Progress)
         self._max_drift_ms = {
             topic: own.window.max_drift or own.window.size
@@ -237,14 +233,16 @@ class Ingest:
         kind = self._kinds[partition.topic]
         source = Source(partition.topic, partition.partition)
         self._clock.read(partition, [message.timestamp for message in messages])
-        records, rejected = self._decode(kind, source, [one for one in messages if one.value is not None])
-        n_tombstones = sum(one.value is None for one in messages)
+        found = decoded(messages, self._readers[kind], source, max_bytes=self._settings.limits.message_bytes)
+        rejected = found.rejected
+        n_read, n_decoded = found.n_read, len(found.records)
         chunks, refused, left_out = self._feeds[kind].intake.run(
-            records,
+            found.records,
             source=source,
             n_partitions=len(self._consumer.partitions_for_topic(partition.topic) or ()),
             now_ms=self._now_ms(),
             log_id=log_id,
+            elements=found.elements,
         )
         rejected += self._clock.explain(refused)
         progress = self._progress[partition]
@@ -254,32 +252,15 @@ class Ingest:
         await self._send_dead_letters(kind, rejected, log_id)
 
         counts = self._metrics.records
-        counts.labels(kind, "read").inc(len(messages))
-        counts.labels(kind, "tombstone").inc(n_tombstones)
+        counts.labels(kind, "read").inc(n_read)
+        counts.labels(kind, "tombstone").inc(found.n_tombstones)
+        counts.labels(kind, "filtered").inc(found.n_filtered)
         counts.labels(kind, "rejected").inc(len(rejected))
-        counts.labels(kind, "forwarded").inc(len(messages) - n_tombstones - len(rejected))
+        counts.labels(kind, "forwarded").inc(n_decoded - len(refused))
         for one in rejected:
             self._metrics.rejected.labels(kind, one.reason).inc()
         for reason, n in left_out.items():
             self._metrics.left_out_points.labels(kind, reason).inc(n)
-
-    def _decode(
-        self, kind: Kind, source: Source, messages: Sequence[Any]
-    ) -> tuple[list[tuple[int, CheckIn | Fragment]], list[Rejected]]:
-        decode, max_bytes = self._decoders[kind], self._settings.limits.message_bytes
-        records: list[tuple[int, CheckIn | Fragment]] = []
-        rejected: list[Rejected] = []
-        for message in messages:
-            value = message.value
-            try:
-                if len(value) <= max_bytes:
-                    records.append((message.offset, decode(value)))
-                    continue
-                reason, detail = Reason.MESSAGE_TOO_LARGE, f"the message is larger than {max_bytes} bytes"
-            except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-                reason, detail = rejection_reason(fault)
-            rejected.append(Rejected(reason=reason, detail=detail, source=source, offset=message.offset))
-        return records, rejected
 
     async def _send_batch(self, progress: _Progress, chunks: Sequence[Chunk]) -> None:
         """Send the chunks of one batch of a partition.

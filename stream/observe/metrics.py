@@ -27,7 +27,7 @@ _SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120
 LABELS: dict[str, tuple[str, ...]] = {
     "kind": tuple(Kind),
     "outcome": (
-        *("read", "tombstone", "forwarded", "rejected", "buffered", "late", "duplicate", "reread"),
+        *("read", "tombstone", "filtered", "forwarded", "rejected", "buffered", "late", "duplicate", "reread"),
         *("released", "suppressed", "withheld", "refused"),
     ),
     "reason": (*Reason, *WithholdReason),

@@ -16,8 +16,8 @@ from itertools import islice
 from core.records.record import CheckIn, Fragment, Reason, Source
 from core.windows.partition import Partition, ReleaseWindow, WriteSeal
 from stream.feeds.feed import Feed
-from stream.formats.files.csv_records import Entry
-from stream.formats.files.record_file import RecordFile
+from stream.formats.files.record_file import Place, RecordFile
+from stream.formats.input.mapping import Entry, Skipped, Unreadable
 from stream.replay.summary import Summary
 
 __all__ = ["FileWindows"]
@@ -54,7 +54,7 @@ class FileWindows:
         Raises:
             FileFormatError: A file is damaged or of another form.
         """
-        entries = [iter(file) for file in self._files]
+        entries = [file.entries() for file in self._files]
         behind = [(float("-inf"), i) for i in range(len(entries))]
         while behind:
             newest_ms, i = heapq.heappop(behind)
@@ -66,20 +66,24 @@ class FileWindows:
                 self._partition.retire(self._feed.kind, source)
             yield from self._due()
 
-    def _take(self, source: Source, batch: Sequence[tuple[int, Entry]]) -> float:
-        """Take in a batch of numbered entries of a file, and return its newest event time."""
+    def _take(self, source: Source, batch: Sequence[tuple[Place, Entry]]) -> float:
+        """Take in a batch of entries of a file with their places, and return its newest event time."""
         records: list[tuple[int, CheckIn | Fragment]] = []
-        for number, entry in batch:
-            if isinstance(entry, tuple):
-                self._reject(*entry, source.partition, number)
+        elements: list[int | None] = []
+        for (number, element), entry in batch:
+            if isinstance(entry, Unreadable):
+                self._reject(entry.reason, entry.detail, source.partition, (number, element))
+            elif isinstance(entry, Skipped):
+                self._summary.filtered += 1
             else:
                 records.append((number, entry))
+                elements.append(element)
         chunks, rejected, left_out = self._feed.intake.run(
-            records, source=source, n_partitions=len(self._files), now_ms=self._now_ms
+            records, source=source, n_partitions=len(self._files), now_ms=self._now_ms, elements=elements
         )
         self._summary.records += len(batch)
         for one in rejected:
-            self._reject(one.reason, one.detail, source.partition, one.offset)
+            self._reject(one.reason, one.detail, source.partition, (one.offset, one.element))
         self._summary.points_left_out += sum(left_out.values())
         self._summary.reasons.update(left_out)
         newest_ms = float("-inf")
@@ -92,10 +96,10 @@ class FileWindows:
             newest_ms = max(newest_ms, float(chunk.rows["ts_ms"].max()))
         return newest_ms
 
-    def _reject(self, reason: Reason, detail: str, nth_file: int, number: int) -> None:
+    def _reject(self, reason: Reason, detail: str, nth_file: int, place: Place) -> None:
         self._summary.rejected += 1
         self._summary.reasons[reason] += 1
-        self._summary.rejections.add(reason, detail, self._files[nth_file], nth_file, number)
+        self._summary.rejections.add(reason, detail, self._files[nth_file], nth_file, place)
 
     def _due(self) -> Iterator[ReleaseWindow]:
         while action := self._partition.next_action(clock_ms=_CLOCK_MS):

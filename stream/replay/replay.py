@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from core.models.measures import measure_window
@@ -18,6 +17,9 @@ from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
 from stream.formats.release.result import WindowResult
 from stream.replay.file_windows import FileWindows
+from stream.replay.results.formats import FORMATS, open_results
+from stream.replay.results.part_files import PartFiles
+from stream.replay.results.results import WindowMessages
 from stream.replay.summary import Means, Summary
 from stream.windows.releasing import release
 
@@ -61,32 +63,34 @@ class Replay:
         output: Path,
         progress: Callable[[int], None] = lambda _: None,
         alarm: Callable[[str], None] = lambda _: None,
+        *,
+        formats: Collection[str] = FORMATS[:1],
     ) -> Summary:
-        """Read everything and write ``anonymized.ndjson`` and ``windows.ndjson`` below ``output``.
+        """Read everything and write the messages below ``output``, as files such as ``anonymized.ndjson``.
 
         Args:
             output: A folder; created if it is missing.
             progress: Called with the number of bytes read so far.
             alarm: Called with every fault that needs attention: a refused release, an anonymizer that failed.
+            formats: Names of :data:`stream.replay.results.formats.FORMATS`.
 
         Raises:
             FileFormatError: A file is damaged or of another form.
+            MissingExtraError: The library of a format is not installed.
         """
         begun = time.perf_counter()
-        output.mkdir(parents=True, exist_ok=True)
-        # Files get their final names at the end, so that a partial result is never mistaken for a complete one.
-        paths = {topic: output / f"{topic}.ndjson" for topic in ("anonymized", "windows")}
-        parts = {topic: path.with_suffix(".ndjson.part") for topic, path in paths.items()}
-        with ExitStack() as stack:
-            files = {topic: stack.enter_context(part.open("wb")) for topic, part in parts.items()}
-            for result in self._results():
-                for message in result.messages:
-                    files[message.topic].write(message.value + b"\n")
-                if result.alarm is not None:
-                    alarm(result.alarm)
+        with PartFiles(output) as files:
+            results = open_results(formats, files, self._feed.plan.model)
+            for released in self._results():
+                window = WindowMessages(released.messages)
+                for one in results:
+                    one.add(window)
+                if released.alarm is not None:
+                    alarm(released.alarm)
                 progress(self._windows.position)
-        for topic, part in parts.items():
-            part.replace(paths[topic])
+            for one in results:
+                one.finish()
+            files.complete()
         self.summary.seconds = round(time.perf_counter() - begun, 3)
         return self.summary
 

@@ -43,12 +43,15 @@ class Means:
 class Summary:
     """What became of all records and windows.
 
-    ``records = rejected + late + duplicates + withheld_records + points_released + points_suppressed`` if every
-    record is one row, as a check-in or a CSV line is. A fragment of ``n`` points is ``n`` rows. Then
+    ``records = filtered + rejected + late + duplicates + withheld_records + points_released + points_suppressed`` if
+    every record is one row, as a check-in or a CSV line is. A fragment of ``n`` points is ``n`` rows. Then
     ``rows = late + duplicates + withheld_records + points_released + points_suppressed``.
     """
 
     records: int = 0
+    filtered: int = 0
+    """Records that do not meet ``input.only``, or that say that something was deleted."""
+
     rejected: int = 0
     late: int = 0
     duplicates: int = 0

@@ -8,8 +8,11 @@ from core.models.common.settings import Context, ModelSettingsError
 from core.models.common.values import show_duration
 from core.models.registry import FAMILIES, family_of, models_of
 from core.records.record import POINT, CheckIn, Kind
+from stream.formats.files.dialect import delimiter_of
 from stream.settings.errors import SettingsError
-from stream.settings.feeds import FieldSettings, IngestSettings, LimitSettings, TimeSettings
+from stream.settings.feeds import IngestSettings, LimitSettings
+from stream.settings.input import FieldSettings, InputSettings, TimeSettings
+from stream.settings.input_topics import FeedTopics
 from stream.settings.kafka import TopicSettings
 from stream.settings.kinds import KindSettings, OverrideSettings
 from stream.settings.secret import HOW_TO_MAKE_ONE
@@ -19,13 +22,12 @@ from stream.settings.values import show_instant, show_size
 __all__ = [
     "NO_KEY_IS_SET",
     "check_attributes",
-    "check_fields",
+    "check_input",
     "check_kind",
     "check_overrides",
     "check_ports",
     "check_resampling",
     "check_sizes",
-    "check_time",
     "check_topics",
 ]
 
@@ -93,9 +95,9 @@ def check_resampling(settings: KindSettings, limits: LimitSettings) -> None:
         )
 
 
-def check_attributes(settings: KindSettings, fields: FieldSettings) -> None:
+def check_attributes(settings: KindSettings) -> None:
     """Check that attributes of a person have fields of their own, and that sensitive values are listed."""
-    privacy = settings.privacy
+    privacy, fields = settings.privacy, settings.fields
     field, values = privacy.sensitive_field, privacy.sensitive_values
     if settings.kind is not Kind.CHECKINS:
         return
@@ -131,19 +133,38 @@ def check_attributes(settings: KindSettings, fields: FieldSettings) -> None:
 def check_topics(topics: TopicSettings) -> None:
     """Check that every topic has a name of its own, also in Kafka's metrics, which write ``.`` as ``_``."""
     named: dict[str, tuple[str, str]] = {}
-    for setting, topic in topics:
-        if not topic:
-            continue
-        other, alike = named.setdefault(topic.replace(".", "_"), (setting, topic))
-        if other == setting:
-            continue
-        if alike == topic:
-            raise SettingsError(
-                f"topics.{other} and topics.{setting} are both {topic!r}: every topic needs a name of its own"
-            )
+    feeds = FeedTopics(topics)
+    for setting, text in topics:
+        for topic in feeds.by_kind[Kind(setting)].names if setting in feeds.by_kind else [text] if text else []:
+            other, alike = named.get(topic.replace(".", "_"), (None, ""))
+            if other is None:
+                named[topic.replace(".", "_")] = setting, topic
+            elif alike == topic and other == setting:
+                raise SettingsError(f"topics.{setting} has {topic!r} twice: name every topic once")
+            elif alike == topic:
+                raise SettingsError(
+                    f"topics.{other} and topics.{setting} are both {topic!r}: every topic needs a name of its own"
+                )
+            else:
+                raise SettingsError(
+                    f"topics.{other} is {alike!r} and topics.{setting} is {topic!r}: Kafka does not create two topics "
+                    "whose names differ only in '.' and '_'; rename one of them"
+                )
+    _check_patterns(feeds)
+
+
+def _check_patterns(feeds: FeedTopics) -> None:
+    """Check that no topic with a name in the settings belongs to two feeds, and that two patterns differ."""
+    patterns = {kind: one.pattern for kind, one in feeds.by_kind.items() if one.pattern is not None}
+    if len(patterns) == len(Kind) and len(set(patterns.values())) == 1:
         raise SettingsError(
-            f"topics.{other} is {alike!r} and topics.{setting} is {topic!r}: Kafka does not create two topics whose "
-            "names differ only in '.' and '_'; rename one of them"
+            f"topics.checkins and topics.fragments are both {patterns[Kind.CHECKINS]!r}: a topic belongs to one feed"
+        )
+    for topic in feeds.in_two_feeds(feeds.names):
+        owner = next(kind for kind, one in feeds.by_kind.items() if topic in one.names)
+        other, pattern = next((kind, pattern) for kind, pattern in patterns.items() if kind != owner)
+        raise SettingsError(
+            f"topics.{other} is {pattern!r}, which also matches {topic!r} of topics.{owner}: a topic belongs to one feed"
         )
 
 
@@ -190,14 +211,37 @@ def check_overrides(checkins: OverrideSettings, fragments: OverrideSettings) -> 
             )
 
 
-def check_time(time: TimeSettings) -> None:
-    """Check that the range of accepted event times is not empty."""
+def check_input(fields: FieldSettings, form: InputSettings, time: TimeSettings) -> None:
+    """Check that the sections which say how a feed is read fit one another."""
+    _check_time(time)
+    _check_fields(fields)
+    if form.message is not None and (form.encoding != "protobuf" or form.schema_file is None):
+        raise SettingsError("input.message is set: only input.encoding protobuf with input.schema_file needs it")
+    if form.schema_file is not None and form.encoding not in ("avro", "protobuf"):
+        raise SettingsError(
+            f"input.schema_file is set: input.encoding {form.encoding} needs none, avro and protobuf do"
+        )
+    if form.decimal == "," and delimiter_of(form.delimiter) == ",":
+        raise SettingsError(
+            'input.decimal is "," and input.delimiter is comma: values with a decimal comma need quotation marks then; '
+            "leave input.delimiter out, or name another"
+        )
+
+
+def _check_time(time: TimeSettings) -> None:
+    """Check that the range of accepted event times is not empty, and that a format says all that a time needs."""
     if time.earliest >= time.latest:
         earliest, latest = show_instant(time.earliest), show_instant(time.latest)
         raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")
+    if time.format is not None and "%z" not in time.format and time.zone is None:
+        raise SettingsError(
+            f"time.format is {time.format!r}, without %z: set time.zone to the zone of such time stamps, such as UTC"
+        )
+    if time.ambiguous != "reject" and time.zone is None:
+        raise SettingsError(f"time.ambiguous is {time.ambiguous}: it needs time.zone")
 
 
-def check_fields(fields: FieldSettings) -> None:
+def _check_fields(fields: FieldSettings) -> None:
     """Check that every field has a name of its own."""
     named: dict[str, str] = {}
     for field, name in fields:

@@ -1,4 +1,4 @@
-"""The sections about feeds: fields, files, locations, shards, windows, trajectories, times and limits."""
+"""The sections about feeds: locations, shards, windows, trajectories, ingest and limits."""
 
 from __future__ import annotations
 
@@ -9,72 +9,24 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import NoDecode
 
 from core.models.common.values import Duration, PositiveDuration, none_by_name
-from stream.formats.files.metric_projection import projection_in_metres
 from stream.settings.section import Section
 from stream.settings.values import (
     Count,
-    FieldName,
-    Instant,
     Size,
     four_degrees,
-    instant_ms,
     not_too_large,
     rows_and_columns,
 )
 
 __all__ = [
-    "FieldSettings",
-    "FileSettings",
     "IngestSettings",
     "LimitSettings",
     "LocationSettings",
     "ShardKind",
     "ShardSettings",
-    "TimeSettings",
     "TrajectorySettings",
     "WindowSettings",
 ]
-
-
-class FieldSettings(Section):
-    """Names of the fields in the records of the feed."""
-
-    user: FieldName = "user"
-    """Id of the person. A release contains a pseudonym instead, another one in every window."""
-
-    ts: FieldName = "ts"
-    """Event time of the record."""
-
-    lat: FieldName = "lat"
-    """Latitude of a check-in, degrees."""
-
-    lon: FieldName = "lon"
-    """Longitude of a check-in, degrees."""
-
-    venue: FieldName = "venue"
-    """Venue of a check-in, for ``location.kind: venues``."""
-
-    category: FieldName = "category"
-    """Category of a check-in's venue."""
-
-    points: FieldName = "points"
-    """Points of a fragment, each a list of time, latitude and longitude."""
-
-    k: FieldName = "k"
-    """The ``k`` that the person demands for their own trajectories."""
-
-    delta_m: FieldName = "delta_m"
-    """The ``delta_m`` that the person demands for their own trajectories, metres."""
-
-
-class FileSettings(Section):
-    """How ``shoal replay`` reads ``.tsv`` files of fragments: lines of user, time, x and y, without a header."""
-
-    metres: Annotated[str, AfterValidator(projection_in_metres)] | None = None
-    """Map projection of x and y, in metres, such as ``EPSG:2100``; without it ``.tsv`` files are refused."""
-
-    start: Instant | None = None
-    """Instant from which the times in ``.tsv`` files count; by default 1970. Their unit is ``time.unit``."""
 
 
 class LocationSettings(Section):
@@ -166,22 +118,6 @@ class TrajectorySettings(Section):
     point then counts as the grid point nearest in time."""
 
 
-class TimeSettings(Section):
-    """Which event times are accepted, and how time stamps are read."""
-
-    earliest: Instant = instant_ms("2000-01-01T00:00:00Z")
-    """Records before this instant are rejected."""
-
-    latest: Instant = instant_ms("2100-01-01T00:00:00Z")
-    """Records after this instant are rejected."""
-
-    max_ahead: Duration = 600_000
-    """How far in the future an event time may be."""
-
-    unit: Literal["s", "ms"] = "s"
-    """Unit of time stamps given as numbers; strings are always RFC 3339."""
-
-
 class LimitSettings(Section):
     """Limits that keep one person or a flood of records from stopping a shard."""
 
@@ -193,6 +129,9 @@ class LimitSettings(Section):
 
     points_per_fragment: Annotated[int, Field(ge=1)] = 10_000
     """Most points of one fragment."""
+
+    records_per_message: Annotated[int, Field(ge=1)] = 5_000
+    """Most records of one message that holds a list of them; the others are lost, with a dead letter."""
 
     points_per_user: Annotated[int, Field(ge=1)] = 10_000
     """Most visits or points of one person in one window."""

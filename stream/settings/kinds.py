@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from core.records.record import Kind
 from stream.settings.feeds import LocationSettings, ShardSettings, TrajectorySettings, WindowSettings
+from stream.settings.input import FieldSettings, InputSettings, TimeSettings
 from stream.settings.privacy import PrivacySettings
 from stream.settings.section import Section
 
@@ -15,6 +16,9 @@ __all__ = ["KindSettings", "OverrideSettings"]
 class OverrideSettings(Section):
     """Sections that differ for one kind of feed; a setting that is not set here has the value for all feeds."""
 
+    fields: FieldSettings = FieldSettings()
+    input: InputSettings = InputSettings()
+    time: TimeSettings = TimeSettings()
     location: LocationSettings = LocationSettings()
     shard: ShardSettings = ShardSettings()
     window: WindowSettings = WindowSettings()
@@ -26,6 +30,9 @@ class KindSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     kind: Kind
+    fields: FieldSettings
+    input: InputSettings
+    time: TimeSettings
     location: LocationSettings
     shard: ShardSettings
     window: WindowSettings

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 from pydantic_settings import SettingsError as VariableError
 
-from stream.settings.checks import check_fields, check_overrides, check_time, check_topics
+from core.records.record import Kind
+from stream.settings.checks import check_overrides, check_topics
 from stream.settings.errors import SettingsError
 from stream.settings.model import Settings
 
@@ -57,8 +58,8 @@ def load_settings(file: Path | None = None, given: dict[str, Any] | None = None)
         ) from None
     check_overrides(settings.checkins, settings.fragments)
     check_topics(settings.topics)
-    check_time(settings.time)
-    check_fields(settings.fields)
+    for kind in Kind:
+        settings.check_input(kind)
     return settings
 
 

@@ -8,9 +8,11 @@ from typing import Any, Self, TypeVar
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.records.record import Kind
+from stream.formats.input.presets import preset_settings
 from stream.settings.checks import (
     NO_KEY_IS_SET,
     check_attributes,
+    check_input,
     check_kind,
     check_ports,
     check_resampling,
@@ -19,19 +21,19 @@ from stream.settings.checks import (
 from stream.settings.credentials import check_credentials, tls_context
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import (
-    FieldSettings,
-    FileSettings,
     IngestSettings,
     LimitSettings,
     LocationSettings,
     ShardSettings,
-    TimeSettings,
     TrajectorySettings,
     WindowSettings,
 )
+from stream.settings.input import FieldSettings, FileSettings, InputSettings, TimeSettings
 from stream.settings.kafka import KafkaSettings, TopicSettings
 from stream.settings.kinds import KindSettings, OverrideSettings
 from stream.settings.privacy import PrivacySettings
+from stream.settings.registry import RegistrySettings
+from stream.settings.registry_access import check_registry
 from stream.settings.section import Section
 from stream.settings.service import LogSettings, MetricsSettings, WebSettings, WorkerSettings
 
@@ -44,14 +46,16 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="SHOAL_", env_nested_delimiter="__", extra="forbid", frozen=True)
     kafka: KafkaSettings = KafkaSettings()
     topics: TopicSettings = TopicSettings()
+    registry: RegistrySettings = RegistrySettings()
     fields: FieldSettings = FieldSettings()
+    input: InputSettings = InputSettings()
+    time: TimeSettings = TimeSettings()
     files: FileSettings = FileSettings()
     location: LocationSettings = LocationSettings()
     shard: ShardSettings = ShardSettings()
     window: WindowSettings = WindowSettings()
     trajectories: TrajectorySettings = TrajectorySettings()
     privacy: PrivacySettings = PrivacySettings()
-    time: TimeSettings = TimeSettings()
     limits: LimitSettings = LimitSettings()
     ingest: IngestSettings = IngestSettings()
     metrics: MetricsSettings = MetricsSettings()
@@ -68,8 +72,12 @@ class Settings(BaseSettings):
             SettingsError: The sections do not fit the kind or one another.
         """
         overrides: OverrideSettings = getattr(self, kind.value)
+        fields, form, time = self._input(kind, overrides)
         resolved = KindSettings(
             kind=kind,
+            fields=fields,
+            input=form,
+            time=time,
             location=_overlaid(self.location, overrides.location),
             shard=_overlaid(self.shard, overrides.shard),
             window=_overlaid(self.window, overrides.window),
@@ -78,8 +86,26 @@ class Settings(BaseSettings):
         )
         check_kind(resolved)
         check_resampling(resolved, self.limits)
-        check_attributes(resolved, self.fields)
+        check_attributes(resolved)
         return resolved
+
+    def check_input(self, kind: Kind) -> None:
+        """Check the sections that say how one kind of feed is read.
+
+        Raises:
+            SettingsError: They do not fit one another.
+        """
+        check_input(*self._input(kind, getattr(self, kind.value)))
+
+    def _input(self, kind: Kind, overrides: OverrideSettings) -> tuple[FieldSettings, InputSettings, TimeSettings]:
+        """Return the sections that say how a feed is read: a preset gives way to everything that is set."""
+        given = {name: _overlaid(getattr(self, name), getattr(overrides, name)) for name in ("fields", "input", "time")}
+        if (name := given["input"].preset) is not None:
+            for section, values in preset_settings(name, kind).items():
+                set_already = getattr(self, section).model_fields_set | getattr(overrides, section).model_fields_set
+                missing = {setting: value for setting, value in values.items() if setting not in set_already}
+                given[section] = given[section].model_copy(update=missing)
+        return given["fields"], given["input"], given["time"]
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -106,6 +132,7 @@ class Settings(BaseSettings):
         check_ports(self.metrics, self.web)
         check_credentials(self.kafka)
         tls_context(self.kafka)
+        check_registry(self.registry)
         for kind in self.kinds:
             privacy = self.for_kind(kind).privacy
             if privacy.secret is None:

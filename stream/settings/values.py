@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from ipaddress import IPv6Address
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -13,16 +13,18 @@ from pydantic_core import PydanticCustomError
 from core.models.common.values import DURATION_MS, Duration, largest_unit
 
 __all__ = [
+    "HOST_AND_PORT",
     "LARGEST_MESSAGE_BYTES",
     "Brokers",
     "Count",
     "FieldName",
+    "FirstOffset",
     "Instant",
     "SessionTimeout",
     "Size",
     "Text",
     "TokenAddress",
-    "empty_for_none",
+    "are_hosts",
     "four_degrees",
     "instant_ms",
     "not_empty",
@@ -43,6 +45,9 @@ _HOST = rf"({_LABEL}(\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]+\])"
 """A host name that a resolver accepts, or an IP address; an IPv6 address is in brackets."""
 
 _PORT = r"0{0,4}([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+HOST_AND_PORT = rf"{_HOST}(:{_PORT})?"
+"""Pattern of a host with or without a port."""
+
 _SERVER = rf"\s*{_HOST}:{_PORT}\s*"
 _SERVERS = rf"^{_SERVER}(,{_SERVER})*$"
 _TOKEN_ADDRESS = rf"^(https://{_HOST}|http://(localhost|127\.0\.0\.1|\[::1\]))(:{_PORT})?([/?][!\"$-~]*)?$"
@@ -81,6 +86,19 @@ def instant_ms(value: object) -> int:
         except ValueError:
             raise ValueError("it must be an instant such as 2000-01-01T00:00:00Z") from None
     return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+
+
+def _first_offset(value: object) -> object:
+    """Read ``earliest``, ``latest`` or an instant as Unix milliseconds."""
+    if value in ("earliest", "latest"):
+        return value
+    try:
+        moment = instant_ms(value)
+    except ValueError:
+        moment = -1
+    if moment < 0:  # Kafka reads -1 and -2 as the end and the beginning
+        raise ValueError("it must be earliest, latest, or an instant such as 2025-10-09T00:00:00Z")
+    return moment
 
 
 def four_degrees(value: object) -> object:
@@ -131,7 +149,7 @@ def _session_timeout(value: int) -> int:
 
 def _brokers(value: str) -> str:
     """Refuse all but ``host:port``, separated by commas."""
-    if not re.fullmatch(_SERVERS, value, re.ASCII) or not _are_hosts(value):
+    if not re.fullmatch(_SERVERS, value, re.ASCII) or not are_hosts(value):
         raise ValueError("it must be brokers such as kafka-1:9092,kafka-2:9092, with ports of 1 to 65535")
     return value
 
@@ -146,12 +164,12 @@ def tile_address(value: str) -> str:
 
 def _token_address(value: str) -> str:
     """Refuse a token endpoint that would expose the client secret: plain HTTP to another machine, or no address."""
-    if not re.fullmatch(_TOKEN_ADDRESS, value, re.ASCII) or not _are_hosts(re.split(r"[/?]", value)[2]):
+    if not re.fullmatch(_TOKEN_ADDRESS, value, re.ASCII) or not are_hosts(re.split(r"[/?]", value)[2]):
         raise ValueError("it must be an address such as https://login.example/oauth2/token, without a user or password")
     return value
 
 
-def _are_hosts(text: str) -> bool:
+def are_hosts(text: str) -> bool:
     """Return whether texts in brackets are IPv6 addresses, and no name is longer than a resolver accepts."""
     try:
         for address in re.findall(r"\[(.*?)\]", text):
@@ -159,11 +177,6 @@ def _are_hosts(text: str) -> bool:
     except ValueError:
         return False
     return all(len(re.sub(r":[0-9]+$", "", host.strip())) <= 253 for host in text.split(","))
-
-
-def empty_for_none(value: object) -> object:
-    """Read YAML's empty value as an empty name."""
-    return "" if value is None else value
 
 
 def show_size(value: int) -> str:
@@ -190,10 +203,16 @@ Instant = Annotated[
     PlainSerializer(show_instant, when_used="json"),
     WithJsonSchema({"type": "string"}),
 ]
+FirstOffset = Annotated[
+    Literal["earliest", "latest"] | int,
+    BeforeValidator(_first_offset),
+    PlainSerializer(lambda value: show_instant(value) if isinstance(value, int) else value, when_used="json"),
+    WithJsonSchema({"type": "string"}),
+]
 Brokers = Annotated[str, AfterValidator(_brokers), WithJsonSchema({"type": "string", "pattern": _SERVERS})]
 TokenAddress = Annotated[
     str, AfterValidator(_token_address), WithJsonSchema({"type": "string", "pattern": _TOKEN_ADDRESS})
 ]
 Text = Annotated[str, BeforeValidator(not_empty)]
-FieldName = Annotated[str, Field(pattern=r'^[^"\\\x00-\x1f]+$')]
+FieldName = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$")]
 Count = Annotated[int, Field(ge=1, le=100_000)]

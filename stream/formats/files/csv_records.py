@@ -1,21 +1,21 @@
-"""CSV records: the columns of the header, and one record for each line below it."""
+"""CSV: the columns of the header, and one document for each line below it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
-import msgspec
+from core.records.record import Reason
+from stream.formats.files.dialect import DELIMITERS, Dialect
+from stream.formats.files.lines import CsvError, NumberedLines, cells
+from stream.formats.input.mapping import Unreadable
+from stream.formats.input.rejection_reasons import NOT_UTF8
 
-from core.records.record import CheckIn, Fragment, Kind, Point, Reason, Timestamp, attribute_field, checkin_type
-from stream.formats.files.lines import CsvError, NumberedLines, cells, to_number
-from stream.formats.input.rejection_reasons import NOT_UTF8, rejection_reason
-from stream.formats.input.times import moment
+__all__ = ["Columns", "CsvLines", "HeaderError", "Row"]
 
-__all__ = ["CsvRecords", "Entry", "HeaderError"]
-
-Entry = CheckIn | Fragment | tuple[Reason, str]
-"""A record, or why it cannot be read."""
+Row = dict[str, str]
+"""The values of a line that are not empty, by the names that paths use for their columns."""
 
 _NUMBER_OR_TIME = re.compile(
     r"[-+]?(?:nan|inf(?:inity)?|\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*", re.IGNORECASE
@@ -35,113 +35,99 @@ class HeaderError(Exception):
     """The first line of a CSV does not name the columns; the message says which are missing, and repeats no value."""
 
 
-class CsvRecords:
-    """Reads the lines of one CSV as records.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """The columns that a feed reads."""
+
+    used: Sequence[str]
+    """Names of all columns that some path may read."""
+
+    needed: Sequence[Sequence[str]] = field(default_factory=tuple)
+    """For each field that every record must have the names of the columns that it may be in."""
+
+
+class CsvLines:
+    """Reads the lines of one CSV as documents.
 
     Args:
-        header: The first line.
-        kind: What the lines hold.
-        names: For each field its name in the file, including the attributes of the person.
-        needed: Fields that every record must have.
+        first: The first line, which is the header unless the dialect names the columns.
+        columns: The columns that the feed reads.
+        dialect: How the file is written.
 
     Raises:
-        HeaderError: The header lacks a column that is needed, or has one of these columns twice.
+        HeaderError: The header lacks a column that is needed, or has one of the columns twice.
     """
 
-    def __init__(self, header: bytes, kind: Kind, names: Mapping[str, str], needed: Collection[str]) -> None:
+    def __init__(self, first: bytes, columns: Columns, dialect: Dialect) -> None:
         try:
-            found = cells(header.decode())
+            text = first.decode()
         except UnicodeDecodeError:
-            raise HeaderError("its first line is not UTF-8: save the file as UTF-8") from None
+            raise HeaderError(
+                "its first line is not UTF-8: save the file as UTF-8, or name its encoding in input.text_encoding"
+            ) from None
+        try:
+            self._delimiter, names = _split(text, columns, dialect)
         except CsvError as fault:
             raise HeaderError(f"its first line is not a header: {fault}") from None
-        self._names, self._n_columns = names, len(found)
-        if twice := sorted({name for name in names.values() if found.count(name) > 1}):
+        self._n_columns = len(names)
+        at = {name: _found(name, names) for name in columns.used}
+        if twice := sorted({name for name, found in at.items() if len(found) > 1}):
             raise HeaderError(f"the header has the column {twice[0]} more than once: it must occur once")
-        self._columns = {field: found.index(name) for field, name in names.items() if name in found}
-        if missing := [names[field] for field in names if field in needed and field not in self._columns]:
-            raise HeaderError(_without(missing, found, known=bool(self._columns)))
-        n_attributes = sum(attribute_field(i) in names for i in range(len(names)))
-        self._attributes = [attribute_field(i) for i in range(n_attributes)]
-        self._checkin = checkin_type(n_attributes)
-        self._build = self._check_in if kind is Kind.CHECKINS else self._one_point
+        self._columns = [(name, found[0]) for name, found in at.items() if found]
+        if missing := _missing(columns, names):
+            is_header = not dialect.columns
+            raise HeaderError(
+                _without(missing, names, known=bool(self._columns)) if is_header else _unnamed(missing, names)
+            )
 
-    def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, Entry]]:
-        """Yield one entry for each line that is not blank."""
-        columns, n_columns, build = tuple(self._columns.items()), self._n_columns, self._build
+    def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, Row | Unreadable]]:
+        """Yield the values of each line that is not blank, or why they cannot be read."""
+        columns, n_columns, delimiter = self._columns, self._n_columns, self._delimiter
         for number, line in lines:
             if not line.strip():
                 continue
             if len(line) > max_bytes:
-                yield number, (Reason.MESSAGE_TOO_LARGE, f"the line is longer than {max_bytes} bytes")
+                yield number, Unreadable(Reason.MESSAGE_TOO_LARGE, f"the line is longer than {max_bytes} bytes")
                 continue
             try:
                 text = line.decode()
-                row = text.split(",") if b'"' not in line and b"\0" not in line else cells(text)
+                row = text.split(delimiter) if b'"' not in line and b"\0" not in line else cells(text, delimiter)
                 if len(row) != n_columns:
                     row = _filled(row, n_columns)
-                yield number, build({field: row[i].strip() for field, i in columns})
             except UnicodeDecodeError:
-                yield number, (Reason.NOT_UTF8, f"the line {NOT_UTF8}")
+                yield number, Unreadable(Reason.NOT_UTF8, f"the line {NOT_UTF8}")
             except CsvError as fault:
-                yield number, (Reason.NOT_CSV, str(fault))
-            except _BadValueError as bad:
-                yield number, (bad.reason, bad.detail)
+                yield number, Unreadable(Reason.NOT_CSV, str(fault))
+            else:
+                yield number, {name: value for name, i in columns if (value := row[i].strip())}
 
-    def _check_in(self, values: dict[str, str]) -> CheckIn:
-        return self._checkin(
-            user=values["user"],
-            ts=self._timestamp(values["ts"]),
-            lat=self._number(values, "lat"),
-            lon=self._number(values, "lon"),
-            venue=values.get("venue") or None,
-            category=values.get("category") or None,
-            **{field: values.get(field) or None for field in self._attributes},
-        )
 
-    def _one_point(self, values: dict[str, str]) -> Fragment:
-        lat, lon, k = self._number(values, "lat"), self._number(values, "lon"), self._number(values, "k")
-        if lat is None or lon is None:
-            raise _BadValueError(Reason.MISSING_FIELD, f"{self._names['lat']} and {self._names['lon']} are needed")
-        if k is not None and not k.is_integer():
-            raise _BadValueError(
-                Reason.WRONG_TYPE, f"{self._names['k']} must be a whole number; another kind of number was found"
-            )
-        return Fragment(
-            user=values["user"],
-            points=[Point(self._timestamp(values["ts"]), lat, lon)],
-            k=None if k is None else int(k),
-            delta_m=self._number(values, "delta_m"),
-        )
-
-    def _number(self, values: dict[str, str], field: str) -> float | None:
-        text = values.get(field)
-        if not text:
-            return None
+def _split(line: str, columns: Columns, dialect: Dialect) -> tuple[str, list[str]]:
+    """Return the delimiter, and the names of the columns."""
+    tried = [dialect.delimiter] if dialect.delimiter else [sign for sign in DELIMITERS.values() if sign]
+    if dialect.decimal in tried and len(tried) > 1:
+        tried = [sign for sign in tried if sign != dialect.decimal] + [dialect.decimal]
+    if dialect.columns:
+        fitting = (sign for sign in tried if len(cells(line, sign)) == len(dialect.columns))
+        return next(fitting, tried[0]), list(dialect.columns)
+    for sign in tried:
         try:
-            return to_number(text)
-        except ValueError:
-            raise _BadValueError(
-                Reason.WRONG_TYPE, f"{self._names[field]} must be a number; a text was found"
-            ) from None
-
-    def _timestamp(self, text: str) -> Timestamp:
-        name = self._names["ts"]
-        if not text:
-            raise _BadValueError(Reason.MISSING_FIELD, f"{name} is needed")
-        try:
-            return to_number(text)
-        except ValueError:
-            pass
-        try:
-            return moment(text)
-        except msgspec.ValidationError as fault:
-            raise _BadValueError(*rejection_reason(msgspec.ValidationError(f"{fault} - at `$.{name}`"))) from None
+            names = cells(line, sign)
+        except CsvError:
+            continue
+        if not _missing(columns, names):
+            return sign, names
+    return tried[0], cells(line, tried[0])
 
 
-class _BadValueError(Exception):
-    def __init__(self, reason: Reason, detail: str) -> None:
-        self.reason, self.detail = reason, detail
+def _found(name: str, names: Sequence[str]) -> list[int]:
+    """Return the indices of the columns with a name; upper and lower case differ only where both are there."""
+    same = [i for i, one in enumerate(names) if one == name]
+    return same or [i for i, one in enumerate(names) if one.casefold() == name.casefold()]
+
+
+def _missing(columns: Columns, names: Sequence[str]) -> list[str]:
+    return [" or ".join(either) for either in columns.needed if not any(_found(name, names) for name in either)]
 
 
 def _filled(row: list[str], n_columns: int) -> list[str]:
@@ -150,6 +136,10 @@ def _filled(row: list[str], n_columns: int) -> list[str]:
         # A decimal comma, as in 48,2082, would shift all values after it by one column.
         raise CsvError("the line has more values than the header: a comma inside a value needs quotation marks")
     return row + [""] * (n_columns - len(row))
+
+
+def _unnamed(missing: list[str], names: Sequence[str]) -> str:
+    return f"input.columns has no {', '.join(missing)}; it has {', '.join(names)}: name every column that is needed"
 
 
 def _without(missing: list[str], found: list[str], *, known: bool) -> str:
@@ -162,7 +152,10 @@ def _without(missing: list[str], found: list[str], *, known: bool) -> str:
     if any(_NUMBER_OR_TIME.fullmatch(name) for name in found) or (
         not known and any(_NUMBER_INSIDE.search(name) for name in found)
     ):
-        return f"its first line holds values, not names: a header is needed; {lacks}: {needs}"
+        return (
+            "its first line holds values, not names: a header is needed, or the names of the columns in input.columns; "
+            f"{lacks}: {needs}"
+        )
     if not is_header:
         return f"{lacks}, nor any other known name: {needs}"
     shown = [name[:40] or "(empty)" for name in found if name.isprintable()][:_MOST_SHOWN]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import IO
 
-__all__ = ["BLOCK", "CsvError", "NumberedLines", "blocks", "cells", "numbered", "to_number"]
+__all__ = ["BLOCK", "CsvError", "NumberedLines", "blocks", "cells", "numbered"]
 
 BLOCK = 2**18
 """Bytes read at a time."""
 
 NumberedLines = Iterator[tuple[int, bytes]]
 """Lines without their ends, each with its number; the first is 1."""
-
-_QUOTED = re.compile(r'\s*"([^"]*(?:""[^"]*)*)"\s*(?:,|\Z)')
-_PLAIN = re.compile(r'([^",]*)(?:,|\Z)')
 
 
 class CsvError(ValueError):
@@ -50,7 +48,16 @@ def numbered(content: Iterable[bytes], max_bytes: int) -> NumberedLines:
         yield number + 1, rest
 
 
-def cells(line: str) -> list[str]:
+@cache
+def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return how a quoted and a plain value of a line look, with what ends them."""
+    sign = re.escape(delimiter)
+    around = r"[^\S\t]*" if delimiter == "\t" else r"\s*"
+    quoted = re.compile(rf'{around}"([^"]*(?:""[^"]*)*)"{around}(?:{sign}|\Z)')
+    return quoted, re.compile(rf'([^"{sign}]*)(?:{sign}|\Z)')
+
+
+def cells(line: str, delimiter: str = ",") -> list[str]:
     """Split a line of CSV (RFC 4180) into its values, without white space around them.
 
     A quoted value must end in the line in which it begins. Otherwise a mark that is never closed would include all
@@ -65,32 +72,18 @@ def cells(line: str) -> list[str]:
     if "\0" in line:
         raise CsvError("the line has a NUL character")
     if '"' not in line:
-        return [value.strip() for value in line.split(",")]
+        return [value.strip() for value in line.split(delimiter)]
+    quoted, plain = _patterns(delimiter)
     found: list[str] = []
     at = 0
     while at <= len(line):
-        if (match := _QUOTED.match(line, at)) is not None:
+        if (match := quoted.match(line, at)) is not None:
             found.append(match[1].replace('""', '"').strip())
-        elif (match := _PLAIN.match(line, at)) is not None:
+        elif (match := plain.match(line, at)) is not None:
             found.append(match[1].strip())
         else:
             raise CsvError("the line has a quotation mark that is not closed, or that is inside a value")
-        if match.end() == len(line) and not match[0].endswith(","):
+        if match.end() == len(line) and not match[0].endswith(delimiter):
             break
         at = match.end()
     return found
-
-
-def to_number(text: str) -> float:
-    """Read a decimal number, or a word for infinity or NaN.
-
-    Raises:
-        ValueError: The text is not a number. ``4_8.2`` and digits of other scripts are refused, although Python
-            reads them.
-
-    >>> to_number(" 4.82e1")
-    48.2
-    """
-    if "_" in text or not text.isascii():
-        raise ValueError("not a number")
-    return float(text)

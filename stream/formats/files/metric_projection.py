@@ -11,6 +11,7 @@ from pyproj import CRS, Transformer
 from pyproj.exceptions import CRSError
 
 from core.records.record import Fragment, Point, Reason
+from stream.formats.input.mapping import Unreadable
 from stream.formats.input.rejection_reasons import NOT_UTF8
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class MetricProjection:
     def _to_degrees(self) -> Transformer:
         return Transformer.from_crs(self.code, "EPSG:4326", always_xy=True)
 
-    def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, Fragment | tuple[Reason, str]]]:
+    def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, Fragment | Unreadable]]:
         """Yield one entry per line that is not blank, with its number: a fragment of one point, or why there is none.
 
         A position that is impossible in the projection becomes infinite or NaN, which validation rejects.
@@ -88,21 +89,21 @@ class _Line(NamedTuple):
         return "_Line(...)"
 
 
-def _parse(line: bytes, max_bytes: int) -> _Line | tuple[Reason, str]:
+def _parse(line: bytes, max_bytes: int) -> _Line | Unreadable:
     if len(line) > max_bytes:
-        return Reason.MESSAGE_TOO_LARGE, f"the line is longer than {max_bytes} bytes"
+        return Unreadable(Reason.MESSAGE_TOO_LARGE, f"the line is longer than {max_bytes} bytes")
     try:
         user, *numbers = (column.strip() for column in line.decode().split("\t"))
     except UnicodeDecodeError:
-        return Reason.NOT_UTF8, f"the line {NOT_UTF8}"
+        return Unreadable(Reason.NOT_UTF8, f"the line {NOT_UTF8}")
     if "\0" in user:
-        return Reason.NOT_CSV, "the line has a NUL character"
+        return Unreadable(Reason.NOT_CSV, "the line has a NUL character")
     if len(numbers) != len(_Line._fields) - 1:
-        return (
+        return Unreadable(
             Reason.MISSING_FIELD,
             "a line must be user, time, x and y, separated by tabs; another number of columns was found",
         )
     try:
         return _Line(user, *map(float, numbers))
     except ValueError:
-        return Reason.WRONG_TYPE, "time, x and y must be numbers; a text was found"
+        return Unreadable(Reason.WRONG_TYPE, "time, x and y must be numbers; a text was found")

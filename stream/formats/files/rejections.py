@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from core.records.record import Reason
-from stream.formats.files.record_file import RecordFile
+from stream.formats.files.record_file import Place, RecordFile
 
 __all__ = ["Rejection", "Rejections"]
 
@@ -31,21 +31,27 @@ class Rejection:
     number: int
     """Number of the first record's line or element in its file."""
 
+    element: int | None = None
+    """Number of the first record in the list that the line or element holds, if it holds one."""
+
     records: int = 0
 
     @property
     def place(self) -> str:
         """Where the first record is."""
-        return f"{self.file}, {self.unit} {self.number}"
+        within = "" if self.element is None else f", record {self.element} of its list"
+        return f"{self.file}, {self.unit} {self.number}{within}"
 
     def as_dict(self) -> dict[str, object]:
         """Return the fault as plain data."""
+        place: dict[str, object] = {"file": self.file, self.unit: self.number}
+        if self.element is not None:
+            place["record"] = self.element
         return {
             "reason": self.reason.value,
             "detail": self.detail,
             "records": self.records,
-            "file": self.file,
-            self.unit: self.number,
+            **place,
         }
 
 
@@ -55,14 +61,15 @@ class Rejections:
 
     _by_fault: dict[tuple[Reason, str], Rejection] = field(default_factory=dict)
 
-    def add(self, reason: Reason, detail: str, file: RecordFile, nth_file: int, number: int) -> None:
+    def add(self, reason: Reason, detail: str, file: RecordFile, nth_file: int, place: Place) -> None:
         """Count a rejected record."""
         # The same fault at another point of a fragment is not a new fault.
         key = reason, _INDEX.sub("[]", detail) if "[" in detail else detail
+        number, element = place
         found = self._by_fault.get(key)
-        if found is None or (nth_file, number) < (found.nth_file, found.number):
+        if found is None or (nth_file, number, element or 0) < (found.nth_file, found.number, found.element or 0):
             n = 0 if found is None else found.records
-            found = Rejection(reason, detail, str(file.path), nth_file, file.unit, number, n)
+            found = Rejection(reason, detail, str(file.path), nth_file, file.unit, number, element, n)
             self._by_fault[key] = found
         found.records += 1
 

@@ -1,40 +1,95 @@
-"""Input messages: JSON to records."""
+"""Messages: the bytes of one message of a feed become its records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 import msgspec
 
 from core.records.record import CheckIn, Fragment, Kind, attribute_field, checkin_type
-from stream.formats.input.json_messages import tolerant
+from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import json_document
+from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable
+from stream.formats.input.paths import Origin
 
-__all__ = ["decoder"]
+__all__ = ["Document", "MessageReader"]
+
+Document = Callable[[bytes], Any]
+"""Decodes the bytes of a message; raises :class:`UnreadableError`."""
+
+_PLAIN_NAME = re.compile(r'(?!kafka:|file:|[=/])[^"\\.\[\]|]+')
 
 
-def decoder(kind: Kind, names: dict[str, str], attributes: Sequence[str] = ()) -> Callable[[bytes], CheckIn | Fragment]:
-    """Return a function that decodes JSON messages of one kind of feed.
+class MessageReader:
+    """Reads the messages of one kind of feed.
+
+    Messages of the plain form, JSON with every field at the top, are decoded straight into records. All others, and
+    those that this refuses, become a document first, in which the mapping finds the records.
 
     Args:
         kind: What the messages hold.
-        names: For each of our fields its name in the feed.
-        attributes: Attributes of a person that check-ins carry, by their names in the feed; not part of ``names``.
+        options: Where the records and their fields are.
+        document: Decodes a message; JSON by default.
 
-    Returns:
-        A function that raises :class:`msgspec.DecodeError` if a message is not JSON or not of the right form;
-        :func:`~stream.formats.input.rejection_reasons.rejection_reason` turns the error into a sentence. The function
-        also
-        accepts the deviations from JSON that :func:`stream.formats.input.json_messages.tolerant` lists.
+    Raises:
+        PathError: A path or a condition is not written as it must be.
     """
-    base: type[CheckIn] | type[Fragment] = checkin_type(len(attributes)) if kind is Kind.CHECKINS else Fragment
-    names = names | {attribute_field(i): name for i, name in enumerate(attributes)}
+
+    def __init__(self, kind: Kind, options: MappingOptions, document: Document = json_document) -> None:
+        self._mapping, self._document = DocumentMapping(kind, options), document
+        is_plain = document is json_document and _is_plain(options)
+        self._decode = _plain_decoder(kind, options) if is_plain else None
+
+    @property
+    def needs_origin(self) -> bool:
+        """Whether what surrounds a message may matter."""
+        return self._decode is None
+
+    def read(self, value: bytes, origin: Origin | None = None) -> Iterable[tuple[int | None, Entry]]:
+        """Return the records of a message, each with its number in the message's list; the first is 1.
+
+        The number is None if the message is one record. Nothing is raised: what cannot be read is an entry that says
+        why.
+
+        Args:
+            value: The message.
+            origin: What surrounds it.
+        """
+        if self._decode is not None:
+            try:
+                return ((None, self._decode(value)),)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                pass
+        try:
+            document = self._document(value)
+        except UnreadableError as fault:
+            return ((None, Unreadable(fault.reason, fault.detail)),)
+        return self._mapping.entries(document, origin or Origin())
+
+    def of_document(self, document: Any, origin: Origin) -> Iterable[tuple[int | None, Entry]]:
+        """Return the records of a document that is decoded already; see :meth:`read`."""
+        return self._mapping.entries(document, origin)
+
+
+def _is_plain(options: MappingOptions) -> bool:
+    names = (*options.names.values(), *options.attributes)
+    has_paths = not all(_PLAIN_NAME.fullmatch(name) for name in names)
+    return options.is_as_it_is and not (has_paths or options.records or options.only)
+
+
+def _plain_decoder(kind: Kind, options: MappingOptions) -> Callable[[bytes], CheckIn | Fragment]:
+    """Return a function that decodes a message straight into a record."""
+    base: type[CheckIn] | type[Fragment]
+    base = checkin_type(len(options.attributes)) if kind is Kind.CHECKINS else Fragment
+    names = dict(options.names) | {attribute_field(i): name for i, name in enumerate(options.attributes)}
     renamed = {field: names[field] for field in base.__struct_fields__ if names[field] != field}
-    wire: type = base
-    if renamed:
-        fields: list[tuple[str, type] | tuple[str, type, object]] = [
-            (field.name, field.type) if field.required else (field.name, field.type, field.default)
-            for field in msgspec.structs.fields(base)
-        ]
-        wire = msgspec.defstruct(base.__name__, fields, bases=(base,), rename=renamed, frozen=True, gc=False)
-    points = names["points"] if kind is Kind.FRAGMENTS else None
-    return tolerant(msgspec.json.Decoder(wire).decode, wire, ts=names["ts"], points=points)
+    if not renamed:
+        return cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(base).decode)
+    fields: list[tuple[str, type] | tuple[str, type, object]] = [
+        (field.name, field.type) if field.required else (field.name, field.type, field.default)
+        for field in msgspec.structs.fields(base)
+    ]
+    wire = msgspec.defstruct(base.__name__, fields, bases=(base,), rename=renamed, frozen=True, gc=False)
+    return cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(wire).decode)

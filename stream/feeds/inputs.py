@@ -1,0 +1,50 @@
+"""How the messages and files of a feed are read, from its settings."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+from stream.feeds.feed import Feed
+from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
+from stream.formats.input.mapping import MappingOptions
+from stream.formats.input.messages import MessageReader
+from stream.formats.input.times import TextTimes
+from stream.settings.kinds import KindSettings
+from stream.settings.model import Settings
+
+__all__ = ["csv_dialect", "mapping_options", "message_reader"]
+
+
+def mapping_options(settings: Settings, feed: Feed) -> MappingOptions:
+    """Return where in the documents of a feed its records and fields are."""
+    own = settings.for_kind(feed.kind)
+    return MappingOptions(
+        names=own.fields.model_dump(),
+        attributes=feed.attributes,
+        records=own.input.records,
+        only=own.input.only,
+        numbers_as_text=own.input.numbers_as_text,
+        degrees_per_unit=own.input.degrees_per_unit,
+        times=TextTimes(
+            zone=None if own.time.zone is None else ZoneInfo(own.time.zone),
+            ambiguous=own.time.ambiguous,
+            format=own.time.format,
+        ),
+        max_records=settings.limits.records_per_message,
+        max_points=settings.limits.points_per_fragment,
+    )
+
+
+def message_reader(settings: Settings, feed: Feed) -> MessageReader:
+    """Return the reader of a feed's messages."""
+    return MessageReader(feed.kind, mapping_options(settings, feed))
+
+
+def csv_dialect(own: KindSettings) -> Dialect:
+    """Return how the CSV files of a feed are written."""
+    return Dialect(
+        delimiter=delimiter_of(own.input.delimiter) or "",
+        decimal=own.input.decimal,
+        columns=own.input.columns,
+        encoding=text_encoding(own.input.text_encoding) or "utf-8",
+    )

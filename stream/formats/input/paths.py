@@ -1,0 +1,222 @@
+"""Paths: where in a message a value is.
+
+A path is written as people write it in a settings file:
+
+======================  ==============================================================================================
+``lat``                 the field ``lat`` of the record
+``position.lat``        the field ``lat`` of the object ``position``; or the field whose own name is ``position.lat``
+``coordinates[1]``      the second value of a list; ``[-1]`` is the last
+``points[].lat``        the field ``lat`` of every element of a list
+``/header.timestamp``   a field of the whole message, for a record that is only a part of it
+``a|b``                 the first of several paths at which there is a value
+``kafka:key``           the key of the message as text; ``kafka:key.id`` is a field of a key in JSON
+``kafka:header:NAME``   a header of the message
+``kafka:timestamp``     the time stamp of the message
+``kafka:topic``         the name of the topic
+``file:name``           the name of the file without its suffixes
+``=text``               the text itself
+======================  ==============================================================================================
+
+A backslash before a character takes away its meaning: ``a\\.b`` is the field ``a.b``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+__all__ = ["NOWHERE", "Origin", "Path", "PathError", "is_elsewhere", "names_in", "path_from"]
+
+
+class PathError(ValueError):
+    """A text is not a path; the message says what is allowed."""
+
+
+@dataclass(slots=True)
+class Origin:
+    """What surrounds a record: its message or its file."""
+
+    document: Any = None
+    """The whole message."""
+
+    key: bytes | None = None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+    timestamp_ms: int | None = None
+    topic: str | None = None
+    file: str | None = None
+    """Name of the file, without its suffixes."""
+
+
+NOWHERE = Origin()
+"""The origin of a record that needs none."""
+
+Path = Callable[[Any, Origin], Any]
+"""Returns the value at a path of a record; None if there is none, or if it is null."""
+
+_Step = str | int | None
+"""The name of a field, the index in a list, or every element of a list."""
+
+_STEP = re.compile(r"(?P<name>(?:[^\\.\[\]|]|\\.)+)|\[(?P<index>-?[0-9]{1,6})?\]|(?P<dot>\.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+
+
+def path_from(text: str) -> Path:
+    """Compile a path.
+
+    Raises:
+        PathError: The text is not a path.
+
+    >>> path_from("position.lat|lat")({"position": {"lat": 48.2}}, NOWHERE)
+    48.2
+    >>> path_from("points[][0]")({"points": [[1, 2], [3, 4]]}, NOWHERE)
+    [1, 3]
+    """
+    alternatives = [_one(part) for part in _alternatives(text)]
+    if len(alternatives) == 1:
+        return alternatives[0]
+
+    def first(record: Any, origin: Origin) -> Any:
+        for path in alternatives:
+            if (found := path(record, origin)) is not None:
+                return found
+        return None
+
+    return first
+
+
+def names_in(text: str) -> list[str]:
+    """Return the alternatives of a path that are names of fields of the record itself, as columns of a table are.
+
+    >>> names_in("lat|position.lat|kafka:key")
+    ['lat', 'position.lat']
+    """
+    return [_ESCAPED.sub(r"\1", part) for part in _alternatives(text) if not _leads_out(part)]
+
+
+def is_elsewhere(text: str) -> bool:
+    """Whether a path may lead out of the record, so that a table need not have a column for it."""
+    return any(_leads_out(part) for part in _alternatives(text))
+
+
+def _alternatives(text: str) -> list[str]:
+    if text.startswith("="):
+        return [text]
+    parts = [part.strip() for part in _BAR.sub("\\1\0", text).split("\0")]
+    if not all(parts):
+        raise PathError(
+            "it must be the name of a field, such as lat, or a path such as position.lat; an empty one names nothing"
+        )
+    return parts
+
+
+def _leads_out(part: str) -> bool:
+    return part.startswith(("kafka:", "file:", "=", "/"))
+
+
+def _one(text: str) -> Path:
+    if text.startswith("="):
+        constant = text[1:]
+        return lambda _record, _origin: constant
+    if text.startswith("kafka:"):
+        return _of_message(text.removeprefix("kafka:"))
+    if text.startswith("file:"):
+        if text != "file:name":
+            raise PathError("it must be file:name, the only part of a file's own that a path can name")
+        return lambda _record, origin: origin.file
+    if text.startswith("/"):
+        inner = _inside(text[1:])
+        return lambda _record, origin: inner(origin.document)
+    inside = _inside(text)
+    return lambda record, _origin: inside(record)
+
+
+def _of_message(what: str) -> Path:
+    if what == "timestamp":
+        return lambda _record, origin: (
+            None if origin.timestamp_ms is None else datetime.fromtimestamp(origin.timestamp_ms / 1000, tz=UTC)
+        )
+    if what == "topic":
+        return lambda _record, origin: origin.topic
+    if what == "key":
+        return lambda _record, origin: _text(origin.key)
+    if what.startswith("key."):
+        inside = _inside(what.removeprefix("key."))
+        return lambda _record, origin: inside(_json(origin.key))
+    if what.startswith("header:") and (name := what.removeprefix("header:")):
+        return lambda _record, origin: _text(next((value for key, value in origin.headers if key == name), None))
+    raise PathError("it must be kafka:key, kafka:key.FIELD, kafka:header:NAME, kafka:timestamp or kafka:topic")
+
+
+def _text(value: bytes | None) -> str | None:
+    """Return bytes as text; None if they are not UTF-8."""
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _json(value: bytes | None) -> Any:
+    try:
+        return None if value is None else msgspec.json.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _inside(text: str) -> Callable[[Any], Any]:
+    """Return a function from a record to the value at a path inside it."""
+    steps = _steps(text)
+    literal = _ESCAPED.sub(r"\1", text)
+    if len(steps) == 1 and isinstance(steps[0], str):
+        return lambda record: record.get(literal) if isinstance(record, dict) else None
+
+    def value(record: Any) -> Any:
+        # A field whose own name has dots comes first: it is there only if somebody means it.
+        if isinstance(record, dict) and (found := record.get(literal)) is not None:
+            return found
+        return _walked(record, steps, 0)
+
+    return value
+
+
+def _walked(value: Any, steps: Sequence[_Step], at: int) -> Any:
+    for i in range(at, len(steps)):
+        step = steps[i]
+        if isinstance(step, str):
+            value = value.get(step) if isinstance(value, dict) else None
+        elif not isinstance(value, list):
+            return None
+        elif step is None:
+            return [_walked(element, steps, i + 1) for element in value]
+        else:
+            value = value[step] if -len(value) <= step < len(value) else None
+        if value is None:
+            return None
+    return value
+
+
+def _steps(text: str) -> list[_Step]:
+    steps: list[_Step] = []
+    at = 0
+    may_be_name = True
+    while at < len(text):
+        match = _STEP.match(text, at)
+        if match is None or (match["name"] and not may_be_name) or (match["dot"] and (may_be_name or not steps)):
+            raise PathError(
+                "it must be a path such as lat, position.lat, points[0] or points[].lat; write \\ before a character "
+                "of a name that has a meaning in paths"
+            )
+        if match["name"]:
+            steps.append(_ESCAPED.sub(r"\1", match["name"]))
+        elif not match["dot"]:
+            steps.append(None if match["index"] is None else int(match["index"]))
+        may_be_name = bool(match["dot"])
+        at = match.end()
+    if not steps or may_be_name:
+        raise PathError("it must end with the name of a field or with an index: lat, position.lat, points[0]")
+    return steps

@@ -1,0 +1,47 @@
+"""Files that get their final names when all of them are complete."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+__all__ = ["PartFiles"]
+
+
+class PartFiles:
+    """The files of one replay, named ``NAME.part`` while they grow: a partial result is never taken for a complete one.
+
+    Args:
+        folder: Where they are; created if it is missing.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._open: dict[str, BinaryIO] = {}
+        self._stack = ExitStack()
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file by its final name; a name that is open already gives the same file."""
+        if name not in self._open:
+            self._open[name] = self._stack.enter_context(self._part(name).open("wb"))
+        return self._open[name]
+
+    def complete(self) -> None:
+        """Close all files and give them their final names."""
+        self._stack.close()
+        for name in self._open:
+            self._part(name).replace(self._folder / name)
+
+    def _part(self, name: str) -> Path:
+        return self._folder / f"{name}.part"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()

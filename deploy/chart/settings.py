@@ -30,6 +30,8 @@ SECRETS = {
     "kafka.sasl_password": "kafka.credentials",
     "kafka.oauth_client_secret": "kafka.credentials",
     "kafka.ssl_key_password": "kafka.clientCertificate",
+    "registry.password": "registry.credentials",
+    "registry.token": "registry.credentials",
 }
 """Settings that are never in a ConfigMap, and the values that name their Secret."""
 

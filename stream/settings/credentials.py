@@ -9,7 +9,7 @@ from pathlib import Path
 from stream.settings.errors import SettingsError
 from stream.settings.kafka import KafkaSettings
 
-__all__ = ["check_credentials", "oauth_context", "tls_context"]
+__all__ = ["check_credentials", "client_certificate", "oauth_context", "tls_context", "trusting"]
 
 _TLS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_key_password")
 _PASSWORD = ("sasl_username", "sasl_password")
@@ -84,17 +84,16 @@ def tls_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
     """
     if not kafka.security_protocol.endswith("SSL"):
         return None
-    context = _trusting("kafka.ssl_cafile", kafka.ssl_cafile)
+    context = trusting("kafka.ssl_cafile", kafka.ssl_cafile)
     if kafka.ssl_certfile is not None:
-        password = kafka.ssl_key_password.get_secret_value() if kafka.ssl_key_password else ""
-        try:
-            # Always pass a password, even an empty one: otherwise OpenSSL may prompt for it on the terminal.
-            context.load_cert_chain(kafka.ssl_certfile, kafka.ssl_keyfile, password)
-        except (OSError, ssl.SSLError) as fault:
-            raise SettingsError(
-                f"kafka.ssl_certfile and ssl_keyfile cannot be used ({_reason(fault)}): they must be readable PEM "
-                "files of one certificate and its key, and kafka.ssl_key_password its password, if it has one"
-            ) from None
+        client_certificate(
+            context,
+            kafka.ssl_certfile,
+            kafka.ssl_keyfile,
+            names="kafka.ssl_certfile and ssl_keyfile",
+            password=kafka.ssl_key_password.get_secret_value() if kafka.ssl_key_password else "",
+            about_password="and kafka.ssl_key_password its password, if it has one",
+        )
     return context
 
 
@@ -104,10 +103,41 @@ def oauth_context(kafka: KafkaSettings) -> ssl.SSLContext:
     Raises:
         SettingsError: ``kafka.oauth_cafile`` cannot be used.
     """
-    return _trusting("kafka.oauth_cafile", kafka.oauth_cafile)
+    return trusting("kafka.oauth_cafile", kafka.oauth_cafile)
 
 
-def _trusting(setting: str, cafile: Path | None) -> ssl.SSLContext:
+def client_certificate(
+    context: ssl.SSLContext, certfile: Path, keyfile: Path | None, *, names: str, password: str, about_password: str
+) -> None:
+    """Load the certificate with which a client authenticates.
+
+    Args:
+        context: The context that shows it.
+        certfile: PEM file of the certificate.
+        keyfile: PEM file of its key.
+        names: Names of the two settings.
+        password: Password of the key; empty if it has none.
+        about_password: What the error says about the password.
+
+    Raises:
+        SettingsError: The files cannot be used.
+    """
+    try:
+        # Always pass a password, even an empty one: otherwise OpenSSL may prompt for it on the terminal.
+        context.load_cert_chain(certfile, keyfile, password)
+    except (OSError, ssl.SSLError) as fault:
+        raise SettingsError(
+            f"{names} cannot be used ({_reason(fault)}): they must be readable PEM files of one certificate and its "
+            f"key, {about_password}"
+        ) from None
+
+
+def trusting(setting: str, cafile: Path | None) -> ssl.SSLContext:
+    """Return a TLS context that trusts the certificates of a file, or the system's.
+
+    Raises:
+        SettingsError: The file cannot be used.
+    """
     try:
         return ssl.create_default_context(cafile=cafile)
     except (OSError, ssl.SSLError) as fault:

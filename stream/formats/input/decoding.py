@@ -1,0 +1,250 @@
+"""Decoders: bytes of a message become a document, by the encoding of the feed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from core.records.record import Reason
+from stream.formats.input.avro import AvroSchemaError, avro_reader
+from stream.formats.input.errors import UnreadableError
+from stream.formats.input.framing import framed, message_indexes
+from stream.formats.input.gtfs_realtime import gtfs_realtime_reader
+from stream.formats.input.json_messages import json_document
+from stream.formats.input.protobuf import protobuf_reader
+from stream.formats.input.protobuf_schemas import (
+    ProtobufSchema,
+    ProtobufSchemaError,
+    compiled,
+    from_descriptor_set,
+    from_proto_file,
+)
+from stream.formats.input.registered import RegisteredSchema, SchemaKind
+
+__all__ = ["Decoder", "SchemaFileError", "new_decoder"]
+
+Reader = Callable[[bytes], Any]
+"""Turns bytes into a document; raises :class:`UnreadableError`."""
+
+
+class SchemaFileError(Exception):
+    """The schema file cannot be used; the message says why."""
+
+
+class Decoder(ABC):
+    """Decodes the messages of one feed."""
+
+    @abstractmethod
+    def document(self, value: bytes) -> Any:
+        """Decode a message.
+
+        Raises:
+            UnreadableError: It cannot be decoded.
+        """
+
+    def schema_id(self, value: bytes) -> int | None:
+        """Return the id of the schema that a message needs from the registry and that is not known; None if none is.
+
+        A schema that the registry does not have is known too, once :meth:`learn` was called with it.
+        """
+        return None
+
+    def learn(self, schema_id: int, schema: RegisteredSchema | None) -> None:
+        """Remember a schema of the registry, or that it has none of that id. It may take a second."""
+        raise NotImplementedError  # only decoders whose `schema_id` returns one are asked
+
+    def forget(self, schema_id: int) -> None:
+        """Forget that the registry has no schema of an id."""
+        raise NotImplementedError
+
+
+def new_decoder(
+    encoding: Literal["json", "avro", "protobuf", "gtfs-realtime"],
+    *,
+    schema_file: Path | None = None,
+    message: str | None = None,
+    has_registry: bool = False,
+) -> Decoder:
+    """Return the decoder of an encoding.
+
+    Args:
+        encoding: The setting ``input.encoding``.
+        schema_file: The setting ``input.schema_file``; with it no schema comes from the registry.
+        message: The setting ``input.message``.
+        has_registry: Whether there is a registry.
+
+    Raises:
+        SchemaFileError: The file, or the message in it, cannot be used.
+        MissingExtraError: A library is not installed.
+    """
+    if encoding == "gtfs-realtime":
+        return _Plain(gtfs_realtime_reader())
+    if encoding == "json":
+        return _Json() if has_registry else _Plain(json_document)
+    try:
+        if encoding == "avro":
+            if schema_file is None:
+                return _RegisteredAvro()
+            return _AvroOfFile(avro_reader(_text(schema_file)))
+        if schema_file is None:
+            return _RegisteredProtobuf()
+        return _ProtobufOfFile(_protobuf_file(schema_file), message)
+    except (AvroSchemaError, ProtobufSchemaError) as fault:
+        raise SchemaFileError(str(fault)) from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise AvroSchemaError(f"it cannot be read ({type(fault).__name__})") from None
+
+
+def _protobuf_file(path: Path) -> ProtobufSchema:
+    return from_proto_file(path) if path.suffix == ".proto" else from_descriptor_set(path)
+
+
+class _Plain(Decoder):
+    """Every message stands for itself."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def document(self, value: bytes) -> Any:
+        return self._reader(value)
+
+
+class _Json(Decoder):
+    """JSON, with or without the id of its JSON Schema, which decoding does not need."""
+
+    def document(self, value: bytes) -> Any:
+        frame = framed(value)
+        return json_document(value if frame is None else frame.payload)
+
+
+class _AvroOfFile(Decoder):
+    """Avro of one schema, with or without the id of a schema before it.
+
+    An Avro message may begin like a frame by itself. Both readings check that the message ends where its values do.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def document(self, value: bytes) -> Any:
+        if (frame := framed(value)) is not None:
+            try:
+                return self._reader(frame.payload)
+            except UnreadableError:
+                pass
+        return self._reader(value)
+
+
+class _ProtobufOfFile(Decoder):
+    """Protobuf of one message, with or without the id of a schema before it: no message begins with a byte 0."""
+
+    def __init__(self, schema: ProtobufSchema, message: str | None) -> None:
+        self._plain = protobuf_reader(schema.named(message))
+        self._readers = _ByIndexes(schema, None if message is None else self._plain)
+
+    def document(self, value: bytes) -> Any:
+        frame = framed(value)
+        return self._plain(value) if frame is None else self._readers.read(frame.payload)
+
+
+class _ByIndexes:
+    """Readers of the messages of a schema, by the indexes before each payload."""
+
+    def __init__(self, schema: ProtobufSchema, reader: Reader | None = None) -> None:
+        self._schema, self._reader = schema, reader
+        self._readers: dict[tuple[int, ...], Reader] = {}
+
+    def read(self, payload: bytes) -> Any:
+        found = message_indexes(payload)
+        if found is None:
+            raise UnreadableError(
+                Reason.NOT_PROTOBUF, "the message has no message indexes behind the id of its Protobuf schema"
+            )
+        indexes, rest = found
+        reader = self._reader or self._readers.get(indexes)
+        if reader is None:
+            descriptor = self._schema.at(indexes)
+            if descriptor is None:
+                raise UnreadableError(
+                    Reason.NOT_PROTOBUF, "the message indexes are those of no message of the Protobuf schema"
+                )
+            reader = self._readers[indexes] = protobuf_reader(descriptor)
+        return reader(rest)
+
+
+class _Registered(Decoder):
+    """Messages that begin with the id of their schema in the registry."""
+
+    kind: SchemaKind
+    encoding: str
+    not_framed: Reason
+
+    def __init__(self) -> None:
+        self._readers: dict[int, Reader | UnreadableError] = {}
+
+    def schema_id(self, value: bytes) -> int | None:
+        frame = framed(value)
+        return None if frame is None or frame.schema_id in self._readers else frame.schema_id
+
+    def learn(self, schema_id: int, schema: RegisteredSchema | None) -> None:
+        self._readers[schema_id] = self._reader_of(schema_id, schema)
+
+    def forget(self, schema_id: int) -> None:
+        self._readers.pop(schema_id, None)
+
+    def document(self, value: bytes) -> Any:
+        frame = framed(value)
+        if frame is None:
+            raise UnreadableError(
+                self.not_framed, "the message does not begin with a byte 0 and the id of a schema in the registry"
+            )
+        reader = self._readers.get(frame.schema_id)
+        if reader is None:
+            raise UnreadableError(Reason.UNKNOWN_SCHEMA, "the message's schema has not been fetched from the registry")
+        if isinstance(reader, UnreadableError):
+            raise UnreadableError(reader.reason, reader.detail)
+        return reader(frame.payload)
+
+    def _reader_of(self, schema_id: int, schema: RegisteredSchema | None) -> Reader | UnreadableError:
+        if schema is None:
+            detail = f"the schema registry has no schema with the id {schema_id}, which the message begins with"
+        elif schema.kind != self.kind:
+            detail = f"schema {schema_id} of the registry is of type {schema.kind}; input.encoding is {self.encoding}"
+        else:
+            try:
+                return self._compiled(schema)
+            except (AvroSchemaError, ProtobufSchemaError):  # their text may repeat names of the schema
+                detail = f"schema {schema_id} of the registry cannot be used"
+        return UnreadableError(Reason.UNKNOWN_SCHEMA, detail)
+
+    @abstractmethod
+    def _compiled(self, schema: RegisteredSchema) -> Reader: ...
+
+
+class _RegisteredAvro(_Registered):
+    kind, encoding, not_framed = "AVRO", "avro", Reason.NOT_AVRO
+
+    def __init__(self) -> None:
+        super().__init__()
+        avro_reader('"null"')  # without the library a worker should not even start
+
+    def _compiled(self, schema: RegisteredSchema) -> Reader:
+        return avro_reader(schema.text, [text for _, text in schema.references])
+
+
+class _RegisteredProtobuf(_Registered):
+    kind, encoding, not_framed = "PROTOBUF", "protobuf", Reason.NOT_PROTOBUF
+
+    def __init__(self) -> None:
+        super().__init__()
+        compiled('syntax = "proto3";', {})
+
+    def _compiled(self, schema: RegisteredSchema) -> Reader:
+        return _ByIndexes(compiled(schema.text, dict(schema.references))).read

@@ -1,0 +1,79 @@
+"""The frame that serializers of a schema registry put around messages: a byte 0, the schema's id, then the payload.
+
+The id has four bytes, big endian. In Protobuf the payload begins with the indexes of its message in the schema.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["FRAME_BYTES", "Frame", "framed", "looks_framed", "message_indexes"]
+
+FRAME_BYTES = 5
+_FIRST = b"\0"
+_MOST_INDEXES = 64
+"""Depth of nested messages; no schema that people write has as many."""
+
+
+class Frame(NamedTuple):
+    """A framed message."""
+
+    schema_id: int
+    payload: bytes
+
+
+def framed(value: bytes) -> Frame | None:
+    """Take a message out of its frame; None if it has none.
+
+    >>> framed(bytes([0, 0, 0, 0, 7]) + b"payload")
+    Frame(schema_id=7, payload=b'payload')
+    """
+    if len(value) < FRAME_BYTES or value[:1] != _FIRST:
+        return None
+    return Frame(int.from_bytes(value[1:FRAME_BYTES], "big"), value[FRAME_BYTES:])
+
+
+def looks_framed(value: bytes) -> bool:
+    """Whether a message begins as messages with a schema registry's id do, and not as text.
+
+    Registries count ids from 1, so that the bytes after the first are rarely all in use. Text in UTF-16 or UTF-32 may
+    begin with zeros too, but does not go on with an id and then a text of single bytes.
+    """
+    frame = framed(value)
+    return frame is not None and 0 < frame.schema_id < 1 << 24 and not frame.payload[1:4:2] == b"\0\0"
+
+
+def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes] | None:
+    """Read the message indexes before a Protobuf payload.
+
+    They say which message of the schema follows, from the outermost to the innermost: ``(1, 0)`` is the first message
+    in the second one. Their number and each of them is a zigzag varint; a single 0 stands for ``(0,)``.
+
+    Returns:
+        The indexes and the rest; None if the payload does not begin with indexes.
+
+    >>> message_indexes(bytes([0]) + b"rest"), message_indexes(bytes([4, 2, 0]) + b"rest")
+    (((0,), b'rest'), ((1, 0), b'rest'))
+    """
+    at, indexes = 0, []
+    number: int | None = None
+    while number is None or len(indexes) < number:
+        found = shift = 0
+        while True:
+            if at >= len(payload) or shift > 28:
+                return None
+            byte = payload[at]
+            found |= (byte & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 0x80:
+                break
+        value = (found >> 1) ^ -(found & 1)
+        if number is None:
+            number = value
+            if not 0 <= number <= _MOST_INDEXES:
+                return None
+        elif value < 0:
+            return None
+        else:
+            indexes.append(value)
+    return tuple(indexes) or (0,), payload[at:]

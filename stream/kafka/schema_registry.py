@@ -1,4 +1,4 @@
-"""A client of schema registries with Confluent's REST interface: fetches schemas by their ids, and registers schemas."""
+"""A client of schema registries with Confluent's REST interface: fetches schemas by their ids, and registers some."""
 
 from __future__ import annotations
 
@@ -240,8 +240,8 @@ class SchemaRegistry:
 
 
 def _kind(schema: _Schema) -> SchemaKind:
-    kind = schema.schemaType
-    return kind if kind == "JSON" or kind == "PROTOBUF" else "AVRO"
+    kinds: dict[str | None, SchemaKind] = {"JSON": "JSON", "PROTOBUF": "PROTOBUF"}
+    return kinds.get(schema.schemaType, "AVRO")
 
 
 def _decoded(answer: bytes, form: type[Any], host: str) -> Any:

@@ -92,7 +92,7 @@ def tls_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
             kafka.ssl_keyfile,
             names="kafka.ssl_certfile and ssl_keyfile",
             password=kafka.ssl_key_password.get_secret_value() if kafka.ssl_key_password else "",
-            about_password="and kafka.ssl_key_password its password, if it has one",
+            and_what="and kafka.ssl_key_password its password, if it has one",
         )
     return context
 
@@ -107,7 +107,7 @@ def oauth_context(kafka: KafkaSettings) -> ssl.SSLContext:
 
 
 def client_certificate(
-    context: ssl.SSLContext, certfile: Path, keyfile: Path | None, *, names: str, password: str, about_password: str
+    context: ssl.SSLContext, certfile: Path, keyfile: Path | None, *, names: str, password: str, and_what: str
 ) -> None:
     """Load the certificate with which a client authenticates.
 
@@ -117,7 +117,7 @@ def client_certificate(
         keyfile: PEM file of its key.
         names: Names of the two settings.
         password: Password of the key; empty if it has none.
-        about_password: What the error says about the password.
+        and_what: What the error says about the password.
 
     Raises:
         SettingsError: The files cannot be used.
@@ -128,7 +128,7 @@ def client_certificate(
     except (OSError, ssl.SSLError) as fault:
         raise SettingsError(
             f"{names} cannot be used ({_reason(fault)}): they must be readable PEM files of one certificate and its "
-            f"key, {about_password}"
+            f"key, {and_what}"
         ) from None
 
 

@@ -70,6 +70,6 @@ def registry_context(registry: RegistrySettings) -> ssl.SSLContext:
             registry.keyfile,
             names="registry.certfile and keyfile",
             password="",
-            about_password="without a password",
+            and_what="without a password",
         )
     return context

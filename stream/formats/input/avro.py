@@ -15,6 +15,7 @@ from stream.formats.input.extras import needs_extra
 __all__ = ["AvroSchemaError", "avro_reader"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _UNIX_DAY = date(1970, 1, 1).toordinal()
 _NAMED = ("record", "error", "enum", "fixed")
 _PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -126,6 +127,9 @@ class _Rewriting:
             return [self._rewrite(one, namespace)[0] for one in schema], False
         if not isinstance(schema, dict):
             raise AvroSchemaError("it is not an Avro schema")
+        return self._complex(schema, namespace)
+
+    def _complex(self, schema: dict[str, Any], namespace: str) -> tuple[Any, bool]:
         kind = schema.get("type")
         if isinstance(kind, dict | list):
             return self._rewrite(kind, namespace)
@@ -210,7 +214,7 @@ def _moment(unix_us: int) -> datetime:
     try:
         return _EPOCH + timedelta(microseconds=unix_us)
     except OverflowError:  # the nearest instant that can be written, which the settings reject
-        return (datetime.max if unix_us > 0 else datetime.min).replace(tzinfo=UTC)
+        return _LATEST if unix_us > 0 else _EARLIEST
 
 
 def _local(unix_us: int) -> str:

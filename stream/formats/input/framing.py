@@ -40,7 +40,7 @@ def looks_framed(value: bytes) -> bool:
     begin with zeros too, but does not go on with an id and then a text of single bytes.
     """
     frame = framed(value)
-    return frame is not None and 0 < frame.schema_id < 1 << 24 and not frame.payload[1:4:2] == b"\0\0"
+    return frame is not None and 0 < frame.schema_id < 1 << 24 and frame.payload[1:4:2] != b"\0\0"
 
 
 def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes] | None:
@@ -55,7 +55,8 @@ def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes] | None:
     >>> message_indexes(bytes([0]) + b"rest"), message_indexes(bytes([4, 2, 0]) + b"rest")
     (((0,), b'rest'), ((1, 0), b'rest'))
     """
-    at, indexes = 0, []
+    at = 0
+    indexes: list[int] = []
     number: int | None = None
     while number is None or len(indexes) < number:
         found = shift = 0

@@ -12,7 +12,7 @@ __all__ = ["gtfs_realtime_reader"]
 
 
 def gtfs_realtime_reader() -> Callable[[bytes], Any]:
-    """Return a function that decodes a ``FeedMessage``; it raises :class:`~stream.formats.input.errors.UnreadableError`.
+    """Return a function that decodes a ``FeedMessage``, and raises ``UnreadableError``.
 
     Raises:
         MissingExtraError: The library is not installed.

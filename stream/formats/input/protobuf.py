@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.records.record import Reason
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.protobuf_documents import document_maker
-
-if TYPE_CHECKING:
-    from google.protobuf.descriptor import Descriptor
+from stream.formats.input.protobuf_documents import Descriptor, document_maker
 
 __all__ = ["protobuf_reader"]
 

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from google.protobuf.descriptor import Descriptor, FieldDescriptor
     from google.protobuf.message import Message
 
-__all__ = ["document_maker"]
+__all__ = ["Descriptor", "document_maker"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _PREFIX = "google.protobuf."
 _WRAPPERS = frozenset(
     f"{_PREFIX}{kind}Value" for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String")
@@ -20,6 +20,9 @@ _WRAPPERS = frozenset(
 # The numbers of descriptor.proto, for which the library has constants.
 _TYPE_GROUP, _TYPE_MESSAGE, _TYPE_BYTES, _TYPE_ENUM = 10, 11, 12, 14
 
+# Descriptors are typed differently by each version of the library's stubs.
+Descriptor = Any
+FieldDescriptor = Any
 Maker = Callable[[Any], Any]
 
 
@@ -136,7 +139,7 @@ def _moment(message: Any) -> datetime:
     try:
         return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
     except OverflowError:  # the nearest instant that can be written, which the settings reject
-        return (datetime.max if message.seconds > 0 else datetime.min).replace(tzinfo=UTC)
+        return _LATEST if message.seconds > 0 else _EARLIEST
 
 
 def _seconds(message: Any) -> float:

@@ -8,12 +8,10 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream.formats.input.extras import needs_extra
-
-if TYPE_CHECKING:
-    from google.protobuf.descriptor import Descriptor
+from stream.formats.input.protobuf_documents import Descriptor
 
 __all__ = ["ProtobufSchema", "ProtobufSchemaError", "compiled", "from_descriptor_set", "from_proto_file"]
 
@@ -78,7 +76,7 @@ class ProtobufSchema:
             self._file = pool.FindFileByName(main)
         except (KeyError, TypeError, ValueError) as fault:
             raise ProtobufSchemaError(
-                f"its descriptors do not fit together ({type(fault).__name__}): `protoc --include_imports` writes all of them"
+                f"its descriptors do not fit together ({type(fault).__name__}): write them with --include_imports"
             ) from None
         self._pool, self._main = pool, next(file for file in files.file if file.name == main)
 

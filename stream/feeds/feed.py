@@ -14,6 +14,7 @@ from core.records.keys import keyed_id
 from core.records.record import Kind, attribute_field
 from core.windows.window import WindowPolicy
 from stream.feeds.attributes import build_profile, read_hierarchies
+from stream.feeds.decoders import message_decoder
 from stream.feeds.default_demands import read_default_demands
 from stream.feeds.digests import digest, file_digest
 from stream.feeds.plan import build_plan
@@ -139,6 +140,7 @@ def build_feeds(settings: Settings, *, secret: str | None = None) -> dict[Kind, 
         given = own.get_secret_value() if own is not None else secret
         if given is None:
             raise SettingsError(NO_KEY_IS_SET)
+        message_decoder(settings, kind)  # to refuse a wrong schema file before anything starts
         feeds[kind] = Feed(settings, kind, secret=given)
     return feeds
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
+from stream.feeds.decoders import message_decoder
 from stream.feeds.feed import Feed
 from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
 from stream.formats.input.mapping import MappingOptions
@@ -36,8 +37,12 @@ def mapping_options(settings: Settings, feed: Feed) -> MappingOptions:
 
 
 def message_reader(settings: Settings, feed: Feed) -> MessageReader:
-    """Return the reader of a feed's messages."""
-    return MessageReader(feed.kind, mapping_options(settings, feed))
+    """Return the reader of a feed's messages.
+
+    Raises:
+        SettingsError: Its schema cannot be had, or a library is not installed.
+    """
+    return MessageReader(feed.kind, mapping_options(settings, feed), message_decoder(settings, feed.kind))
 
 
 def csv_dialect(own: KindSettings) -> Dialect:

@@ -29,8 +29,10 @@ from stream.ingest.clock import Clock
 from stream.ingest.decoding import decoded
 from stream.ingest.input_reader import InputReader
 from stream.ingest.positions import Batch, Positions
+from stream.ingest.schemas import Schemas
 from stream.ingest.shards_writer import ShardsWriter
 from stream.kafka.client import METADATA_MAX_AGE_MS, Trouble, client_options, until_it_works
+from stream.kafka.schema_registry import SchemaRegistry
 from stream.observe.metrics import Metrics
 from stream.settings.model import Settings
 
@@ -95,6 +97,8 @@ class Ingest:
         self._clock = clock or Clock(metrics, now_ms=now_ms)
         self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
         self._readers = {kind: message_reader(settings, feed) for kind, feed in feeds.items()}
+        registry = SchemaRegistry(settings.registry) if settings.registry.url is not None else None
+        self._schemas = Schemas(registry, on_trouble=on_trouble)
         self._progress: defaultdict[TopicPartition, _Progress] = defaultdict(_Progress)
         self._max_drift_ms = {
             topic: own.window.max_drift or own.window.size
@@ -136,8 +140,10 @@ class Ingest:
 
     def check(self) -> bool | str:
         """Return True, or a message on unreadable input, for the readiness check."""
-        readable = self._input.check()
-        return self._positions.check() if readable is True else readable
+        for check in (self._input.check, self._schemas.check, self._positions.check):
+            if (found := check()) is not True:
+                return found
+        return True
 
     async def start(self) -> None:
         """Join the group."""
@@ -233,6 +239,7 @@ class Ingest:
         kind = self._kinds[partition.topic]
         source = Source(partition.topic, partition.partition)
         self._clock.read(partition, [message.timestamp for message in messages])
+        await self._schemas.fetch(self._readers[kind].decoder, (message.value for message in messages))
         found = decoded(messages, self._readers[kind], source, max_bytes=self._settings.limits.message_bytes)
         rejected = found.rejected
         n_read, n_decoded = found.n_read, len(found.records)

@@ -47,6 +47,7 @@ Operation = Literal[
     "commit",
     "emit a windows message",
     "emit trajectories",
+    "fetch a schema",
     "forward records",
     "join the ingest group",
     "probe",
@@ -59,7 +60,7 @@ Operation = Literal[
     "start the producer",
     "write a seal",
 ]
-"""What a worker does on the cluster; used in logs and as a metric's label."""
+"""What a worker does on the cluster, or asks the schema registry for; used in logs and as a metric's label."""
 
 Trouble = Callable[[Operation], None]
 """Called whenever an operation on the cluster fails."""

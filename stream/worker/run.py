@@ -317,8 +317,8 @@ class _Worker(Service):  # type: ignore[misc]
 
     def _on_trouble(self, operation: Operation) -> None:
         self._metrics.kafka_trouble.labels(operation).inc()
-        if operation == "read input":
-            return  # the cluster answers; the fault is in the input
+        if operation in ("read input", "fetch a schema"):
+            return  # the cluster answers; the fault is in the input, or the schema registry is away
         self._kafka_up = False
         self._metrics.kafka_up.set(0)
         forget_token(self._settings.kafka)

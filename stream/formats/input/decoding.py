@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
 from core.records.record import Reason
 from stream.formats.input.avro import AvroSchemaError, avro_reader
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.framing import framed, message_indexes
+from stream.formats.input.framing import FRAME_BYTES, frame_of, framed, message_indexes, payload_of
 from stream.formats.input.gtfs_realtime import gtfs_realtime_reader
 from stream.formats.input.json_messages import json_document
 from stream.formats.input.protobuf import protobuf_reader
@@ -23,7 +23,7 @@ from stream.formats.input.protobuf_schemas import (
 )
 from stream.formats.input.registered import RegisteredSchema, SchemaKind
 
-__all__ = ["Decoder", "SchemaFileError", "new_decoder"]
+__all__ = ["Decoder", "FramedJson", "PlainJson", "SchemaFileError", "new_decoder"]
 
 Reader = Callable[[bytes], Any]
 """Turns bytes into a document; raises :class:`UnreadableError`."""
@@ -44,16 +44,16 @@ class Decoder(ABC):
             UnreadableError: It cannot be decoded.
         """
 
-    def schema_id(self, value: bytes) -> int | None:
-        """Return the id of the schema that a message needs from the registry and that is not known; None if none is.
+    def missing(self, values: Iterable[bytes | None]) -> set[int]:
+        """Return the ids of the schemas that messages need from the registry, and that are not known.
 
-        A schema that the registry does not have is known too, once :meth:`learn` was called with it.
+        An id that the registry does not have is known too, once :meth:`learn` was called with it.
         """
-        return None
+        return set()
 
     def learn(self, schema_id: int, schema: RegisteredSchema | None) -> None:
         """Remember a schema of the registry, or that it has none of that id. It may take a second."""
-        raise NotImplementedError  # only decoders whose `schema_id` returns one are asked
+        raise NotImplementedError  # only decoders that miss schemas are asked
 
     def forget(self, schema_id: int) -> None:
         """Forget that the registry has no schema of an id."""
@@ -82,7 +82,7 @@ def new_decoder(
     if encoding == "gtfs-realtime":
         return _Plain(gtfs_realtime_reader())
     if encoding == "json":
-        return _Json() if has_registry else _Plain(json_document)
+        return FramedJson() if has_registry else PlainJson()
     try:
         if encoding == "avro":
             if schema_file is None:
@@ -116,12 +116,20 @@ class _Plain(Decoder):
         return self._reader(value)
 
 
-class _Json(Decoder):
+class PlainJson(Decoder):
+    """JSON."""
+
+    def document(self, value: bytes) -> Any:
+        """Decode a message."""
+        return json_document(value)
+
+
+class FramedJson(Decoder):
     """JSON, with or without the id of its JSON Schema, which decoding does not need."""
 
     def document(self, value: bytes) -> Any:
-        frame = framed(value)
-        return json_document(value if frame is None else frame.payload)
+        """Decode a message."""
+        return json_document(payload_of(value))
 
 
 class _AvroOfFile(Decoder):
@@ -187,30 +195,31 @@ class _Registered(Decoder):
     not_framed: Reason
 
     def __init__(self) -> None:
-        self._readers: dict[int, Reader | UnreadableError] = {}
+        self._readers: dict[bytes, Reader | UnreadableError] = {}
+        """By the first bytes of a message: a byte 0 and the id."""
 
-    def schema_id(self, value: bytes) -> int | None:
-        frame = framed(value)
-        return None if frame is None or frame.schema_id in self._readers else frame.schema_id
+    def missing(self, values: Iterable[bytes | None]) -> set[int]:
+        starts = {value[:FRAME_BYTES] for value in values if value is not None}
+        frames = [framed(start) for start in starts if start not in self._readers]
+        return {frame.schema_id for frame in frames if frame is not None}
 
     def learn(self, schema_id: int, schema: RegisteredSchema | None) -> None:
-        self._readers[schema_id] = self._reader_of(schema_id, schema)
+        self._readers[frame_of(schema_id)] = self._reader_of(schema_id, schema)
 
     def forget(self, schema_id: int) -> None:
-        self._readers.pop(schema_id, None)
+        self._readers.pop(frame_of(schema_id), None)
 
     def document(self, value: bytes) -> Any:
-        frame = framed(value)
-        if frame is None:
-            raise UnreadableError(
-                self.not_framed, "the message does not begin with a byte 0 and the id of a schema in the registry"
-            )
-        reader = self._readers.get(frame.schema_id)
+        reader = self._readers.get(value[:FRAME_BYTES])
         if reader is None:
+            if framed(value) is None:
+                raise UnreadableError(
+                    self.not_framed, "the message does not begin with a byte 0 and the id of a schema in the registry"
+                )
             raise UnreadableError(Reason.UNKNOWN_SCHEMA, "the message's schema has not been fetched from the registry")
         if isinstance(reader, UnreadableError):
             raise UnreadableError(reader.reason, reader.detail)
-        return reader(frame.payload)
+        return reader(value[FRAME_BYTES:])
 
     def _reader_of(self, schema_id: int, schema: RegisteredSchema | None) -> Reader | UnreadableError:
         if schema is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FRAME_BYTES", "Frame", "framed", "looks_framed", "message_indexes"]
+__all__ = ["FRAME_BYTES", "Frame", "frame_of", "framed", "looks_framed", "message_indexes", "payload_of"]
 
 FRAME_BYTES = 5
 _FIRST = b"\0"
@@ -31,6 +31,16 @@ def framed(value: bytes) -> Frame | None:
     if len(value) < FRAME_BYTES or value[:1] != _FIRST:
         return None
     return Frame(int.from_bytes(value[1:FRAME_BYTES], "big"), value[FRAME_BYTES:])
+
+
+def frame_of(schema_id: int) -> bytes:
+    """Return the bytes that frame a payload of a schema."""
+    return _FIRST + schema_id.to_bytes(FRAME_BYTES - 1, "big")
+
+
+def payload_of(value: bytes) -> bytes:
+    """Return a message without its frame, if it has one."""
+    return value[FRAME_BYTES:] if value[:1] == _FIRST else value
 
 
 def looks_framed(value: bytes) -> bool:

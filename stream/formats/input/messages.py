@@ -9,15 +9,13 @@ from typing import Any, cast
 import msgspec
 
 from core.records.record import CheckIn, Fragment, Kind, attribute_field, checkin_type
+from stream.formats.input.decoding import Decoder, FramedJson, PlainJson
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.json_messages import json_document
+from stream.formats.input.framing import payload_of
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable
 from stream.formats.input.paths import Origin
 
-__all__ = ["Document", "MessageReader"]
-
-Document = Callable[[bytes], Any]
-"""Decodes the bytes of a message; raises :class:`UnreadableError`."""
+__all__ = ["MessageReader"]
 
 _PLAIN_NAME = re.compile(r'(?!kafka:|file:|[=/])[^"\\.\[\]|]+')
 
@@ -31,16 +29,21 @@ class MessageReader:
     Args:
         kind: What the messages hold.
         options: Where the records and their fields are.
-        document: Decodes a message; JSON by default.
+        decoder: Decodes messages; JSON by default.
 
     Raises:
         PathError: A path or a condition is not written as it must be.
     """
 
-    def __init__(self, kind: Kind, options: MappingOptions, document: Document = json_document) -> None:
-        self._mapping, self._document = DocumentMapping(kind, options), document
-        is_plain = document is json_document and _is_plain(options)
+    def __init__(self, kind: Kind, options: MappingOptions, decoder: Decoder | None = None) -> None:
+        decoder = decoder or PlainJson()
+        self.decoder = decoder
+        """What decodes a message; its schemas have to be fetched before."""
+        self._mapping, self._document = DocumentMapping(kind, options), decoder.document
+        is_plain = isinstance(decoder, PlainJson | FramedJson) and _is_plain(options)
         self._decode = _plain_decoder(kind, options) if is_plain else None
+        if self._decode is not None and isinstance(decoder, FramedJson):
+            self._decode = _of_payload(self._decode)
 
     @property
     def needs_origin(self) -> bool:
@@ -71,6 +74,10 @@ class MessageReader:
     def of_document(self, document: Any, origin: Origin) -> Iterable[tuple[int | None, Entry]]:
         """Return the records of a document that is decoded already; see :meth:`read`."""
         return self._mapping.entries(document, origin)
+
+
+def _of_payload(decode: Callable[[bytes], CheckIn | Fragment]) -> Callable[[bytes], CheckIn | Fragment]:
+    return lambda value: decode(payload_of(value))
 
 
 def _is_plain(options: MappingOptions) -> bool:

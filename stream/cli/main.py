@@ -18,6 +18,7 @@ from stream.cli.worker import health, status, worker
 from stream.demo.broker import BrokerError
 from stream.demo.demo import DemoError
 from stream.formats.files.record_file import FileFormatError
+from stream.formats.input.extras import MissingExtraError
 from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
 from stream.replay.reconstruction import ReconstructionError
@@ -28,7 +29,7 @@ __all__ = ["main"]
 
 _OUR_ERRORS = (
     *(ClusterError, FileFormatError, DemoError, BrokerError),
-    *(ListenError, ReconstructionError, StatusError),
+    *(ListenError, MissingExtraError, ReconstructionError, StatusError),
 )
 """Errors other than those of settings; their messages say what to do."""
 

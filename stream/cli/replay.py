@@ -21,8 +21,10 @@ from stream.cli.frontier import draw_frontier, frontier_options
 from stream.cli.options import KIND, load_given, with_settings
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
+from stream.formats.release.encodings import needs_points
 from stream.replay.reconstruction import reconstructed
 from stream.replay.replay import Replay
+from stream.replay.results.formats import FORMATS
 from stream.replay.summary import Summary
 from stream.settings.secret import new_secret
 
@@ -34,6 +36,15 @@ __all__ = ["reconstruct_windows", "replay"]
 @click.option("--kind", type=KIND, required=True, help="Kind of records in FILES.")
 @click.option(
     "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the results."
+)
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(FORMATS),
+    multiple=True,
+    default=FORMATS[:1],
+    show_default=True,
+    help="Format of the results. May be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.option(
@@ -47,6 +58,7 @@ def replay(
     files: tuple[Path, ...],
     kind: str,
     output: Path,
+    formats: tuple[str, ...],
     as_json: bool,
     measure: str | None,
     config: Path | None,
@@ -59,7 +71,8 @@ def replay(
     topics' records; or one JSON array of them; or, for fragments, .tsv with user, time, x and y in metres of the map
     projection files.metres. All are in UTF-8, gzipped or not.
 
-    Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics. With --frontier it compares
+    Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics; or with --format the same
+    as CSV or GeoParquet (flat rows), GeoJSON, MF-JSON (trajectories of points) or Avro. With --frontier it compares
     models instead.
 
     Prints why records were rejected, and where the first of them is. The exit code is 1 if every record was rejected.
@@ -76,6 +89,9 @@ def replay(
     if own is None:
         stderr.print("privacy.secret is not set: pseudonyms and random choices differ in every run")
     feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else new_secret())
+    for name in formats:
+        if (fault := needs_points(name, feed.plan.model)) is not None:
+            raise click.UsageError(f"--format {fault}")
     max_bytes = settings.limits.message_bytes
     records = open_files(settings, feed, files)
     options = MeasureOptions() if measure is not None else None
@@ -86,6 +102,7 @@ def replay(
             output,
             progress=lambda done: bar.update(task, completed=done),
             alarm=print_line,
+            formats=formats,
         )
     for file in records:
         file.close()

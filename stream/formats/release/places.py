@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from stream.formats.release.encoding import Content
 
-__all__ = ["chunks_of", "places_of"]
+__all__ = ["Subrecord", "places_of", "subrecords_of"]
 
 
 def places_of(content: Content) -> list[tuple[str, ...]]:
@@ -17,28 +18,51 @@ def places_of(content: Content) -> list[tuple[str, ...]]:
     if "visits" in content:
         return [(name,) for _, name in content["visits"]]
     if "clusters" in content:
-        return list(dict.fromkeys((name,) for _, _, names in chunks_of(content) for name in names))
+        return list(dict.fromkeys((name,) for one in subrecords_of(content) for name in one.names))
     places = [tuple(members) for members in content.get("locations", ())]
     if "attributes" in content:  # the sensitive ones are locations, too
         places += [(name,) for name in content.get("sensitive", ())]
     return places
 
 
-def chunks_of(content: Content) -> Iterator[tuple[str, int, list[str]]]:
-    """Yield every subrecord and term chunk of a group of clusters: where it stands, its number there, its locations.
+class Subrecord(NamedTuple):
+    """Locations of a group of clusters that one person visited, or the term chunk of one cluster."""
 
-    Where it stands is ``record 0.1``, ``term 0`` or ``shared 0.1``: the kind of chunk, its cluster or joint cluster,
-    and which of its chunks.
-    """
+    chunk_kind: str
+    """``record``, ``term`` or ``shared``."""
+
+    cluster: int
+    """The first cluster that it is of."""
+
+    cluster_end: int
+    """One after the last."""
+
+    people: int | None
+    """People in the cluster; None for a shared chunk."""
+
+    chunk: int
+    """Which of the chunks of that kind."""
+
+    subrecord: int
+    """Which of the subrecords of the chunk; their order means nothing."""
+
+    names: list[str]
+
+
+def subrecords_of(content: Content) -> Iterator[Subrecord]:
+    """Yield every subrecord and term chunk of a group of clusters."""
     for i, cluster in enumerate(content["clusters"]):
-        yield from _subrecords(f"record {i}", cluster["record_chunks"])
+        people = cluster["size"]
+        for j, number, names in _numbered(cluster["record_chunks"]):
+            yield Subrecord("record", i, i + 1, people, j, number, names)
         if cluster["term_chunk"]:
-            yield f"term {i}", 0, list(cluster["term_chunk"])
-    for i, joint in enumerate(content["joint_clusters"]):
-        yield from _subrecords(f"shared {i}", joint["shared_chunks"])
+            yield Subrecord("term", i, i + 1, people, 0, 0, list(cluster["term_chunk"]))
+    for joint in content["joint_clusters"]:
+        for j, number, names in _numbered(joint["shared_chunks"]):
+            yield Subrecord("shared", joint["first"], joint["end"], None, j, number, names)
 
 
-def _subrecords(where: str, chunks: list[list[list[str]]]) -> Iterator[tuple[str, int, list[str]]]:
+def _numbered(chunks: Sequence[Sequence[Sequence[str]]]) -> Iterator[tuple[int, int, list[str]]]:
     for j, chunk in enumerate(chunks):
         for number, names in enumerate(chunk):
-            yield f"{where}.{j}", number, list(names)
+            yield j, number, list(names)

@@ -78,7 +78,7 @@ class _Table:
             fields.append(pa.field("geometry", pa.binary()))
             metadata = {"geo": json.dumps(_GEO)}
         self._schema = pa.schema(fields, metadata=metadata)
-        self._writer = pq.ParquetWriter(files.open(name), self._schema, compression="zstd")
+        self._writer = pq.ParquetWriter(files.part(name), self._schema, compression="zstd")
         self._rows: list[Row] = []
 
     def write(self, rows: Iterable[Row]) -> None:

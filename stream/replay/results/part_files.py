@@ -20,23 +20,23 @@ class PartFiles:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._open: dict[str, BinaryIO] = {}
+        self._names: dict[str, None] = {}
         self._stack = ExitStack()
 
     def open(self, name: str) -> BinaryIO:
-        """Open a file by its final name; a name that is open already gives the same file."""
-        if name not in self._open:
-            self._open[name] = self._stack.enter_context(self._part(name).open("wb"))
-        return self._open[name]
+        """Open a file by its final name."""
+        return self._stack.enter_context(self.part(name).open("wb"))
+
+    def part(self, name: str) -> Path:
+        """Return the path of a file as long as it grows; whoever opens it closes it before :meth:`complete`."""
+        self._names[name] = None
+        return self._folder / f"{name}.part"
 
     def complete(self) -> None:
         """Close all files and give them their final names."""
         self._stack.close()
-        for name in self._open:
-            self._part(name).replace(self._folder / name)
-
-    def _part(self, name: str) -> Path:
-        return self._folder / f"{name}.part"
+        for name in self._names:
+            self.part(name).replace(self._folder / name)
 
     def __enter__(self) -> Self:
         return self

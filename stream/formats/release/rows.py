@@ -1,0 +1,101 @@
+"""A release as flat rows: what one message states, for tables.
+
+A row of the table ``anonymized`` is one visit, point or location of a message; of ``windows`` one window and shard; of
+``locations`` one generalized location of a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stream.formats.release.encoding import Content, Positions
+from stream.formats.release.places import subrecords_of
+
+__all__ = ["Row", "location_rows", "trajectory_rows", "window_row"]
+
+Row = dict[str, Any]
+"""Values by the name of their column; a column without a value is missing."""
+
+_FIGURES = (
+    *("kind", "model", "outcome", "reason", "verified", "population", "people", "trajectories"),
+    *("points_released", "points_suppressed", "smallest_support", "parameters", "versions"),
+)
+
+
+def trajectory_rows(content: Content, positions: Positions, number: int) -> Iterator[Row]:
+    """Yield the rows of a message of ``anonymized``.
+
+    Args:
+        content: The message.
+        positions: Where the generalized locations of its release are.
+        number: How many messages of the release come before it.
+    """
+    head = _head(content)
+    for row in _group_rows(content, number) if "clusters" in content else _person_rows(content):
+        members = row.get("members")
+        if members is not None and (at := positions.get(tuple(members))) is not None:
+            row |= {"lat": at[0], "lon": at[1]}
+        yield head | row
+
+
+def window_row(content: Content) -> Row:
+    """Return the row of a windows message, without its generalized locations."""
+    figures = {name: content[name] for name in _FIGURES if name in content}
+    losses = {f"loss_{name}": value for name, value in content.get("information_loss", {}).items()}
+    return _head(content) | {"k": content["parameters"].get("k")} | figures | losses
+
+
+def location_rows(content: Content) -> Iterator[Row]:
+    """Yield the rows of the generalized locations that a windows message describes."""
+    head = _head(content)
+    for place in content.get("locations", ()):
+        yield head | place | {"sensitive": place.get("sensitive", False)}
+
+
+def _head(content: Content) -> Row:
+    start, end = content["window"]
+    return {"release": content["release"], "window_start": start, "window_end": end, "shard": content["shard"]}
+
+
+def _person_rows(content: Content) -> Iterator[Row]:
+    whose = {"trajectory": content["pseudonym"]}
+    if "points" in content:
+        for seq, (time, lat, lon) in enumerate(content["points"]):
+            yield whose | {"seq": seq, "time": time, "lat": lat, "lon": lon}
+    elif "visits" in content:
+        for seq, (slot, name) in enumerate(content["visits"]):
+            yield whose | {"seq": seq, "slot": slot, "members": [name], "sensitive": content["sensitive"]}
+    elif "attributes" in content:
+        yield from _attribute_rows(whose | _columns_of(content["attributes"]), content)
+    else:
+        for seq, members in enumerate(content["locations"]):
+            yield whose | {"seq": seq, "members": members}
+
+
+def _attribute_rows(whose: Row, content: Content) -> Iterator[Row]:
+    """Yield a row for each location, in no order of visit; one row for a person without locations."""
+    places = [(members, False) for members in content["locations"]]
+    places += [([name], True) for name in content.get("sensitive", ())]
+    for seq, (members, is_sensitive) in enumerate(places):
+        yield whose | {"seq": seq, "members": members, "sensitive": is_sensitive}
+    if not places:
+        yield whose
+
+
+def _columns_of(attributes: Content) -> Row:
+    columns: Row = {}
+    for name, value in attributes.items():
+        if isinstance(value, str):
+            columns[f"attribute_{name}"] = value
+        else:
+            columns[f"attribute_{name}_least"], columns[f"attribute_{name}_most"] = value
+    return columns
+
+
+def _group_rows(content: Content, number: int) -> Iterator[Row]:
+    for one in subrecords_of(content):
+        row: Row = {"group": number} | one._asdict()
+        del row["names"]
+        for name in one.names:
+            yield row | {"members": [name]}

@@ -303,7 +303,8 @@ def _likely_unit(ts: Timestamp, rules: Rules, now_ms: int) -> str | None:
     if isinstance(ts, datetime):
         return None
     latest_ms = min(rules.latest_ms, now_ms + rules.max_ahead_ms)
-    units = (unit for unit, ms in _UNITS_MS.items() if rules.earliest_ms <= min(ts, _FAR_MS / ms) * ms <= latest_ms)
+    # Bounds are divided rather than the number multiplied: it may be an integer that no float can hold.
+    units = (unit for unit, ms in _UNITS_MS.items() if rules.earliest_ms / ms <= ts <= latest_ms / ms)
     return next(units, None)
 
 

@@ -11,16 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import msgspec
-
 from core.models.registry import family_of
 from core.records.instants import rfc3339
 from core.records.record import Kind, Rejected, Source
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
 from stream.formats.dead_letters import dead_letter
-from stream.formats.input.messages import decoder
-from stream.formats.input.rejection_reasons import rejection_reason
+from stream.formats.input.mapping import MappingOptions, Unreadable
+from stream.formats.input.messages import MessageReader
 from stream.replay.replay import Replay
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
@@ -103,12 +101,12 @@ def _shared() -> Settings:
 
 def dead_letter_example() -> Json:
     """Return the dead letter of a check-in whose latitude is a text."""
-    names = {field: field for field in _shared().fields.model_dump()}
-    try:
-        decoder(Kind.CHECKINS, names)(b'{"user": "u1", "ts": "2026-07-01T06:00:00Z", "lat": "north", "lon": 13.2}')
-    except msgspec.DecodeError as fault:
-        reason, detail = rejection_reason(fault)
-    rejected = Rejected(reason=reason, detail=detail, source=Source("checkins", 3), offset=81_723)
+    reader = MessageReader(Kind.CHECKINS, MappingOptions(names=_shared().fields.model_dump()))
+    value = b'{"user": "u1", "ts": "2026-07-01T06:00:00Z", "lat": "north", "lon": 13.2}'
+    faults = [entry for _, entry in reader.read(value) if isinstance(entry, Unreadable)]
+    rejected = Rejected(
+        reason=faults[0].reason, detail=faults[0].detail, source=Source("checkins", 3), offset=81_723, element=2
+    )
     letter: Json = json.loads(dead_letter(Kind.CHECKINS, rejected, "7hUlnVfMTq-5xqOCY0rJZg"))
     return letter
 

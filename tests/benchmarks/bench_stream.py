@@ -26,13 +26,13 @@ from prometheus_client import CollectorRegistry
 from core.records.record import Kind
 from stream.demo.broker import EmbeddedBroker
 from stream.feeds.feed import build_feeds
-from stream.formats.input.messages import decoder
 from stream.ingest.ingest import Ingest
 from stream.kafka.client import new_producer
 from stream.observe.metrics import Metrics
 from stream.settings.load import load_settings
 from tests.benchmarks.stream_inputs import PARTITIONS, checkins, cpu_s, fragments
 from tests.benchmarks.trajectory_inputs import say
+from tests.builders.inputs import decoder
 from tests.cluster.brokers import ApacheKafka, RunningBroker, unique
 from tests.cluster.workers import Place, produce, wait_until
 

@@ -18,7 +18,6 @@ from typing import Any
 from core.models.common.values import show_duration
 from core.records.record import Kind
 from stream.feeds.record_files import metric_projection
-from stream.formats.files.record_file import RecordFile
 from stream.replay.frontier import Frontier
 from stream.replay.frontier_picture import as_svg
 from stream.replay.frontier_table import as_csv, frontier_rows
@@ -28,6 +27,7 @@ from tests.benchmarks.replays import NOW_MS, SECRET
 from tests.benchmarks.table_models import Inputs
 from tests.benchmarks.table_real_feeds import FEEDS as CHECKINS
 from tests.benchmarks.table_trajectories import FEEDS as FRAGMENTS
+from tests.builders.inputs import record_file
 from tests.paths import ROOT
 
 __all__ = ["FEEDS", "OUTPUT", "draw", "main"]
@@ -74,7 +74,7 @@ def draw(name: str, data: Path, output: Path, *, variants: Sequence[str] | None 
         _say(f"{name}: {len(frontier.combinations)} combinations ...")
         for line in frontier.left_out:
             _say(line)
-        file = RecordFile(
+        file = record_file(
             path,
             kind,
             settings.fields.model_dump(),

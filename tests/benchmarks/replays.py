@@ -25,6 +25,7 @@ from stream.replay.replay import Replay
 from stream.replay.summary import Summary
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
+from tests.builders.inputs import record_file
 
 __all__ = ["Replayed", "checkin_windows", "measured_replay", "replay_file"]
 
@@ -91,7 +92,7 @@ def _opened(path: Path, kind: Kind, given: dict[str, object]) -> tuple[Settings,
     return (
         settings,
         feed,
-        RecordFile(path, kind, names, max_bytes=max_bytes, projection=projection, attributes=feed.attributes),
+        record_file(path, kind, names, max_bytes=max_bytes, projection=projection, attributes=feed.attributes),
     )
 
 

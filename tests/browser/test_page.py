@@ -23,12 +23,12 @@ from stream.demo.broker import BrokerMissingError, EmbeddedBroker, free_port
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
 from stream.feeds.feed import build_feeds
-from stream.formats.files.record_file import RecordFile
 from stream.replay.replay import Replay
-from stream.settings.feeds import FieldSettings
+from stream.settings.input import FieldSettings
 from stream.windows.report import EmittedWindow
 from stream.worker.recent_windows import RecentWindows
 from tests.browser.chromium import Chromium, Page
+from tests.builders.inputs import record_file
 from tests.builders.live_windows import PageServer, of_folder, settings_of, told, withheld
 from tests.builders.windows import START_MS
 from tests.cluster.workers import wait_until
@@ -68,7 +68,7 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> list[EmittedWindow]:
         file = folder / f"{kind}.ndjson"
         file.write_bytes(b"\n".join(m.value for m in messages if m.kind is kind))
         names = FieldSettings().model_dump()
-        records = RecordFile(file, kind, names, max_bytes=10**6)
+        records = record_file(file, kind, names, max_bytes=10**6)
         Replay(feeds[kind], [records], now_ms=2**41, max_bytes=10**6).run(folder / kind)
         windows += of_folder(folder / kind)
     return sorted(windows, key=lambda window: window.key)

@@ -26,13 +26,13 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from core.records.record import Kind
 from stream.demo.broker import free_port
 from stream.feeds.feed import Feed
-from stream.formats.files.record_file import RecordFile
 from stream.kafka.topic_ids import topic_ids
 from stream.kafka.topics import create_topics
 from stream.replay.replay import Replay
 from stream.replay.summary import Summary
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
+from tests.builders.inputs import record_file
 from tests.cluster.brokers import RunningBroker, unique
 from tests.cluster.zygote import EXIT_CODE, Zygote
 from tests.paths import ROOT
@@ -534,7 +534,7 @@ def replay(
     secret = settings.for_kind(kind).privacy.secret
     feed = Feed(settings, kind, secret=secret.get_secret_value() if secret is not None else SECRET)
     records = [
-        RecordFile(
+        record_file(
             file,
             kind,
             settings.fields.model_dump(),

@@ -21,10 +21,10 @@ from docs.extensions.metrics import labels_markdown, metrics_markdown
 from docs.extensions.models import models_table, readme_of_the_repository
 from docs.extensions.replays import dead_letter_example, records, replayed
 from docs.extensions.settings import allowed, models_that_read, settings_markdown
-from stream.formats.input.messages import decoder
 from stream.formats.schemas import dead_letter_schema, record_schema, released_schema, windows_schema
 from stream.observe.metrics import LABELS, Metrics
 from stream.settings.privacy import PrivacySettings
+from tests.builders.inputs import decoder
 from tests.paths import ROOT
 
 MODELS = [model for kind in Kind for model in models_of(kind)]

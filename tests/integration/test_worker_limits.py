@@ -13,7 +13,6 @@ from core.records.instants import rfc3339
 from core.records.record import Kind, Source
 from core.release.outcome import WithholdReason
 from stream.feeds.feed import build_feeds
-from stream.formats.input.messages import decoder
 from tests.builders.feeds import (
     ONE_SHARD,
     SETTINGS,
@@ -24,6 +23,7 @@ from tests.builders.feeds import (
     wait_for_windows,
     window,
 )
+from tests.builders.inputs import decoder
 from tests.cluster.brokers import ApacheKafka
 from tests.cluster.sabotage import BURN_S, LEAK, sabotaged
 from tests.cluster.workers import Place, Worker, wait_until

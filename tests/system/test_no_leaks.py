@@ -19,7 +19,6 @@ from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 import structlog
 from aiohttp.test_utils import TestClient, TestServer
@@ -33,20 +32,20 @@ from stream.cli.main import main
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
 from stream.feeds.feed import Feed, build_feeds
-from stream.formats.files.record_file import FileFormatError, RecordFile
-from stream.formats.input.messages import decoder
-from stream.formats.input.rejection_reasons import rejection_reason
+from stream.formats.files.record_file import FileFormatError
+from stream.formats.input.errors import UnreadableError
 from stream.ingest.ingest import Ingest
 from stream.ingest.positions import Batch
 from stream.observe.health import Health, add_health
 from stream.observe.logs import set_up_logs
 from stream.observe.metrics import LABELS, Metrics
 from stream.replay.replay import Replay
-from stream.settings.feeds import FieldSettings
+from stream.settings.input import FieldSettings
 from stream.settings.load import load_settings
 from stream.settings.service import LogSettings
 from stream.worker.recent_windows import RecentWindows
 from stream.worker.web import add_pages
+from tests.builders.inputs import decoder, record_file
 from tests.builders.live_windows import of_folder
 
 MARK = "Zw9qK"
@@ -271,7 +270,7 @@ def test_a_replay_tells_nobody_what_is_told_of_a_person(told: tuple[dict[str, An
     settings = load_settings(given=SETTINGS | given)
     with Watch() as seen:
         feed = Feed(settings, Kind.CHECKINS, secret=SECRET)
-        file = RecordFile(path, Kind.CHECKINS, NAMES, max_bytes=100_000, attributes=feed.attributes)
+        file = record_file(path, Kind.CHECKINS, NAMES, max_bytes=100_000, attributes=feed.attributes)
         Replay(feed, [file], now_ms=2**41, max_bytes=10**6).run(tmp_path / "again")
     assert {"CheckIn", "Encoded", "ValidCheckIns", "Rejected", "Chunk"} <= seen.shown.keys()
     # What may be told is public: the profile itself shows it, as the settings do.
@@ -359,7 +358,7 @@ def watch(city: dict[Kind, MarkedFeed], tmp_path_factory: pytest.TempPathFactory
         for name, kind, content in inputs:
             (folder / name).write_bytes(content)
             try:
-                file = RecordFile(folder / name, kind, NAMES, max_bytes=100_000)
+                file = record_file(folder / name, kind, NAMES, max_bytes=100_000)
                 Replay(Feed(settings, kind, secret=SECRET), [file], now_ms=2**41, max_bytes=10**6).run(folder / "out")
             except FileFormatError:
                 assert name.startswith("bad-")
@@ -425,8 +424,8 @@ def test_the_traceback_of_a_decoder_shows_no_record(kind: Kind, line: str) -> No
     for value in (line.encode(), line.encode().replace(b'"user":"', b'"user":"\xff')):
         try:
             decoder(kind, NAMES)(value)
-        except msgspec.DecodeError as fault:
-            texts.append("".join(traceback.format_exception(fault)) + str(fault.args) + str(rejection_reason(fault)))
+        except UnreadableError as fault:
+            texts.append("".join(traceback.format_exception(fault)) + str(fault.args) + fault.detail)
     assert all(is_clean(text) for text in texts)
 
 
@@ -496,7 +495,7 @@ async def test_no_answer_of_the_web_server_tells_who_was_where(city: dict[Kind, 
     left = ""
     for kind, feed in city.items():
         (tmp_path / f"{kind}.ndjson").write_bytes(feed.content)
-        file = RecordFile(tmp_path / f"{kind}.ndjson", kind, NAMES, max_bytes=100_000)
+        file = record_file(tmp_path / f"{kind}.ndjson", kind, NAMES, max_bytes=100_000)
         Replay(feeds[kind], [file], now_ms=2**41, max_bytes=10**6).run(tmp_path / kind)
         for window in of_folder(tmp_path / kind)[-8:]:
             live.add(window)

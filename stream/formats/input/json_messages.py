@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 
 from core.records.record import Reason
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.framing import looks_framed
 from stream.formats.input.rejection_reasons import NOT_UTF8, syntax_fault
 
 __all__ = ["BOM", "is_utf16", "json_document", "standard_tokens"]
@@ -17,12 +19,17 @@ __all__ = ["BOM", "is_utf16", "json_document", "standard_tokens"]
 BOM = b"\xef\xbb\xbf"
 """A byte order mark, which some programs write before UTF-8."""
 
+_FRAMED = (
+    "the message is not JSON: it begins as messages with a schema registry's id do; set registry.url and input.encoding"
+)
+
 _NUMBER = re.compile(
     r"[-+]?(?:nan(?:\([a-z0-9_]*\))?|inf(?:inity)?|1\.#(?:inf|[qs]nan|ind)0*)(?![a-z0-9_])", re.IGNORECASE
 )
 _STRING_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|' + _NUMBER.pattern, re.IGNORECASE | re.DOTALL)
 """A text that is not closed matches up to the end. Otherwise the search for numbers in it would take quadratic time."""
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONGEST_INTEGER = 4_000
 """Digits; Python does not read integers that are much longer."""
 
@@ -35,6 +42,8 @@ def json_document(value: bytes) -> Any:
     """
     value = value.removeprefix(BOM)
     found = _decoded(value)
+    if isinstance(found, UnreadableError) and looks_framed(value):
+        found = UnreadableError(Reason.NOT_JSON, _FRAMED)
     # Raised outside of an except clause: otherwise its context would be an exception that holds the message.
     if isinstance(found, UnreadableError):
         raise found
@@ -55,11 +64,12 @@ def _decoded(value: bytes) -> Any:
         return _not_utf8()
     try:
         # Also numbers that no float can hold: they may be in a field that nobody reads.
-        return json.loads(standard_tokens(text), parse_int=_integer)
+        found = json.loads(standard_tokens(text), parse_int=_integer, parse_float=_float)
     except RecursionError:
         return UnreadableError(Reason.WRONG_TYPE, "the message is nested too deep")
     except json.JSONDecodeError:
         return _not_utf8() if is_utf16(value) else UnreadableError(Reason.NOT_JSON, syntax)
+    return UnreadableError(Reason.NOT_JSON, syntax) if _has_half_a_pair(text, found) else found
 
 
 def _not_utf8() -> UnreadableError:
@@ -85,7 +95,24 @@ def standard_tokens(text: str) -> str:
 
 
 def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits)
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else math.nan
+
+
+def _float(digits: str) -> float:
+    """Read a number; one that no float can hold is not a number, so that it is no person's id either."""
+    number = float(digits)
+    return number if math.isfinite(number) else math.nan
+
+
+def _has_half_a_pair(text: str, document: Any) -> bool:
+    """Whether a text of a document has half of a surrogate pair, which nothing can write."""
+    if _SURROGATE.search(text) is None:
+        return False
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def is_utf16(value: bytes) -> bool:

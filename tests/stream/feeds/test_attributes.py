@@ -10,9 +10,9 @@ import pytest
 from core.records.profile import Categorical, Numeric, Profile
 from core.records.record import Kind, Reason, Rejected, Rows, Source
 from stream.feeds.feed import Feed
-from stream.formats.input.messages import decoder
 from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
+from tests.builders.inputs import decoder
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 TREE = "category,parent\npaid,\nplus, paid\n basic,\ngold,paid\n"

@@ -18,11 +18,11 @@ from core.places.vocabulary import Vocabulary
 from core.records.record import Kind
 from stream.feeds.feed import Feed
 from stream.feeds.sensitive_locations import sensitive_locations
-from stream.formats.files.record_file import RecordFile
 from stream.replay.replay import Replay
 from stream.replay.summary import Summary
 from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
+from tests.builders.inputs import record_file
 from tests.builders.windows import VENUES
 from tests.paths import DATA
 
@@ -440,7 +440,7 @@ def replayed(calgary: Path, real: Path, tmp_path: Path) -> Callable[..., tuple[S
     def replayed(**given: object) -> tuple[Summary, list[dict[str, Any]]]:
         named = {name.replace("__", "."): value for name, value in given.items()}
         settings = load_settings(given=REAL | {"location.venues_file": str(calgary)} | named)
-        file = RecordFile(real / "fsq_calgary.csv.gz", Kind.CHECKINS, settings.fields.model_dump(), max_bytes=10**6)
+        file = record_file(real / "fsq_calgary.csv.gz", Kind.CHECKINS, settings.fields.model_dump(), max_bytes=10**6)
         replay = Replay(Feed(settings, Kind.CHECKINS, secret=SECRET), [file], now_ms=1_900_000_000_000, max_bytes=2**20)
         summary = replay.run(tmp_path)
         file.close()

@@ -35,6 +35,7 @@ from stream.replay.frontier_table import NOTICE, FrontierRow
 from stream.replay.replay import Replay
 from stream.settings.load import load_settings
 from stream.windows.releasing import release
+from tests.builders.inputs import record_file
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 START_S = 1_600_000_200  # where a window of 15 minutes begins
@@ -132,7 +133,7 @@ def replayed(feed: Path, kind: Kind, given: Mapping[str, object], out: Path) -> 
     """Replay the same file once, measured, as anybody would who compares by hand."""
     settings = load_settings(given=dict(given) | {"privacy.attributes": {"age": "18..90"}})
     its = Feed(settings, kind, secret=SECRET)
-    file = RecordFile(feed, kind, settings.fields.model_dump(), max_bytes=10**6, attributes=its.attributes)
+    file = record_file(feed, kind, settings.fields.model_dump(), max_bytes=10**6, attributes=its.attributes)
     run = Replay(its, [file], now_ms=1_700_000_000_000, max_bytes=2**20, measure=MeasureOptions(projections=1))
     summary = run.run(out)
     file.close()

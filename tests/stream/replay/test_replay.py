@@ -22,10 +22,11 @@ from core.records.record import Kind
 from core.release.outcome import WithholdReason
 from core.utility.window_measures import MeasureOptions
 from stream.feeds.feed import Feed
-from stream.formats.files.record_file import FileFormatError, RecordFile
+from stream.formats.files.record_file import FileFormatError
 from stream.replay.replay import Replay
 from stream.replay.summary import Means, Summary
 from stream.settings.load import load_settings
+from tests.builders.inputs import record_file
 
 START_S = 1_600_000_200  # 2020-09-13T12:30:00Z, where a window of 15 minutes begins
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
@@ -95,7 +96,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         for i, content in enumerate(contents):
             path = folder / f"input-{i}"
             path.write_bytes(content)
-            files.append(RecordFile(path, kind, settings.fields.model_dump(), max_bytes=10**6))
+            files.append(record_file(path, kind, settings.fields.model_dump(), max_bytes=10**6))
         alarms: list[str] = []
         feed = Feed(settings, kind, secret=secret)
         replay = Replay(feed, files, now_ms=NOW_MS, max_bytes=max_bytes, measure=measure)

@@ -22,14 +22,17 @@ from core.places.geo import geocentric
 from core.records.profile import Categorical, Numeric, Profile
 from core.records.record import CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from stream.feeds.feed import Feed
-from stream.formats.files.csv_records import CsvRecords, Entry, HeaderError
 from stream.formats.files.forms import Form, elements, form_of
 from stream.formats.files.metric_projection import MetricProjection
-from stream.formats.files.record_file import FileFormatError, RecordFile
+from stream.formats.files.record_file import FileFormatError
+from stream.formats.files.csv_records import Columns, CsvLines, HeaderError
+from stream.formats.files.dialect import Dialect
+from stream.formats.input.mapping import Entry
 from stream.replay.replay import Replay
-from stream.settings.feeds import FieldSettings
+from stream.settings.input import FieldSettings
 from stream.settings.load import load_settings
 from tests.budgets import examples
+from tests.builders.inputs import record_file
 from tests.builders.windows import NOW_MS, SOURCE, rules
 
 NAMES: dict[str, str] = FieldSettings().model_dump()
@@ -70,7 +73,7 @@ def read_with_numbers(
 ) -> list[tuple[int, Entry]]:
     """Write a file and read its entries, each with its number."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    file = RecordFile(
+    file = record_file(
         path, kind, names, max_bytes=max_bytes, projection=projection, attributes=attributes, needed=needed
     )
     try:
@@ -227,7 +230,7 @@ def test_the_position_grows_to_the_size(tmp_path: Path) -> None:
     for name, content in (("a.csv", ROWS.encode()), ("a.csv.gz", gzip.compress(ROWS.encode())), ("b.ndjson", b"{}\n")):
         path = tmp_path / name
         path.write_bytes(content)
-        file = RecordFile(path, Kind.CHECKINS, NAMES, max_bytes=10_000)
+        file = record_file(path, Kind.CHECKINS, NAMES, max_bytes=10_000)
         assert 0 <= file.position <= file.size == len(content)
         list(file)
         assert file.position == file.size
@@ -553,7 +556,7 @@ def test_a_first_line_of_any_length_is_refused_at_once(line: str, says: str) -> 
     The cost is linear in its length: this would take hours if it were its square.
     """
     with pytest.raises(HeaderError, match=says):
-        CsvRecords(line.encode(), Kind.CHECKINS, {"user": "user", "ts": "ts"}, {"user", "ts"})
+        CsvLines(line.encode(), Columns(used=["user", "ts"], needed=[["user"], ["ts"]]), Dialect())
 
 
 @pytest.mark.parametrize("line", ["Zw9qK,noon,home", "Zw9qK;Zw9qK", "Zw9qK", "a,b,c"])
@@ -847,7 +850,7 @@ def test_every_line_is_in_one_count_or_the_file_is_refused(
     path.write_bytes(gzip.compress(content) if pack else content)
     feed = Feed(load_settings(), kind, secret="a secret of the tests")  # noqa: S106 - of no real deployment
     try:
-        file = RecordFile(path, kind, NAMES, max_bytes=10_000, projection=GREEK)
+        file = record_file(path, kind, NAMES, max_bytes=10_000, projection=GREEK)
         summary = Replay(feed, [file], now_ms=NOW_MS, max_bytes=10**6).run(tmp_path / "out")
     except FileFormatError:
         return
@@ -893,9 +896,9 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     The sentence says why.
     """
     with pytest.raises(FileFormatError, match="cannot be read \\(No such file or directory\\)"):
-        RecordFile(tmp_path / "nowhere.csv", Kind.CHECKINS, NAMES, max_bytes=10_000)
+        record_file(tmp_path / "nowhere.csv", Kind.CHECKINS, NAMES, max_bytes=10_000)
     with pytest.raises(FileFormatError, match="cannot be read \\(Is a directory\\)"):
-        RecordFile(tmp_path, Kind.CHECKINS, NAMES, max_bytes=10_000)
+        record_file(tmp_path, Kind.CHECKINS, NAMES, max_bytes=10_000)
 
 
 # What else is told of a person

@@ -1,0 +1,258 @@
+"""The mapping: the records of documents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.records.record import CheckIn, Fragment, Kind, Reason
+from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Skipped, Unreadable
+from stream.formats.input.messages import MessageReader
+from stream.formats.input.paths import Origin
+from tests.builders.inputs import NAMES
+
+C, F = Kind.CHECKINS, Kind.FRAGMENTS
+NESTED = {"user": "device.uniqueId", "ts": "position.fixTime", "lat": "position.latitude", "lon": "position.longitude"}
+IN_LISTS = {"user": "id", "ts": "t.at[]", "lat": "t.xy[][1]", "lon": "t.xy[][0]"}
+
+
+def read(kind: Kind, document: Any, origin: Origin | None = None, **given_: Any) -> list[tuple[int | None, Entry]]:
+    """Return the entries of a document."""
+    names = NAMES | given_.pop("names", {})
+    mapping = DocumentMapping(kind, MappingOptions(names=names, **given_))
+    return list(mapping.entries(document, origin or Origin()))
+
+
+def plain(entry: Entry) -> Any:
+    """Return a record as plain data, and anything else as its reason."""
+    if isinstance(entry, (CheckIn, Fragment)):
+        values = {name: value for name, value in msgspec.structs.asdict(entry).items() if value is not None}
+        if isinstance(entry, Fragment):
+            values["points"] = [(point.ts, point.lat, point.lon) for point in entry.points]
+        return values
+    return entry.reason if isinstance(entry, Unreadable) else entry
+
+
+def one(kind: Kind, document: Any, origin: Origin | None = None, **given_: Any) -> Any:
+    """Return the one entry of a document as plain data."""
+    ((number, entry),) = read(kind, document, origin, **given_)
+    assert number is None
+    return plain(entry)
+
+
+VISIT = {"user": "p", "ts": 5, "lat": 1.0, "lon": 2.0}
+POINT = {"user": "p", "points": [(5, 1.0, 2.0)]}
+
+
+@pytest.mark.parametrize(
+    ("document", "given_"),
+    [
+        (VISIT, {}),
+        (
+            {"device": {"uniqueId": "p"}, "position": {"fixTime": 5, "latitude": 1, "longitude": 2, "x": None}},
+            {"names": NESTED},
+        ),
+        (
+            {"geometry": {"coordinates": [2, 1, 171]}, "properties": {"user": "p", "at": 5}},
+            {
+                "names": {
+                    "user": "properties.user",
+                    "ts": "properties.at",
+                    "lat": "geometry.coordinates[1]",
+                    "lon": "geometry.coordinates[0]",
+                }
+            },
+        ),
+        ({"payload": VISIT, "schema": {}}, {"records": "payload"}),
+        ({"payload": {"before": None, "after": VISIT}}, {"records": "payload.after|after"}),
+        ({"after": VISIT}, {"records": "payload.after|after"}),
+        ({"user": "p", "ts": "5", "lat": " 1", "lon": "2.0"}, {"numbers_as_text": True}),
+        ({"user": "p", "ts": "5", "lat": "1", "lon": "2,0"}, {"numbers_as_text": True, "decimal": ","}),
+        ({"user": "p", "ts": 5, "lat": 10_000_000, "lon": 20_000_000}, {"degrees_per_unit": 1e-7}),
+        ({"id": "p", "t": {"at": [5], "xy": [[2, 1]]}}, {"names": IN_LISTS}),
+        (VISIT | {"_type": "location", "valid": True}, {"only": ("_type=location", "valid=true", "lat")}),
+        (VISIT, {"only": ("_type!=lwt",)}),
+    ],
+)
+def test_a_record_is_found_wherever_it_is(document: Any, given_: dict[str, Any]) -> None:
+    """
+    As a check-in, and as a fragment of one point.
+    """
+    visit = one(C, document, **given_)
+    point = one(F, document, **given_)
+    assert {name: round(value, 9) if name in ("lat", "lon") else value for name, value in visit.items()} == VISIT
+    assert [tuple(round(value, 9) for value in values) for values in point["points"]] == POINT["points"]
+    assert point["user"] == "p"
+
+
+@pytest.mark.parametrize(
+    ("document", "given_"),
+    [
+        ({"user": "p", "points": [[5, 1, 2], [6, 1, 3]]}, {}),
+        ({"user": "p", "points": [[5, 1, 2, 171, 4], [6, 1, 3, None, {}]]}, {}),
+        ({"user": "p", "points": [{"ts": 5, "lat": 1, "lon": 2}, {"lon": 3, "lat": 1, "ts": 6, "x": 1}]}, {}),
+        ({"user": "p", "points": [{"ts": 5, "lat": 1, "lon": 2}, [6, 1, 3]]}, {}),
+        ({"user": "p", "points": [[2, 1, 5], [3, 1, 6]]}, {"names": {"ts": "[2]", "lat": "[1]", "lon": "[0]"}}),
+        (
+            {"user": "p", "route": {"points": [{"p": {"y": 1, "x": 2}, "t": 5}, {"p": {"y": 1, "x": 3}, "t": 6}]}},
+            {"names": {"points": "route.points", "ts": "t", "lat": "p.y", "lon": "p.x"}},
+        ),
+        ({"id": "p", "t": {"at": [5, 6], "xy": [[2, 1], [3, 1]]}}, {"names": IN_LISTS}),
+        ({"user": "p", "points": [["5", "1", "2"], [6, "1", 3]]}, {"numbers_as_text": True}),
+        ({"user": "p", "points": [[5, 10**7, 2 * 10**7], [6, 10**7, 3 * 10**7]]}, {"degrees_per_unit": 1e-7}),
+    ],
+)
+def test_points_are_lists_objects_or_lists_side_by_side(document: Any, given_: dict[str, Any]) -> None:
+    """
+    All mean the same fragment.
+    """
+    found = one(F, document, **given_)
+    assert [tuple(round(value, 9) for value in values) for values in found["points"]] == [(5, 1, 2), (6, 1, 3)]
+
+
+def test_a_bad_element_rejects_itself_only() -> None:
+    """
+    And each entry says which of the list it is.
+    """
+    document = {"locations": [VISIT, {"user": "p"}, 7, VISIT | {"lat": "x"}, VISIT | {"_type": "lwt"}, None, VISIT]}
+    found = read(C, document, records="locations", only=("_type!=lwt",))
+    assert [(number, plain(entry)) for number, entry in found] == [
+        (1, VISIT),
+        (2, Reason.MISSING_FIELD),
+        (3, Reason.WRONG_TYPE),
+        (4, Reason.WRONG_TYPE),
+        (5, Skipped.FILTERED),
+        (6, Reason.WRONG_TYPE),
+        (7, VISIT),
+    ]
+
+
+@given(
+    st.lists(st.sampled_from([VISIT, {"user": "p"}, 7, VISIT | {"lat": []}, VISIT | {"at": 1}]), max_size=8),
+    st.sampled_from(Kind),
+)
+def test_a_list_is_read_as_its_elements_one_by_one(elements: list[Any], kind: Kind) -> None:
+    """
+    The oracle: each element as a message of its own.
+    """
+    alone = [plain(entry) for element in elements for _, entry in read(kind, element)]
+    for document, records in ((elements, ""), ({"a": {"list": elements}}, "a.list")):
+        assert [plain(entry) for _, entry in read(kind, document, records=records)] == alone
+
+
+def test_a_message_without_its_record_is_a_tombstone_or_a_fault() -> None:
+    """
+    Null in the place of the record says that it was deleted; a message without that place is of another form.
+    """
+    assert one(C, {"payload": None}, records="payload") is Skipped.TOMBSTONE
+    assert one(C, {"payload": {"after": None, "op": "d"}}, records="payload.after|after") is Skipped.TOMBSTONE
+    assert one(C, None, records="payload") is Skipped.TOMBSTONE
+    assert one(C, {"pay": VISIT}, records="payload") is Reason.MISSING_FIELD
+    assert one(C, None) is Reason.WRONG_TYPE
+
+
+def test_no_more_than_the_limit_of_a_message_is_read() -> None:
+    """
+    The records of one message are forwarded together, so they must fit.
+    """
+    found = [plain(entry) for _, entry in read(C, [VISIT] * 5, max_records=3)]
+    assert found == [VISIT] * 3 + [Reason.TOO_MANY_RECORDS]
+    trace = {"user": "p", "points": [[1, 2, 3]] * 3}
+    assert [plain(entry) for _, entry in read(F, [trace] * 3, max_points=6)][2] is Reason.TOO_MANY_RECORDS
+    (((_, entry),)) = read(F, trace, max_points=2)
+    assert isinstance(entry, Fragment)  # validation rejects it, and says what is allowed
+
+
+def test_lists_side_by_side_must_be_of_one_length() -> None:
+    """
+    A single value counts for all of them.
+    """
+    document = {"id": "p", "t": {"at": [5, 6], "xy": [[2, 1]]}}
+    assert one(C, document, names=IN_LISTS) is Reason.WRONG_TYPE
+    same = {"id": "p", "at": [5, 6], "x": 2, "y": 1}
+    names = {"user": "id", "ts": "at[]", "lat": "y", "lon": "x"}
+    assert [plain(entry)["ts"] for _, entry in read(C, same, names=names)] == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "given_", "says"),
+    [
+        (C, {"device": {}}, {"names": NESTED}, "device.uniqueId is needed"),
+        (
+            C,
+            {"device": {"uniqueId": 1}, "position": {"fixTime": 5, "latitude": "48"}},
+            {"names": NESTED},
+            "position.latitude must be a number; a text was found",
+        ),
+        (F, {"user": "p", "ts": 5, "lat": 1}, {}, "lat and lon are needed"),
+        (F, {"user": "p", "lat": 1, "lon": 2}, {}, "ts is needed"),
+        (F, {"user": "p"}, {}, "points is needed"),
+        (F, {"user": "p", "ts": 5, "lat": [], "lon": 2}, {}, "lat must be a number; a list was found"),
+        (F, {"user": "p", "points": [{"lat": 1}]}, {}, "points[0] ts is needed"),
+        (
+            F,
+            {"user": "p", "trace": [[5, "x", 2]]},
+            {"names": {"points": "trace"}},
+            "trace[0] lat must be a number; a text was found",
+        ),
+        (C, VISIT | {"lat": "1_0"}, {"numbers_as_text": True}, "lat must be a number; a text was found"),
+        (
+            C,
+            VISIT | {"lat": "1.000,5"},
+            {"numbers_as_text": True, "decimal": ","},
+            "lat must be a number; a text was found",
+        ),
+    ],
+)
+def test_a_fault_is_told_in_the_names_of_the_feed(kind: Kind, document: Any, given_: dict[str, Any], says: str) -> None:
+    """
+    Not in ours, and without a value.
+    """
+    ((_, entry),) = read(kind, document, **given_)
+    assert isinstance(entry, Unreadable)
+    assert entry.detail == says
+
+
+def test_the_person_may_be_in_the_key_and_the_time_in_the_message() -> None:
+    """
+    Fields lead out of the record.
+    """
+    origin = Origin(key=b"p", timestamp_ms=5_000)
+    found = one(C, {"lat": 1, "lon": 2}, origin, names={"user": "kafka:key", "ts": "kafka:timestamp"})
+    assert (found["user"], found["ts"].timestamp()) == ("p", 5.0)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*NAMES, "a"]), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(JSON, st.sampled_from(Kind), st.sampled_from(["", "a", "a[]", "points"]), st.booleans())
+def test_no_document_is_anything_but_records_and_reasons(document: Any, kind: Kind, records: str, text: bool) -> None:
+    """
+    Whatever JSON comes under whatever mapping, and also if it comes as bytes.
+    """
+    options = MappingOptions(names=NAMES, records=records, numbers_as_text=text, only=("a!=5",) * text)
+    entries = list(DocumentMapping(kind, options).entries(document, Origin()))
+    for _, entry in entries:
+        assert isinstance(entry, (CheckIn, Fragment, Unreadable, Skipped))
+    read_again = MessageReader(kind, options).read(json.dumps(document).encode())
+    assert [type(entry) for _, entry in read_again] == [type(entry) for _, entry in entries]
+
+
+@given(JSON, st.sampled_from(Kind))
+def test_the_short_way_reads_what_the_mapping_reads(document: Any, kind: Kind) -> None:
+    """
+    Messages of the plain form are decoded straight into records: the same records as those of the mapping.
+    """
+    value = json.dumps(document).encode()
+    short = MessageReader(kind, MappingOptions(names=NAMES)).read(value)
+    long = MessageReader(kind, MappingOptions(names=NAMES, only=("nothing!=5",))).read(value)
+    assert [repr(plain(entry)) for _, entry in short] == [repr(plain(entry)) for _, entry in long]

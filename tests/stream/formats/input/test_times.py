@@ -1,0 +1,129 @@
+"""Times that are written as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.records.record import Reason
+from stream.formats.input.errors import UnreadableError
+from stream.formats.input.times import AMBIGUOUS, TextTimes
+
+VIENNA = ZoneInfo("Europe/Vienna")
+ZONES = ("UTC", "Europe/Vienna", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Casablanca")
+
+
+def fault_of(times: TextTimes, text: str) -> tuple[Reason, str]:
+    """Return why a text is no time."""
+    with pytest.raises(UnreadableError) as fault:
+        times.read(text, "ts")
+    return fault.value.reason, fault.value.detail
+
+
+def read_or_reason(times: TextTimes, text: str) -> datetime | Reason:
+    """Return the time in UTC, or why a text is none."""
+    try:
+        return times.read(text, "ts").astimezone(UTC)
+    except UnreadableError as fault:
+        return fault.reason
+
+
+@given(
+    zone=st.sampled_from(ZONES),
+    instant=st.integers(31_536_000, 2_114_380_800).map(lambda unix_s: datetime.fromtimestamp(unix_s, tz=UTC)),
+    separator=st.sampled_from("T "),
+)
+def test_a_local_time_means_its_instant_or_one_of_two(zone: str, instant: datetime, separator: str) -> None:
+    """
+    Written in any zone and read again: the same instant, unless clocks were put back there; then it is rejected by
+    default, and one of the two rules gives the instant.
+    """
+    local = instant.astimezone(ZoneInfo(zone))
+    text = local.replace(tzinfo=None).isoformat(separator)
+    found = {rule: read_or_reason(TextTimes(zone=ZoneInfo(zone), ambiguous=rule), text) for rule in AMBIGUOUS}
+    # The oracle: all instants within a day that have this local time.
+    fold = [local.replace(fold=fold).astimezone(UTC) for fold in (0, 1)]
+    instants = sorted(
+        {one for one in fold if one.astimezone(ZoneInfo(zone)).replace(tzinfo=None) == local.replace(tzinfo=None)}
+    )
+    assert instant in instants
+    rejected = Reason.TIME_AMBIGUOUS if len(instants) == 2 else instants[0]
+    assert found == {"reject": rejected, "earlier": instants[0], "later": instants[-1]}
+
+
+def test_a_local_time_that_never_occurs_is_rejected_under_every_rule() -> None:
+    """
+    Clocks in Vienna are put forward over 02:30 on 30 March 2025, and back over it on 26 October.
+    """
+    for rule in AMBIGUOUS:
+        reason, detail = fault_of(TextTimes(zone=VIENNA, ambiguous=rule), "2025-03-30 02:30:00")
+        assert (reason, "never occurs" in detail) == (Reason.TIME_AMBIGUOUS, True)
+    reason, detail = fault_of(TextTimes(zone=VIENNA), "2025-10-26 02:30:00")
+    assert (reason, "occurs twice" in detail) == (Reason.TIME_AMBIGUOUS, True)
+    both = [TextTimes(zone=VIENNA, ambiguous=rule).read("2025-10-26 02:30:00", "ts") for rule in ("earlier", "later")]
+    assert both[1].astimezone(UTC) - both[0].astimezone(UTC) == timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2025-10-09T08:53:20Z",
+        "2025-10-09t08:53:20z",
+        "2025-10-09 08:53:20+00",
+        "2025-10-09 08:53:20.000000+00",
+        "2025-10-09 10:53:20+02",
+        "2025-10-09T08:53:20+0000",
+        "2025-10-09T08:53:20.000+00:00",
+        "2025-10-09 08:53:20 UTC",
+        " 2025-10-09T08:53:20Z ",
+    ],
+)
+def test_an_offset_wins_over_the_zone(text: str) -> None:
+    """
+    However it is written.
+    """
+    for times in (TextTimes(), TextTimes(zone=VIENNA)):
+        assert times.read(text, "ts") == datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2025-10-09T08:53:20", datetime(2025, 10, 9, 6, 53, 20, tzinfo=UTC)),
+        ("2025-10-09 08:53", datetime(2025, 10, 9, 6, 53, tzinfo=UTC)),
+        ("2025-10-09 08:53:20.123456789", datetime(2025, 10, 9, 6, 53, 20, 123456, tzinfo=UTC)),
+        ("2025-01-09 08:53:20.5", datetime(2025, 1, 9, 7, 53, 20, 500_000, tzinfo=UTC)),
+    ],
+)
+def test_without_an_offset_the_zone_decides(text: str, instant: datetime) -> None:
+    """
+    Without a zone the offset is missing, and the sentence says so.
+    """
+    assert TextTimes(zone=VIENNA).read(text, "ts") == instant
+    assert "has no offset" in fault_of(TextTimes(), text)[1]
+
+
+def test_a_stated_format_is_the_only_one() -> None:
+    """
+    With an offset of its own, or in the zone of the settings.
+    """
+    foursquare = TextTimes(format="%a %b %d %H:%M:%S %z %Y")
+    assert foursquare.read("Tue Apr 03 18:00:09 +0000 2012", "ts") == datetime(2012, 4, 3, 18, 0, 9, tzinfo=UTC)
+    danish = TextTimes(format="%d/%m/%Y %H:%M:%S", zone=ZoneInfo("UTC"))
+    assert danish.read("03/04/2012 18:00:09", "ts") == datetime(2012, 4, 3, 18, 0, 9, tzinfo=UTC)
+    assert fault_of(danish, "2012-04-03T18:00:09Z") == (Reason.WRONG_TYPE, "ts does not have the form of time.format")
+
+
+@pytest.mark.parametrize("text", ["", "noon", "2025-13-09 08:53:20", "2025-10-09", "08:53:20", "1760000000"])
+def test_what_is_no_time_is_rejected_in_every_zone(text: str) -> None:
+    """
+    With a reason, and nothing of the text.
+    """
+    for zone in ZONES:
+        reason, detail = fault_of(TextTimes(zone=ZoneInfo(zone)), text)
+        assert reason is Reason.WRONG_TYPE
+        assert not text or text not in detail

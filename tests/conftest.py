@@ -13,6 +13,7 @@ import pytest
 from stream.demo.broker import BrokerMissingError, EmbeddedBroker
 from tests.budgets import BY_DEFAULT, PROFILE, examples
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker
+from tests.cluster.registries import ApicurioRegistry
 from tests.cluster.shared import shared_kafka
 from tests.selection import gains_by_a_deep_run
 
@@ -41,7 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if gains_by_a_deep_run(item)]
 
 
-AnyBroker = TypeVar("AnyBroker", EmbeddedBroker, ApacheKafka)
+AnyBroker = TypeVar("AnyBroker", EmbeddedBroker, ApacheKafka, ApicurioRegistry)
 
 
 @contextlib.contextmanager
@@ -74,6 +75,13 @@ def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKaf
         of_the_run = of_the_run.parent  # the processes of a run have folders of their own in that of the run
     with _running(shared_kafka(of_the_run)) as broker:
         yield broker
+
+
+@pytest.fixture
+def apicurio_registry() -> Iterator[ApicurioRegistry]:
+    """A real schema registry for one test, which may stop and start it."""
+    with _running(ApicurioRegistry()) as registry:
+        yield registry
 
 
 @pytest.fixture

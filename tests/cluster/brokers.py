@@ -16,7 +16,7 @@ from typing import Protocol, Self
 from stream.demo.broker import LOOPBACK, BrokerError, BrokerProcess, free_port
 from tests.paths import ROOT
 
-__all__ = ["ApacheKafka", "KafkaUnavailableError", "RunningBroker", "kafka_jars", "unique"]
+__all__ = ["ApacheKafka", "KafkaUnavailableError", "RunningBroker", "cache_folder", "java", "kafka_jars", "unique"]
 
 POM = ROOT / "tests" / "integration" / "kafka" / "pom.xml"
 JAVA_AT_LEAST = 17
@@ -77,6 +77,11 @@ class KafkaUnavailableError(RuntimeError):
     """This machine has no Java, or no way to get Kafka's jars; says which."""
 
 
+def cache_folder() -> Path:
+    """Return the folder of what is fetched once on a machine; it may not exist yet."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shoal"
+
+
 def kafka_jars() -> Path:
     """Return the folder of Kafka's jars; the first call on a machine lets Maven fetch them (under a minute).
 
@@ -87,7 +92,7 @@ def kafka_jars() -> Path:
     version = re.search(rb"<artifactId>kafka_[\d.]+</artifactId>\s*<version>([\w.]+)</version>", pom)
     if version is None:
         raise BrokerError(f"{POM} names no version of Kafka: add the dependency kafka_2.13")
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shoal"
+    caches = cache_folder()
     jars = caches / f"kafka-{version[1].decode()}-{hashlib.sha256(pom).hexdigest()[:12]}"
     if jars.is_dir():
         return jars
@@ -125,18 +130,23 @@ def kafka_jars() -> Path:
     return jars
 
 
-def _java() -> str:
+def java() -> str:
+    """Return the Java program.
+
+    Raises:
+        KafkaUnavailableError: There is none, or it is too old.
+    """
     home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin")) if home else None
-    java = java or shutil.which("java")
-    if java is None:
+    program = shutil.which("java", path=str(Path(home) / "bin")) if home else None
+    program = program or shutil.which("java")
+    if program is None:
         raise KafkaUnavailableError(f"no Java: Kafka needs version {JAVA_AT_LEAST} or later")
-    done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60, check=False)
     said = done.stderr + done.stdout
     found = re.search(r'version "(\d+)', said)
     if done.returncode != 0 or found is None or int(found[1]) < JAVA_AT_LEAST:
         raise KafkaUnavailableError(f"Kafka needs Java {JAVA_AT_LEAST} or later, found: {said.strip()[:200]}")
-    return java
+    return program
 
 
 class ApacheKafka:
@@ -202,7 +212,7 @@ class ApacheKafka:
         if self._folder is not None:
             self._run()
             return self
-        self._java = _java()
+        self._java = java()
         kafka_jars()
         for attempt in range(1, START_ATTEMPTS + 1):
             self._format()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.records.record import Kind
+from stream.feeds.decoders import message_decoder
 from stream.feeds.feed import Feed
 from stream.feeds.inputs import csv_dialect, mapping_options
 from stream.formats.files.metric_projection import MetricProjection
@@ -21,9 +22,12 @@ def open_files(settings: Settings, feed: Feed, paths: Sequence[Path]) -> list[Re
 
     Raises:
         FileFormatError: One of them cannot be read as records of this feed.
+        SettingsError: The schema of ``input.schema_file`` cannot be used, or a library is not installed.
     """
     own, options = settings.for_kind(feed.kind), mapping_options(settings, feed)
     projection = metric_projection(settings) if feed.kind is Kind.FRAGMENTS else None
+    is_encoded = own.input.encoding == "gtfs-realtime" or own.input.schema_file is not None
+    decoder = message_decoder(settings, feed.kind) if is_encoded else None
     return [
         RecordFile(
             path,
@@ -33,6 +37,7 @@ def open_files(settings: Settings, feed: Feed, paths: Sequence[Path]) -> list[Re
             dialect=csv_dialect(own),
             projection=projection,
             needed=feed.needed,
+            decoder=decoder,
         )
         for path in paths
     ]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from core.records.record import Reason
+from stream.formats.files.columns import Columns
 from stream.formats.files.dialect import DELIMITERS, Dialect
 from stream.formats.files.lines import CsvError, NumberedLines, cells
 from stream.formats.input.mapping import Unreadable
 from stream.formats.input.rejection_reasons import NOT_UTF8
 
-__all__ = ["Columns", "CsvLines", "HeaderError", "Row"]
+__all__ = ["CsvLines", "HeaderError", "Row"]
 
 Row = dict[str, str]
 """The values of a line that are not empty, by the names that paths use for their columns."""
@@ -33,17 +33,6 @@ _MOST_SHOWN = 20
 
 class HeaderError(Exception):
     """The first line of a CSV does not name the columns; the message says which are missing, and repeats no value."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """The columns that a feed reads."""
-
-    used: Sequence[str]
-    """Names of all columns that some path may read."""
-
-    needed: Sequence[Sequence[str]] = field(default_factory=tuple)
-    """For each field that every record must have the names of the columns that it may be in."""
 
 
 class CsvLines:

@@ -9,12 +9,14 @@ from pathlib import Path
 import msgspec
 
 from stream.formats.files.form_error import FormError
-from stream.formats.files.json_values import elements
+from stream.formats.files.geojson import is_collection
+from stream.formats.files.json_values import RECORD_SEPARATOR
 from stream.formats.input.json_messages import BOM, is_utf16, standard_tokens
 
-__all__ = ["Form", "FormError", "elements", "form_of"]
+__all__ = ["Form", "binary_form", "form_of", "may_be_message"]
 
 _NAMES = frozenset({".ndjson", ".jsonl", ".json"})
+_TEXTS = _NAMES | {".csv", ".tsv", ".txt", ".gpx", ".geojson", ".geojsonl"}
 
 _BINARY = {
     re.compile(start, re.DOTALL): name
@@ -26,13 +28,13 @@ _BINARY = {
         rb"\x28\xb5\x2f\xfd": "zstd",
         rb"\x04\x22\x4d\x18": "lz4",
         rb"7z\xbc\xaf": "a 7z archive",
-        rb"PAR1\x15": "Parquet",
-        rb"Obj\x01": "Avro",
         rb"SQLite format 3\x00": "an SQLite database",
         rb"%PDF-": "a PDF",
     }.items()
 }
 """How files of other formats begin."""
+
+_PARQUET, _AVRO = b"PAR1", b"Obj\x01"
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _LOOKED_AT = 256
@@ -45,21 +47,63 @@ class Form(Enum):
     CSV = "CSV"
     NDJSON = "NDJSON"
     JSON_ARRAY = "JSON array"
+    DOCUMENT = "JSON document"
+    SEQUENCE = "JSON text sequence"
     METRES = "table of metres"
+    GPX = "GPX"
+    PARQUET = "Parquet"
+    AVRO = "Avro"
+    MESSAGE = "message"
+    """One message as it would be on a topic, in the encoding that the settings name."""
+
+    @property
+    def unit(self) -> str:
+        """What the numbers of its records count."""
+        return _UNITS.get(self, "element")
 
 
-def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool) -> Form:
-    """Return the form of a file.
+_UNITS = {
+    Form.CSV: "line",
+    Form.NDJSON: "line",
+    Form.METRES: "line",
+    Form.GPX: "point",
+    Form.PARQUET: "row",
+    Form.AVRO: "row",
+}
+
+
+def binary_form(start: bytes) -> Form | None:
+    """Return the form of a file that is not text, by its first bytes; None if it is another."""
+    if start.startswith(_PARQUET):
+        return Form.PARQUET
+    return Form.AVRO if start.startswith(_AVRO) else None
+
+
+def may_be_message(path: Path, start: bytes) -> bool:
+    """Whether a file may be a message in another encoding than JSON, by its name and its first bytes.
+
+    No Protobuf message begins as JSON and XML do. Settings for a topic also serve to replay its records as text.
+    """
+    return start[:1] not in {b"{", b"[", b"<"} and not {suffix.lower() for suffix in path.suffixes} & _TEXTS
+
+
+def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool, has_list: bool = False) -> Form:
+    """Return the form of a file of text.
 
     Args:
         path: The file; only its suffixes matter.
         head: Its first bytes, decompressed.
         is_whole: Whether ``head`` is the whole file.
         is_metres: Whether the suffix ``.tsv`` means metres.
+        has_list: Whether the settings name a list of records, so that a single line may be a whole document.
 
     Raises:
-        FormError: The file is not text in UTF-8, or is one JSON object over several lines.
+        FormError: The file is not text in UTF-8, or is XML that is not GPX.
     """
+    if head.startswith(RECORD_SEPARATOR):
+        return Form.SEQUENCE
+    if _is_gpx(head):
+        return Form.GPX
     _refuse_binary(head)
     suffixes = {suffix.lower() for suffix in path.suffixes}
     if is_metres and ".tsv" in suffixes:
@@ -69,20 +113,33 @@ def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool) -> Form
     if re.match(rb"\[\s*[{\]]", text) or (is_named and text.startswith(b"[")):
         return Form.NDJSON if _is_first_of_lines(text) else Form.JSON_ARRAY
     if text.startswith(b"{"):
-        _refuse_document(text, is_whole=is_whole)
-        return Form.NDJSON
+        return Form.DOCUMENT if _is_document(text, is_whole=is_whole, has_list=has_list) else Form.NDJSON
     return Form.NDJSON if is_named else Form.CSV
+
+
+def _is_gpx(head: bytes) -> bool:
+    """Whether a file is XML, in UTF-8 or not, whose first element is that of GPX.
+
+    Raises:
+        FormError: It is other XML.
+    """
+    text = head.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xfe\xff \t\r\n")
+    if not text.startswith(b"<"):
+        return False
+    if re.search(rb"<(?:\w+:)?gpx[\s>]", text):
+        return True
+    raise FormError("is XML or HTML, but not GPX: convert it to GPX, for example with gpsbabel, or to GeoJSON or CSV")
 
 
 def _refuse_binary(head: bytes) -> None:
     for start_of, name in _BINARY.items():
         if start_of.match(head):
-            raise FormError(f"is {name}: unpack or export it to CSV or NDJSON in UTF-8, gzipped or not")
+            raise FormError(f"is {name}: unpack or export it to CSV, NDJSON or Parquet, gzipped or not")
     if is_utf16(head):
         raise FormError("is UTF-16 or UTF-32: save it as UTF-8")
     start = head[:_LOOKED_AT]
     if 10 * len(_CONTROL.findall(start)) > len(start):
-        raise FormError("is not text: it must be CSV or NDJSON in UTF-8, gzipped or not")
+        raise FormError("is not text, nor Parquet or Avro: export it to CSV or NDJSON in UTF-8, gzipped or not")
 
 
 def _is_first_of_lines(text: bytes) -> bool:
@@ -91,17 +148,16 @@ def _is_first_of_lines(text: bytes) -> bool:
     return _fault(first) == "" and any(line.strip() for line in others)
 
 
-def _refuse_document(text: bytes, *, is_whole: bool) -> None:
-    """Refuse one JSON object over several lines: each of its lines would be rejected."""
+def _is_document(text: bytes, *, is_whole: bool, has_list: bool) -> bool:
+    """Whether a text that begins with an object is one over several lines, or several of them, and not NDJSON."""
     lines = text.splitlines(keepends=True)
-    if "truncated" not in _fault(lines[0]) or len(lines) == 1:
-        return
+    if is_whole and not any(line.strip() for line in lines[1:]):
+        return has_list or is_collection(text)
+    if len(lines) == 1 or "truncated" not in _fault(lines[0]):
+        return False
     fault = _fault(text)
     # What follows the first value does not matter: some programs write one such document after the other.
-    if not fault or "trailing" in fault or ("truncated" in fault and not is_whole):
-        raise FormError(
-            "is one JSON document over several lines and not NDJSON: write one record a line, or all as one JSON array"
-        )
+    return not fault or "trailing" in fault or ("truncated" in fault and (not is_whole or is_collection(text)))
 
 
 def _fault(text: bytes) -> str:

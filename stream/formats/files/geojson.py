@@ -9,19 +9,28 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from stream.formats.files.form_error import FormError
-from stream.formats.files.json_values import list_in
+from stream.formats.files.json_values import list_in, top_members
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import json_document
 
 __all__ = ["features", "is_collection"]
 
-_TYPE = re.compile(rb'"type"\s*:\s*"FeatureCollection"')
-_FEATURES = re.compile(rb'"features"\s*:\s*\[')
+_LOOKED_AT = 2**14
+"""Bytes at the start in which a collection says what it is."""
+
+_TYPE = re.compile(rb'"FeatureCollection"')
 
 
 def is_collection(start: bytes) -> bool:
     """Whether a text in JSON begins as a FeatureCollection does, whatever other members come first."""
-    return start.startswith(b"{") and bool(_TYPE.search(start) or _FEATURES.search(start, 0, 2_000))
+    if not start.startswith(b"{"):
+        return False
+    for name, at in top_members(start[:_LOOKED_AT]):
+        if name == b'"type"':
+            return _TYPE.match(start, at) is not None
+        if name == b'"features"':
+            return start[at : at + 1] == b"["
+    return False
 
 
 def features(content: bytes) -> Iterator[tuple[int, bytes]]:

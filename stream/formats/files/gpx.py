@@ -7,9 +7,11 @@ from typing import Any
 from xml.parsers import expat
 
 from stream.formats.files.form_error import FormError
+from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.numbers import to_number
+from stream.formats.input.paths import names_in
 
-__all__ = ["gpx_points"]
+__all__ = ["gpx_points", "refuse_other_names"]
 
 _POINTS = frozenset({"trkpt", "rtept", "wpt"})
 _LINES = frozenset({"trk", "rte"})
@@ -20,7 +22,22 @@ _LONGEST_TEXT = 1_000
 _DEEPEST = 50
 
 
-def gpx_points(content: Iterable[bytes], max_bytes: int) -> Iterator[tuple[int, dict[str, Any]]]:
+def refuse_other_names(options: MappingOptions) -> None:
+    """Refuse settings that look for the time of a point where GPX never has it.
+
+    Raises:
+        FormError: Neither the time of a record nor that of a point is ``time``.
+    """
+    if "time" not in names_in(options.names["ts"]):
+        raise FormError(
+            "is GPX: set input.preset to gpx, or fields.ts to time and fields.user to track (the track's name) or "
+            "file:name (the file's name)"
+        )
+
+
+def gpx_points(
+    content: Iterable[bytes], max_bytes: int, encoding: str | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the points of a GPX file of version 1.0 or 1.1, each with its number; the first is 1.
 
     A document has ``lat`` and ``lon``, and the values of the point by their names in GPX (``time``, ``ele``, ``speed``,
@@ -31,11 +48,12 @@ def gpx_points(content: Iterable[bytes], max_bytes: int) -> Iterator[tuple[int, 
     Args:
         content: The bytes of the file, in blocks of any size.
         max_bytes: Longest piece of markup, to bound the memory.
+        encoding: The encoding of the bytes; by default what the file itself says.
 
     Raises:
         FormError: The file is damaged, is not GPX, or has a document type, which could define entities without end.
     """
-    reader = _Reader()
+    reader = _Reader(encoding)
     parser, n_read = reader.parser, 0
     try:
         for block in content:
@@ -56,8 +74,8 @@ def gpx_points(content: Iterable[bytes], max_bytes: int) -> Iterator[tuple[int, 
 class _Reader:
     """Collects the points from what the parser finds."""
 
-    def __init__(self) -> None:
-        self.parser = expat.ParserCreate()
+    def __init__(self, encoding: str | None) -> None:
+        self.parser = expat.ParserCreate(encoding)
         self.parser.buffer_text = True
         self.parser.StartDoctypeDeclHandler = self._refuse_document_type
         self.parser.StartElementHandler = self._start

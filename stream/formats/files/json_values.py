@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -11,12 +11,13 @@ from stream.formats.files.form_error import FormError
 from stream.formats.files.lines import NumberedLines
 from stream.formats.input.json_messages import BOM
 
-__all__ = ["RECORD_SEPARATOR", "documents", "elements", "list_in", "texts_of_sequence"]
+__all__ = ["RECORD_SEPARATOR", "documents", "elements", "list_in", "texts_of_sequence", "top_members"]
 
 RECORD_SEPARATOR = b"\x1e"
 """What every text of a JSON text sequence begins with (RFC 7464, 2)."""
 
 _MARKS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},"]', re.DOTALL)
+_COLON = re.compile(rb"\s*:\s*")
 _BETWEEN = re.compile(rb"[\s,\x1e]*")
 """What may stand between documents: some programs write a comma."""
 
@@ -42,34 +43,44 @@ def elements(content: bytes) -> Iterator[tuple[int, bytes]]:
     yield from enumerate(found, 1)
 
 
-def list_in(content: bytes, name: str) -> tuple[list[bytes], bytes]:
-    """Return the elements of a list that is a member of one JSON object, and the object with this list empty.
+def list_in(content: bytes, *path: str) -> tuple[list[bytes], bytes]:
+    """Return the elements of a list inside of one JSON object, and the object with this list empty.
 
-    An element that is not JSON is returned unchanged.
+    An element that is not JSON is returned unchanged if the list is at the top of the object.
 
     Args:
         content: The object, which may be all of a file.
-        name: The name of the list, at the top of the object.
+        path: The names under which the list is.
 
     Raises:
-        FormError: The object has no such list, or no end.
+        FormError: The object has no such list, or no end, or is not JSON.
 
     >>> list_in(b'{"type": "FeatureCollection", "features": [{}, NaN]}', "features")
     ([b'{}', b'NaN'], b'{"type": "FeatureCollection", "features": []}')
     """
     content = content.removeprefix(BOM)
     try:
-        members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-        found = [bytes(one) for one in msgspec.json.decode(members.get(name, b""), type=list[msgspec.Raw])]
-        members[name] = msgspec.Raw(b"[]")
-        return found, msgspec.json.encode(members)
+        return _list_of_json(content, path)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    begin = _list_named(content, name)
+        if len(path) > 1:
+            raise FormError(f"has no list {'.'.join(path)}, or is not JSON") from None
+    begin = _list_named(content, path[0])
     found, end = _split(content, begin)
     rest = content[: begin + 1] + content[end - 1 :]
     _ends(rest, 0, content)
     return found, rest
+
+
+def _list_of_json(content: bytes, path: Sequence[str]) -> tuple[list[bytes], bytes]:
+    name, *others = path
+    members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    value = bytes(members.get(name, b""))
+    if others:
+        found, rest = _list_of_json(value, others)
+    else:
+        found, rest = [bytes(one) for one in msgspec.json.decode(value, type=list[msgspec.Raw])], b"[]"
+    members[name] = msgspec.Raw(rest)
+    return found, msgspec.json.encode(members)
 
 
 def documents(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -133,16 +144,24 @@ def _split(content: bytes, begin: int) -> tuple[list[bytes], int]:
     raise FormError(f"the JSON array that begins in line {_line(content, begin)} has no end: is the file cut off?")
 
 
+def top_members(content: bytes) -> Iterator[tuple[bytes, int]]:
+    """Yield the names of the members of one object, as they are written, each with the index behind its colon.
+
+    The object may be cut off; then the names before its cut are yielded.
+    """
+    depth = 0
+    for match in _MARKS.finditer(content):
+        depth += _step(match[0])
+        if depth == 1 and (value := _COLON.match(content, match.end())) is not None:
+            yield match[0], value.end()
+
+
 def _list_named(content: bytes, name: str) -> int:
     """Return where a list begins that is a member of the object at the top."""
-    key, depth = msgspec.json.encode(name), 0
-    is_list = re.compile(rb"\s*:\s*\[")
-    for match in _MARKS.finditer(content):
-        mark = match[0]
-        _refuse_open_text(mark, content, match.start())
-        depth += _step(mark)
-        if depth == 1 and mark == key and (value := is_list.match(content, match.end())) is not None:
-            return value.end() - 1
+    key = msgspec.json.encode(name)
+    for written, at in top_members(content):
+        if written == key and content[at : at + 1] == b"[":
+            return at
     raise FormError(f"has no list {name} at the top of its JSON document, or no end: is the file cut off?")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from stream.formats.files.arrow_values import plain_values
+from stream.formats.files.columns import Columns, top_levels
 from stream.formats.files.form_error import FormError
 from stream.formats.files.geoparquet import geometries, geometry_columns
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetRows"]
 
+_MOST_SHOWN = 20
 _BATCH = 5_000
 _BUFFER = 2**20
 """Bytes of a column that are read at a time, to bound the memory where a row group is large."""
@@ -27,12 +29,13 @@ class ParquetRows:
 
     Args:
         stream: The file; it must be seekable.
+        columns: The columns to read; None for all.
 
     Raises:
-        FormError: pyarrow is not installed, the file is damaged, or its geometries are not in degrees.
+        FormError: pyarrow is not installed, the file is damaged, lacks a column, or its geometries are not in degrees.
     """
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], columns: Columns | None = None) -> None:
         try:
             import pyarrow.parquet as pq  # noqa: PLC0415 - an extra, needed here alone
         except ImportError:
@@ -44,24 +47,31 @@ class ParquetRows:
             self.n_rows: int = self._file.metadata.num_rows
         self.n_read = 0
         """Rows read so far."""
+        self._chosen = self.columns if columns is None else self._needed(columns)
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns; each may be a structure of further fields."""
         return list(self._schema.names)
 
-    def read(self, needed: Collection[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield each row with its number; the first is 1.
+    def _needed(self, columns: Columns) -> list[str]:
+        """Return the columns that are read."""
+        found = set(self.columns)
+        if missing := [" or ".join(either) for either in columns.needed if not found.intersection(top_levels(either))]:
+            shown = [name[:40] for name in self.columns if name.isprintable()][:_MOST_SHOWN]
+            more = [f"and {n} more"] if (n := len(self.columns) - len(shown)) else []
+            raise FormError(f"has no column {', '.join(missing)} (fields.*); it has {', '.join(shown + more)}")
+        used = set(top_levels(columns.used))
+        return [name for name in self.columns if name in used]
 
-        Args:
-            needed: Columns to read; None for all. Names that are not columns are ignored.
+    def read(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield each row with its number; the first is 1.
 
         Raises:
             FormError: The file is damaged.
         """
-        chosen = [name for name in self.columns if needed is None or name in needed]
         with _Damage():
-            for batch in self._file.iter_batches(_BATCH, columns=chosen):
+            for batch in self._file.iter_batches(_BATCH, columns=self._chosen):
                 names = batch.schema.names
                 columns = [
                     geometries(batch.column(i)) if name in self._geometries else plain_values(batch.column(i))

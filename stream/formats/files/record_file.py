@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-import gzip
+import sys
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import IO, cast
+from typing import Any
 
-from core.records.record import Kind, Reason, attribute_field
-from stream.formats.files.csv_records import Columns, CsvLines, HeaderError
-from stream.formats.files.dialect import COMMAS, Dialect, Transcoded
-from stream.formats.files.forms import Form, FormError, elements, form_of
-from stream.formats.files.lines import NumberedLines, blocks, numbered
+from core.records.record import Kind, Reason
+from stream.formats.files.avro_container import AvroRows
+from stream.formats.files.columns import columns_of
+from stream.formats.files.csv_records import CsvLines, HeaderError
+from stream.formats.files.dialect import COMMAS, Dialect
+from stream.formats.files.form_error import FormError
+from stream.formats.files.forms import Form, binary_form, form_of, may_be_message
+from stream.formats.files.gpx import gpx_points, refuse_other_names
+from stream.formats.files.json_documents import document_entries
+from stream.formats.files.json_values import elements, texts_of_sequence
+from stream.formats.files.lines import NumberedLines
 from stream.formats.files.metric_projection import MetricProjection
-from stream.formats.input.conditions import names_of_condition
+from stream.formats.files.opened_file import HEAD, OpenedFile
+from stream.formats.files.parquet import ParquetRows
+from stream.formats.input.decoding import Decoder
 from stream.formats.input.json_messages import BOM
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable
 from stream.formats.input.messages import MessageReader
-from stream.formats.input.paths import Origin, is_elsewhere, names_in
+from stream.formats.input.paths import Origin
 
 __all__ = ["FileFormatError", "Place", "RecordFile"]
 
 Place = tuple[int, int | None]
 """Number of a line or an element of a file, and the number of a record in the list that it holds, if it holds one."""
-
-_HEAD = 2**16
-"""Number of bytes at the start from which the form of a file is detected."""
 
 
 class FileFormatError(Exception):
@@ -39,17 +43,19 @@ class RecordFile:
     """One file of records, read from front to back.
 
     Args:
-        path: The file; gzip is recognized by its first bytes, JSON by its name or its first character.
+        path: The file; gzip, Parquet and Avro are recognized by their first bytes, JSON by its name or its first
+            character.
         kind: What it holds.
         options: Where its records and their fields are.
         max_bytes: Longest line, and longest element of a JSON array.
         dialect: How a CSV is written.
         projection: What the metres and times of a ``.tsv`` file of fragments mean; None to read it as CSV.
         needed: Fields, by our names, that every record must have, beside ``user`` and ``ts``.
+        decoder: Decodes a file that is one message in another encoding than JSON; None if files are not.
 
     Raises:
-        FileFormatError: The file cannot be opened, is not text, does not have a supported form, or its header lacks a
-            column.
+        FileFormatError: The file cannot be opened, does not have a supported form, its header lacks a column, or a
+            library that its form needs is not installed.
     """
 
     def __init__(
@@ -62,22 +68,21 @@ class RecordFile:
         dialect: Dialect = COMMAS,
         projection: MetricProjection | None = None,
         needed: Collection[str] = (),
+        decoder: Decoder | None = None,
     ) -> None:
         self.path, self._kind, self._options, self._max_bytes = path, kind, options, max_bytes
-        self._projection, self._dialect = projection, dialect
+        self._projection, self._dialect, self._decoder = projection, dialect, decoder
+        self._csv: CsvLines | None = None
+        self._table: ParquetRows | AvroRows | None = None
         self._origin = Origin(file=path.name.split(".")[0] or path.name)
         try:
-            self._raw = path.open("rb")
-            self.size = path.stat().st_size
-            self._stream = self._opened()
-            self._head = self._stream.read(_HEAD)
-        except (OSError, EOFError, zlib.error) as fault:
-            why = getattr(fault, "strerror", None) or "damaged gzip"
-            raise FileFormatError(f"{path}: cannot be read ({why})") from None
+            self._file = OpenedFile(path)
+        except FormError as fault:
+            raise FileFormatError(f"{path}: {fault}") from None
+        self.size = self._file.size
         try:
-            is_whole = len(self._head) < _HEAD
-            self._form = form_of(path, self._head, is_whole=is_whole, is_metres=projection is not None)
-            self._csv = self._first_line(needed) if self._form is Form.CSV else None
+            self._form = self._found_form()
+            self._prepare(needed)
         except (FormError, HeaderError) as fault:
             self.close()
             raise FileFormatError(f"{path}: {fault}") from None
@@ -85,12 +90,14 @@ class RecordFile:
     @property
     def position(self) -> int:
         """Bytes of the file read so far, for showing progress; ``size`` is the end."""
-        return self.size if self._raw.closed else self._raw.tell()
+        if isinstance(self._table, ParquetRows):  # which is not read from front to back
+            return self.size * self._table.n_read // max(self._table.n_rows, 1)
+        return self._file.position
 
     @property
     def unit(self) -> str:
-        """What the numbers of entries count: ``line``, or ``element`` of a JSON array."""
-        return "element" if self._form is Form.JSON_ARRAY else "line"
+        """What the numbers of entries count, such as ``line`` or ``element``."""
+        return self._form.unit
 
     @property
     def has_header(self) -> bool:
@@ -99,8 +106,7 @@ class RecordFile:
 
     def close(self) -> None:
         """Close the file."""
-        self._stream.close()
-        self._raw.close()
+        self._file.close()
 
     def __iter__(self) -> Iterator[tuple[int, Entry]]:
         """Yield one entry per record with the number of its line or element; see :meth:`entries`."""
@@ -109,41 +115,76 @@ class RecordFile:
     def entries(self) -> Iterator[tuple[Place, Entry]]:
         """Yield one entry per record, with its place in the file: the record, or why it cannot be read.
 
-        Every line that is not blank, or every element of a JSON array, is one record, or a list of records.
+        Every line that is not blank, every element of a JSON array, every row of a table, or every point of a GPX file
+        is one record, or a list of records.
 
         Raises:
-            FileFormatError: The file is damaged, or is a JSON array without an end.
+            FileFormatError: The file is damaged, or is JSON without an end, or without records where the settings look
+                for them.
         """
         try:
-            if self._form is Form.JSON_ARRAY:
-                yield from self._json(elements(b"".join(chain([self._head], blocks(self._stream)))))
-            elif self._form is Form.METRES and self._projection is not None:
-                for number, entry in self._projection.read(self._lines(), self._max_bytes):
-                    yield (number, None), entry
-            elif self._csv is not None:
-                yield from self._rows(self._csv)
-            else:
-                yield from self._json(self._lines())
+            yield from self._entries()
         except FormError as fault:
             raise FileFormatError(f"{self.path}: {fault}") from None
         except (EOFError, zlib.error, OSError) as fault:
             raise FileFormatError(f"{self.path}: is damaged ({type(fault).__name__})") from None
 
-    def _opened(self) -> IO[bytes]:
-        is_packed = self._raw.peek(2)[:2] == b"\x1f\x8b"
-        stream = cast("IO[bytes]", gzip.GzipFile(fileobj=self._raw)) if is_packed else self._raw
-        if self._dialect.encoding == "utf-8":
-            return stream
-        return cast("IO[bytes]", Transcoded(stream, self._dialect.encoding))
+    def _entries(self) -> Iterator[tuple[Place, Entry]]:
+        if self._table is not None:
+            yield from self._mapped(self._table.read(), self._options)
+        elif self._form is Form.MESSAGE:
+            yield from self._message()
+        elif self._form is Form.GPX:
+            encoding = None if self._dialect.encoding == "utf-8" else "utf-8"
+            yield from self._mapped(gpx_points(self._file.content(), self._max_bytes, encoding), self._options)
+        elif self._form is Form.JSON_ARRAY:
+            yield from self._json(elements(b"".join(self._file.content())))
+        elif self._form is Form.SEQUENCE:
+            yield from self._json(texts_of_sequence(self._file.content(), self._max_bytes))
+        elif self._form is Form.DOCUMENT:
+            content = b"".join(self._file.content())
+            yield from self._alone(
+                document_entries(content, self._kind, self._options, self._origin, max_bytes=self._max_bytes)
+            )
+        elif self._form is Form.METRES and self._projection is not None:
+            yield from self._alone(self._projection.read(self._file.lines(self._max_bytes), self._max_bytes))
+        elif self._csv is not None:
+            yield from self._rows(self._csv)
+        else:
+            yield from self._json(self._file.lines(self._max_bytes))
 
-    def _lines(self) -> NumberedLines:
-        return numbered(chain([self._head.removeprefix(BOM)], blocks(self._stream)), self._max_bytes)
+    def _found_form(self) -> Form:
+        found = binary_form(self._file.magic)
+        if found is None and self._decoder is not None and may_be_message(self.path, self._file.magic):
+            found = Form.MESSAGE
+        if found is not None:
+            return found
+        self._file.read_head(self._dialect.encoding)
+        return form_of(
+            self.path,
+            self._file.head,
+            is_whole=self._file.is_whole,
+            is_metres=self._projection is not None,
+            has_list=bool(self._options.records),
+        )
+
+    def _prepare(self, needed: Collection[str]) -> None:
+        """Read what stands before the records."""
+        if self._form is Form.CSV:
+            self._csv = self._first_line(needed)
+        elif self._form is Form.GPX:
+            refuse_other_names(self._options)
+        elif self._form is Form.AVRO:
+            self._table = AvroRows(self._file.binary)
+        elif self._form is Form.PARQUET:
+            columns = columns_of(self._options, self._kind, needed, has_lists=True)
+            self._table = ParquetRows(self._file.seekable(), None if self._options.records else columns)
 
     def _json(self, messages: NumberedLines) -> Iterator[tuple[Place, Entry]]:
         reader = MessageReader(self._kind, self._options)
         for number, line in messages:
             message = line.strip()
-            if not message and self._form is not Form.JSON_ARRAY:
+            if not message and self._form is Form.NDJSON:
                 continue
             if len(message) > self._max_bytes:
                 detail = f"the {self.unit} is longer than {self._max_bytes} bytes"
@@ -152,10 +193,27 @@ class RecordFile:
             for element, entry in reader.read(message, self._origin):
                 yield (number, element), entry
 
+    @staticmethod
+    def _alone(records: Iterator[tuple[int, Entry]]) -> Iterator[tuple[Place, Entry]]:
+        """Yield records that are in no list of their own."""
+        return (((number, None), entry) for number, entry in records)
+
+    def _message(self) -> Iterator[tuple[Place, Entry]]:
+        options = replace(self._options, max_records=sys.maxsize, max_points=sys.maxsize)
+        reader = MessageReader(self._kind, options, self._decoder)
+        for number, entry in reader.read(self._file.binary.read(), self._origin):
+            yield (number or 1, None), entry
+
+    def _mapped(self, documents: Iterator[tuple[int, Any]], options: MappingOptions) -> Iterator[tuple[Place, Entry]]:
+        mapping = DocumentMapping(self._kind, options)
+        for number, document in documents:
+            for element, entry in mapping.entries(document, self._origin):
+                yield (number, element), entry
+
     def _rows(self, csv: CsvLines) -> Iterator[tuple[Place, Entry]]:
         options = replace(self._options, records="", numbers_as_text=True, decimal=self._dialect.decimal)
         mapping, origin = DocumentMapping(self._kind, options), self._origin
-        lines = self._lines()
+        lines = self._file.lines(self._max_bytes)
         if self.has_header:
             next(line for _, line in lines if line.strip())
         for number, row in csv.read(lines, self._max_bytes):
@@ -166,27 +224,12 @@ class RecordFile:
                     yield (number, None), entry
 
     def _first_line(self, needed: Collection[str]) -> CsvLines:
-        lines = self._head.removeprefix(BOM).splitlines(keepends=True)
+        head, is_whole = self._file.head, self._file.is_whole
+        lines = head.removeprefix(BOM).splitlines(keepends=True)
         first = next((line for line in lines if line.strip()), None)
-        if first is None and len(self._head) < _HEAD:
+        if first is None and is_whole:
             raise HeaderError("is empty: a CSV must begin with a header of its columns, even if it has no records")
-        has_end = len(self._head) < _HEAD or (first or b"").endswith((b"\n", b"\r"))
+        has_end = is_whole or (first or b"").endswith((b"\n", b"\r"))
         if first is None or not has_end or len(first) > self._max_bytes:
-            raise HeaderError(f"its header does not end within {min(self._max_bytes, _HEAD)} bytes")
-        return CsvLines(first.rstrip(b"\r\n"), self._columns(needed), self._dialect)
-
-    def _columns(self, needed: Collection[str]) -> Columns:
-        paths = dict(self._options.names)
-        of_other_kind = ["points", "k", "delta_m"] if self._kind is Kind.CHECKINS else ["points", "venue", "category"]
-        for name in of_other_kind:
-            del paths[name]
-        if self._kind is Kind.CHECKINS:
-            paths |= {attribute_field(i): path for i, path in enumerate(self._options.attributes)}
-        else:
-            needed = {*needed, "lat", "lon"}
-        needed = {*needed, "user", "ts"}
-        conditions = [name for text in self._options.only for name in names_of_condition(text)]
-        return Columns(
-            used=list(dict.fromkeys([*chain.from_iterable(map(names_in, paths.values())), *conditions])),
-            needed=[names_in(path) for name, path in paths.items() if name in needed and not is_elsewhere(path)],
-        )
+            raise HeaderError(f"its header does not end within {min(self._max_bytes, HEAD)} bytes")
+        return CsvLines(first.rstrip(b"\r\n"), columns_of(self._options, self._kind, needed), self._dialect)

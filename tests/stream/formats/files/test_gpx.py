@@ -122,7 +122,9 @@ def test_a_long_text_is_cut() -> None:
     """
     A description of any length costs no memory.
     """
-    (point,) = read(b'<gpx><trk><trkseg><trkpt lat="1" lon="2"><desc>' + b"x" * 9_000 + b"</desc></trkpt></trkseg></trk></gpx>")
+    (point,) = read(
+        b'<gpx><trk><trkseg><trkpt lat="1" lon="2"><desc>' + b"x" * 9_000 + b"</desc></trkpt></trkseg></trk></gpx>"
+    )
     assert len(point["desc"]) == 1_000
 
 

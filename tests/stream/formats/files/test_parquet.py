@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stream.formats.files.columns import Columns
 from stream.formats.files.form_error import FormError
 from stream.formats.files.parquet import ParquetRows
 from tests.budgets import examples
@@ -36,10 +37,10 @@ def written(columns: dict[str, Any], metadata: dict[str, str] | None = None, **o
     return stream.getvalue()
 
 
-def rows(content: bytes, needed: list[str] | None = None) -> list[dict[str, Any]]:
+def rows(content: bytes, columns: Columns | None = None) -> list[dict[str, Any]]:
     """Return the rows of a file, and check their numbers."""
-    file = ParquetRows(io.BytesIO(content))
-    found = list(file.read(needed))
+    file = ParquetRows(io.BytesIO(content), columns)
+    found = list(file.read())
     assert [number for number, _ in found] == list(range(1, file.n_rows + 1))
     assert file.n_read == file.n_rows
     return [row for _, row in found]
@@ -120,11 +121,24 @@ def test_times_inside_lists_and_structures_are_times_too() -> None:
 
 def test_only_the_columns_that_are_needed_are_read() -> None:
     """
-    Names that the file does not have are no fault here: a path may have alternatives.
+    Names that the file does not have are no fault where a path has alternatives.
     """
-    content = written({"user": ["a"], "ts": [1], "note": ["long"]})
-    assert rows(content, ["user", "ts", "lat"]) == [{"user": "a", "ts": 1}]
-    assert ParquetRows(io.BytesIO(content)).columns == ["user", "ts", "note"]
+    content = written({"user": ["a"], "at": [{"lat": 1.0, "t": 5}], "t.x": [2], "note": ["long"]})
+    columns = Columns(used=["user", "at.lat", "t.x", "gone"], needed=[["id", "user"], ["at.t"]])
+    assert rows(content, columns) == [{"user": "a", "at": {"lat": 1.0, "t": 5}, "t.x": 2}]
+    assert ParquetRows(io.BytesIO(content)).columns == ["user", "at", "t.x", "note"]
+
+
+def test_a_file_without_a_column_is_refused_with_the_columns_that_it_has() -> None:
+    """
+    So that the settings can name them.
+    """
+    content = written({"person": ["a"], "when": [1]} | {f"c{i}": [0] for i in range(30)})
+    with pytest.raises(FormError) as refused:
+        rows(content, Columns(used=[], needed=[["user", "id"], ["when"]]))
+    text = str(refused.value)
+    assert text.startswith("has no column user or id (fields.*); it has person, when, c0")
+    assert text.endswith("and 12 more")
 
 
 @settings(max_examples=examples(200), deadline=None)

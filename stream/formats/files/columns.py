@@ -1,0 +1,62 @@
+"""Columns: which of a table's columns a feed reads, and which it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from core.records.record import Kind, attribute_field
+from stream.formats.input.conditions import names_of_condition
+from stream.formats.input.mapping import MappingOptions
+from stream.formats.input.paths import is_elsewhere, names_in
+
+__all__ = ["Columns", "columns_of", "top_levels"]
+
+_STEP = re.compile(r"[.\[]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """The columns that a feed reads."""
+
+    used: Sequence[str]
+    """Names of all columns that some path may read."""
+
+    needed: Sequence[Sequence[str]] = field(default_factory=tuple)
+    """For each field that every record must have the names of the columns that it may be in."""
+
+
+def columns_of(options: MappingOptions, kind: Kind, needed: Collection[str], *, has_lists: bool = False) -> Columns:
+    """Return the columns that records of a kind are read from.
+
+    Args:
+        options: Where the fields of a record are.
+        kind: What the table holds.
+        needed: Fields, by our names, that every record must have, beside ``user`` and ``ts``.
+        has_lists: Whether a row may hold a list of points.
+    """
+    paths = dict(options.names)
+    of_other_kind = ["points", "k", "delta_m"] if kind is Kind.CHECKINS else ["venue", "category"]
+    for name in [*of_other_kind, *(["points"] if kind is Kind.FRAGMENTS and not has_lists else [])]:
+        del paths[name]
+    if kind is Kind.CHECKINS:
+        paths |= {attribute_field(i): path for i, path in enumerate(options.attributes)}
+    elif not has_lists:
+        needed = {*needed, "lat", "lon"}
+    needed = {*needed, "user"} if has_lists and kind is Kind.FRAGMENTS else {*needed, "user", "ts"}
+    conditions = [name for text in options.only for name in names_of_condition(text)]
+    return Columns(
+        used=list(dict.fromkeys([*chain.from_iterable(map(names_in, paths.values())), *conditions])),
+        needed=[names_in(path) for name, path in paths.items() if name in needed and not is_elsewhere(path)],
+    )
+
+
+def top_levels(names: Sequence[str]) -> list[str]:
+    """Return the columns in which the values of some paths may be: those of their whole names, and their first parts.
+
+    >>> top_levels(["position.lat", "coordinates[1]"])
+    ['position.lat', 'position', 'coordinates[1]', 'coordinates']
+    """
+    return list(dict.fromkeys(chain.from_iterable((name, _STEP.split(name)[0]) for name in names)))

@@ -19,7 +19,8 @@ from core.records.record import CheckIn, Fragment, Kind, Reason, attribute_field
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.numbers import to_number
-from stream.formats.input.paths import Origin, Path, path_from
+from stream.formats.input.paths import Origin, Path, is_of_lists, path_from
+from stream.formats.input.record_path import MISSING, RecordPath
 from stream.formats.input.rejection_reasons import rejection_reason
 from stream.formats.input.times import TextTimes
 
@@ -100,7 +101,7 @@ class DocumentMapping:
 
     def __init__(self, kind: Kind, options: MappingOptions) -> None:
         self._options, self._names = options, dict(options.names)
-        self._records = path_from(options.records) if options.records else None
+        self._records = RecordPath(options.records) if options.records else None
         self._only = [condition_from(text) for text in options.only]
         if kind is Kind.CHECKINS:
             attributes = {attribute_field(i): path for i, path in enumerate(options.attributes)}
@@ -114,7 +115,7 @@ class DocumentMapping:
             self._points = path_from(self._names["points"])
         self._paths: list[tuple[str, Path]] = [(name, path_from(self._names[name])) for name in fields]
         self._point = tuple(path_from(self._names[name]) for name in _POINT)
-        self._is_parallel = any("[]" in self._names[name] for name in _POINT)
+        self._is_parallel = any(is_of_lists(self._names[name]) for name in _POINT)
         """Whether times and positions are lists side by side rather than a list of points."""
         # A list [ts, lat, lon] needs no paths, unless they say that its values stand in another order.
         self._has_columns = any(self._names[name].startswith("[") for name in _POINT)
@@ -128,7 +129,7 @@ class DocumentMapping:
         origin.document = document
         found = document if self._records is None else self._records(document, origin)
         n_points = n_records = 0
-        for number, entry in self._found(found, document, origin):
+        for number, entry in self._found(found, origin):
             n_records += not isinstance(entry, (Unreadable, Skipped))
             n_points += len(entry.points) if isinstance(entry, Fragment) else 0
             if n_records > self._options.max_records or (n_records > 1 and n_points > self._options.max_points):
@@ -137,9 +138,11 @@ class DocumentMapping:
                 return
             yield number, entry
 
-    def _found(self, found: Any, document: Any, origin: Origin) -> Iterator[tuple[int | None, Entry]]:
+    def _found(self, found: Any, origin: Origin) -> Iterator[tuple[int | None, Entry]]:
         if found is None and self._records is not None:
-            yield None, self._without_record(document)
+            yield None, Skipped.TOMBSTONE
+        elif found is MISSING:
+            yield None, Unreadable(Reason.MISSING_FIELD, f"{self._options.records} is needed (input.records)")
         elif isinstance(found, list):
             for number, record in enumerate(found, 1):
                 for entry in self._of(record, origin):
@@ -147,22 +150,6 @@ class DocumentMapping:
         else:
             for entry in self._of(found, origin):
                 yield None, entry
-
-    def _without_record(self, document: Any) -> Entry:
-        if document is None:
-            return Skipped.TOMBSTONE
-        if isinstance(document, dict) and self._has_null(document):
-            return Skipped.TOMBSTONE
-        return Unreadable(Reason.MISSING_FIELD, f"{self._options.records} is needed (input.records)")
-
-    def _has_null(self, document: dict[str, Any]) -> bool:
-        """Whether the place of the record is there, and holds null."""
-        for alternative in self._options.records.split("|"):
-            parent, _, last = alternative.strip().rpartition(".")
-            holder = path_from(parent)(document, Origin()) if parent else document
-            if isinstance(holder, dict) and last in holder:
-                return True
-        return False
 
     def _of(self, record: Any, origin: Origin) -> Iterator[Entry]:
         """Yield what a record of the feed comes to; a record with parallel lists may be several check-ins."""
@@ -196,7 +183,8 @@ class DocumentMapping:
             return
         n = max((len(column) for column in columns if isinstance(column, list)), default=1)
         spread = [column if isinstance(column, list) else [column] * n for column in columns]
-        if any(len(column) != n for column in spread):
+        # One time for several places would say that somebody was everywhere at once.
+        if any(len(column) != n for column in spread) or (n > 1 and not isinstance(columns[0], list)):
             paths = ", ".join(self._names[name] for name in _POINT)
             raise UnreadableError(Reason.WRONG_TYPE, f"{paths} must be lists of the same length")
         yield from zip(*spread, strict=True)
@@ -225,7 +213,7 @@ class DocumentMapping:
         """Return the points of a record without a list of points: it is a point itself, or has parallel lists."""
         places = list(self._places(record, origin))
         names = self._names
-        if not self._is_parallel:
+        if len(places) == 1:
             ts, lat, lon = places[0]
             if ts is None and lat is None and lon is None:
                 raise UnreadableError(Reason.MISSING_FIELD, f"{names['points']} is needed")
@@ -300,8 +288,6 @@ class DocumentMapping:
             if has_own_point:  # the record itself is the point, so its fields have names of their own
                 text = _OWN_POINT.sub(lambda match: f"$.{_POINT[int(match[1])]}", text)
             return Unreadable(*rejection_reason(msgspec.ValidationError(text), self._names))
-        except UnicodeEncodeError:  # escapes such as \ud800, which the decoder of JSON refuses itself
-            return Unreadable(Reason.NOT_JSON, "a text has half of a surrogate pair")
         return made
 
 

@@ -17,7 +17,7 @@ from stream.formats.input.paths import Origin
 
 __all__ = ["MessageReader"]
 
-_PLAIN_NAME = re.compile(r'(?!kafka:|file:|[=/])[^"\\.\[\]|]+')
+_PLAIN_NAME = re.compile(r'(?!kafka:|file:|[=/])[^"\\.\[\]|&]+')
 
 
 class MessageReader:

@@ -7,7 +7,8 @@ A path is written as people write it in a settings file:
 ``position.lat``        the field ``lat`` of the object ``position``; or the field whose own name is ``position.lat``
 ``coordinates[1]``      the second value of a list; ``[-1]`` is the last
 ``points[].lat``        the field ``lat`` of every element of a list
-``/header.timestamp``   a field of the whole message, for a record that is only a part of it
+``start & end``         the values at several paths, as a list: a record with two times and two places
+``/header.timestamp``   a field of the whole message, for a record that is only a part of it; ``/`` is the message
 ``a|b``                 the first of several paths at which there is a value
 ``kafka:key``           the key of the message as text; ``kafka:key.id`` is a field of a key in JSON
 ``kafka:header:NAME``   a header of the message
@@ -17,7 +18,9 @@ A path is written as people write it in a settings file:
 ``=text``               the text itself
 ======================  ==============================================================================================
 
-A backslash before a character takes away its meaning: ``a\\.b`` is the field ``a.b``.
+A backslash before a character takes away its meaning: ``a\\.b`` is the field ``a.b``. An index also takes a number out of
+a position that is one text: ``latLng[0]`` is the first number of ``48.2°, 16.4°``, ``48.2,16.4``, ``geo:48.2,16.4``, or
+``POINT(16.4 48.2)``, whose first number is the longitude.
 """
 
 from __future__ import annotations
@@ -30,7 +33,17 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["NOWHERE", "Origin", "Path", "PathError", "is_elsewhere", "names_in", "path_from"]
+__all__ = [
+    "NOWHERE",
+    "Origin",
+    "Path",
+    "PathError",
+    "alternatives_in",
+    "is_elsewhere",
+    "is_of_lists",
+    "names_in",
+    "path_from",
+]
 
 
 class PathError(ValueError):
@@ -63,7 +76,17 @@ _Step = str | int | None
 
 _STEP = re.compile(r"(?P<name>(?:[^\\.\[\]|]|\\.)+)|\[(?P<index>-?[0-9]{1,6})?\]|(?P<dot>\.)", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+_BAR, _AND = (re.compile(rf"(?<!\\)((?:\\\\)*)\{sign}") for sign in "|&")
+
+_NUMBER = r"[-+]?[0-9]{1,3}(?:\.[0-9]{1,20})?"
+_PAIR = re.compile(
+    rf"\s*(?:geo:)?\s*({_NUMBER})\s*°?\s*,\s*({_NUMBER})\s*°?\s*(?:[,;].*)?"
+    rf"|\s*(?:SRID=[0-9]+;)?\s*POINT\s*(?:Z|M|ZM)?\s*\(\s*({_NUMBER})\s+({_NUMBER})(?:\s+[-+.0-9]+)*\s*\)\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A position in one text: of a phone's timeline, a geo URI (RFC 5870), or well-known text."""
+
+_LONGEST_PAIR = 200
 
 
 def path_from(text: str) -> Path:
@@ -77,7 +100,7 @@ def path_from(text: str) -> Path:
     >>> path_from("points[][0]")({"points": [[1, 2], [3, 4]]}, NOWHERE)
     [1, 3]
     """
-    alternatives = [_one(part) for part in _alternatives(text)]
+    alternatives = [_listed(part) for part in alternatives_in(text)]
     if len(alternatives) == 1:
         return alternatives[0]
 
@@ -96,15 +119,26 @@ def names_in(text: str) -> list[str]:
     >>> names_in("lat|position.lat|kafka:key")
     ['lat', 'position.lat']
     """
-    return [_ESCAPED.sub(r"\1", part) for part in _alternatives(text) if not _leads_out(part)]
+    parts = (part for alternative in alternatives_in(text) for part in _parts(alternative))
+    return [_ESCAPED.sub(r"\1", part) for part in parts if not _leads_out(part)]
 
 
 def is_elsewhere(text: str) -> bool:
     """Whether a path may lead out of the record, so that a table need not have a column for it."""
-    return any(_leads_out(part) for part in _alternatives(text))
+    return any(_leads_out(part) for part in alternatives_in(text))
 
 
-def _alternatives(text: str) -> list[str]:
+def is_of_lists(text: str) -> bool:
+    """Whether the value at a path may be a list of values side by side, as in ``points[].lat`` or ``start & end``."""
+    return any("[]" in part or len(_parts(part)) > 1 for part in alternatives_in(text))
+
+
+def alternatives_in(text: str) -> list[str]:
+    """Return the paths of which the first with a value counts.
+
+    Raises:
+        PathError: One of them is empty.
+    """
     if text.startswith("="):
         return [text]
     parts = [part.strip() for part in _BAR.sub("\\1\0", text).split("\0")]
@@ -113,6 +147,24 @@ def _alternatives(text: str) -> list[str]:
             "it must be the name of a field, such as lat, or a path such as position.lat; an empty one names nothing"
         )
     return parts
+
+
+def _parts(alternative: str) -> list[str]:
+    if alternative.startswith("="):
+        return [alternative]
+    return [part.strip() for part in _AND.sub("\\1\0", alternative).split("\0")]
+
+
+def _listed(alternative: str) -> Path:
+    paths = [_one(part) for part in _parts(alternative)]
+    if len(paths) == 1:
+        return paths[0]
+
+    def together(record: Any, origin: Origin) -> Any:
+        found = [path(record, origin) for path in paths]
+        return found if any(value is not None for value in found) else None
+
+    return together
 
 
 def _leads_out(part: str) -> bool:
@@ -129,6 +181,8 @@ def _one(text: str) -> Path:
         if text != "file:name":
             raise PathError("it must be file:name, the only part of a file's own that a path can name")
         return lambda _record, origin: origin.file
+    if text == "/":
+        return lambda _record, origin: origin.document
     if text.startswith("/"):
         inner = _inside(text[1:])
         return lambda _record, origin: inner(origin.document)
@@ -189,15 +243,24 @@ def _walked(value: Any, steps: Sequence[_Step], at: int) -> Any:
         step = steps[i]
         if isinstance(step, str):
             value = value.get(step) if isinstance(value, dict) else None
-        elif not isinstance(value, list):
-            return None
-        elif step is None:
-            return [_walked(element, steps, i + 1) for element in value]
         else:
+            if not isinstance(value, list) and (value := _pair(value)) is None:
+                return None
+            if step is None:
+                found = [_walked(element, steps, i + 1) for element in value]
+                # A list without any value at the path is of another form, for which there may be another path.
+                return found if not found or any(one is not None for one in found) else None
             value = value[step] if -len(value) <= step < len(value) else None
         if value is None:
             return None
     return value
+
+
+def _pair(value: Any) -> list[float] | None:
+    """Return the two numbers of a position that is one text."""
+    if not isinstance(value, str) or len(value) > _LONGEST_PAIR or (match := _PAIR.fullmatch(value)) is None:
+        return None
+    return [float(number) for number in match.groups() if number is not None]
 
 
 def _steps(text: str) -> list[_Step]:

@@ -21,6 +21,7 @@ from stream.feeds.constraints import build_constraints, constraint_level
 from stream.feeds.digests import digest, file_digest
 from stream.feeds.sensitive_locations import sensitive_locations
 from stream.feeds.taxonomies import build_taxonomy
+from stream.formats.release.avro_schemas import fingerprint
 from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
@@ -107,6 +108,9 @@ def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds:
         bounds.points_per_user,
         bounds.trajectory_length,
         *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
+        # A window that is emitted again has the same bytes. JSON is the default, and is what earlier versions wrote.
+        *([own.release.encoding] if own.release.encoding != "json" else []),
+        *([fingerprint()] if own.release.encoding == "avro" else []),
     )
 
 

@@ -8,6 +8,7 @@ from core.records.record import Kind
 from stream.settings.feeds import LocationSettings, ShardSettings, TrajectorySettings, WindowSettings
 from stream.settings.input import FieldSettings, InputSettings, TimeSettings
 from stream.settings.privacy import PrivacySettings
+from stream.settings.release import ReleaseSettings
 from stream.settings.section import Section
 
 __all__ = ["KindSettings", "OverrideSettings"]
@@ -23,6 +24,7 @@ class OverrideSettings(Section):
     shard: ShardSettings = ShardSettings()
     window: WindowSettings = WindowSettings()
     privacy: PrivacySettings = PrivacySettings()
+    release: ReleaseSettings = ReleaseSettings()
 
 
 class KindSettings(BaseModel):
@@ -38,3 +40,4 @@ class KindSettings(BaseModel):
     window: WindowSettings
     trajectories: TrajectorySettings
     privacy: PrivacySettings
+    release: ReleaseSettings

@@ -19,6 +19,7 @@ from stream.settings.checks import (
     check_sizes,
 )
 from stream.settings.credentials import check_credentials, tls_context
+from stream.settings.encodings import check_encoding, check_encodings
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import (
     IngestSettings,
@@ -34,6 +35,7 @@ from stream.settings.kinds import KindSettings, OverrideSettings
 from stream.settings.privacy import PrivacySettings
 from stream.settings.registry import RegistrySettings
 from stream.settings.registry_access import check_registry
+from stream.settings.release import ReleaseSettings
 from stream.settings.section import Section
 from stream.settings.service import LogSettings, MetricsSettings, WebSettings, WorkerSettings
 
@@ -56,6 +58,7 @@ class Settings(BaseSettings):
     window: WindowSettings = WindowSettings()
     trajectories: TrajectorySettings = TrajectorySettings()
     privacy: PrivacySettings = PrivacySettings()
+    release: ReleaseSettings = ReleaseSettings()
     limits: LimitSettings = LimitSettings()
     ingest: IngestSettings = IngestSettings()
     metrics: MetricsSettings = MetricsSettings()
@@ -83,8 +86,10 @@ class Settings(BaseSettings):
             window=_overlaid(self.window, overrides.window),
             trajectories=self.trajectories,
             privacy=_overlaid(self.privacy, overrides.privacy),
+            release=_overlaid(self.release, overrides.release),
         )
         check_kind(resolved)
+        check_encoding(resolved)
         check_resampling(resolved, self.limits)
         check_attributes(resolved)
         return resolved
@@ -133,10 +138,10 @@ class Settings(BaseSettings):
         check_credentials(self.kafka)
         tls_context(self.kafka)
         check_registry(self.registry)
-        for kind in self.kinds:
-            privacy = self.for_kind(kind).privacy
-            if privacy.secret is None:
-                raise SettingsError(NO_KEY_IS_SET)
+        feeds = [self.for_kind(kind) for kind in self.kinds]
+        if any(feed.privacy.secret is None for feed in feeds):
+            raise SettingsError(NO_KEY_IS_SET)
+        check_encodings(feeds, self.registry)
         return self
 
     def masked(self) -> dict[str, Any]:

@@ -248,6 +248,7 @@ class PartitionTask:
     async def _release(self, action: ReleaseWindow) -> None:
         seal, context = action.seal, self._context
         kind, plan = seal.key.kind, context.feeds[seal.key.kind].plan
+        encoding = context.pool.encodings[kind]
         # The worker that sealed the window may have released it: another one, or this one before a rebalance.
         is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
@@ -255,7 +256,7 @@ class PartitionTask:
             result = await context.pool.run(kind, seal, action.rows)
         except BrokenProcessPool:
             why = "the anonymizer's process died twice, usually because memory ran out"
-            result = withhold(seal, action.rows, plan, WithholdReason.ANONYMIZER_FAILED, why)
+            result = withhold(seal, action.rows, plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)
         context.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
         with context.metrics.stage_seconds.labels("emit").time():
             try:
@@ -263,7 +264,7 @@ class PartitionTask:
             except (MessageSizeTooLargeError, RecordListTooLargeError):
                 # A retry would not help. Consumers ignore a release without a windows message.
                 why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
-                result = withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why)
+                result = withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why, encoding=encoding)
                 emitted = await self._emit(seal, result, begun_s, is_again=is_again)
         self.machine.released(seal)
         if emitted:
@@ -296,7 +297,8 @@ class PartitionTask:
     def _report(self, key: WindowKey, result: WindowResult, seconds: float) -> None:
         plan = self._context.feeds[key.kind].plan
         self._context.metrics.count_window(key.kind, result, seconds, required_k=plan.guarantee.k)
-        self._context.on_window(report_window(key, self.number, result, seconds))
+        encoding = self._context.pool.encodings[key.kind]
+        self._context.on_window(report_window(key, self.number, result, seconds, encoding))
 
     async def _reject(self, chunk: Chunk) -> None:
         """Reject records that were located under other settings: they cannot be mixed with the rest."""

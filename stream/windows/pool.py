@@ -23,6 +23,7 @@ import structlog
 from core.models.common.plan import Plan
 from core.records.record import Kind, Rows
 from core.windows.seal import Seal
+from stream.formats.release.encoding import ReleaseEncoding
 from stream.formats.release.messages import OutMessage
 from stream.formats.release.result import WindowResult
 from stream.windows.releasing import release
@@ -33,6 +34,7 @@ log = structlog.get_logger("shoal.pool")
 
 _messages = msgspec.msgpack.Decoder(tuple[OutMessage, ...])
 _plans: dict[Kind, Plan] = {}
+_encodings: dict[Kind, ReleaseEncoding] = {}
 _max_bytes = 0
 
 
@@ -41,12 +43,21 @@ class ReleasePool:
 
     Args:
         plans: How each kind of feed is released.
+        encodings: How the releases of each kind are written.
         max_bytes: Longest message of a release.
         processes: How many windows are anonymized at the same time.
     """
 
-    def __init__(self, plans: Mapping[Kind, Plan], *, max_bytes: int, processes: int) -> None:
-        self._initial = (dict(plans), max_bytes, os.getpid())
+    def __init__(
+        self,
+        plans: Mapping[Kind, Plan],
+        encodings: Mapping[Kind, ReleaseEncoding],
+        *,
+        max_bytes: int,
+        processes: int,
+    ) -> None:
+        self.encodings = encodings
+        self._initial = (dict(plans), dict(encodings), max_bytes, os.getpid())
         self._processes = processes
         self._executor = self._new_executor(processes)
         self._alone: ProcessPoolExecutor | None = None
@@ -108,9 +119,10 @@ class ReleasePool:
             process.terminate()
 
 
-def _initialize(plans: dict[Kind, Plan], max_bytes: int, parent: int) -> None:
+def _initialize(plans: dict[Kind, Plan], encodings: dict[Kind, ReleaseEncoding], max_bytes: int, parent: int) -> None:
     global _max_bytes  # noqa: PLW0603 - one process, one set of plans
     _plans.update(plans)
+    _encodings.update(encodings)
     _max_bytes = max_bytes
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of the terminal; the worker ends these
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
@@ -127,7 +139,7 @@ def _job(kind: Kind, seal: Seal, rows: Rows) -> tuple[bytes, WindowResult]:
     # A window makes a million small objects and no reference cycles; garbage collection would take 40 % of the time.
     gc.disable()
     try:
-        result = release(seal, rows, _plans[kind], max_bytes=_max_bytes)
+        result = release(seal, rows, _plans[kind], _encodings[kind], max_bytes=_max_bytes)
         # One byte string: unpickling the messages one by one would block the event loop for a tenth of a second.
         return msgspec.msgpack.encode(result.messages), replace(result, messages=())
     finally:

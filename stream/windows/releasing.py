@@ -9,6 +9,8 @@ from core.pipeline import release_window
 from core.records.record import Rows
 from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
 from core.windows.seal import Seal
+from stream.formats.release.encoding import ReleaseEncoding
+from stream.formats.release.json import JSON
 from stream.formats.release.messages import outcome_messages
 from stream.formats.release.result import WindowResult
 
@@ -18,13 +20,14 @@ _ENVELOPE_BYTES = 512
 """What Kafka adds to key and value, with headers, and counts towards the size limit of a message."""
 
 
-def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResult:
+def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON, *, max_bytes: int) -> WindowResult:
     """Anonymize, verify and encode a sealed window; a window that cannot be released is withheld.
 
     Args:
         seal: The window's first seal.
         rows: Its rows.
         plan: How to release it.
+        encoding: How its messages are written.
         max_bytes: Longest message that the topics accept.
     """
     begun = time.perf_counter()
@@ -39,17 +42,19 @@ def release(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResu
         line = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where is not None else "?"
         alarm = f"the anonymizer failed: {type(fault).__name__} at {line}"
         outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
-    messages = tuple(outcome_messages(outcome))
+    messages = tuple(outcome_messages(outcome, encoding))
     if any(len(message.value) + len(message.key) + _ENVELOPE_BYTES > max_bytes for message in messages):
         alarm = f"a message of the release is longer than limits.message_bytes={max_bytes}"
         outcome = plan.withhold(seal, WithholdReason.TOO_LARGE, withheld=len(rows))
-        messages = tuple(outcome_messages(outcome))
+        messages = tuple(outcome_messages(outcome, encoding))
     if isinstance(outcome, ReleaseRefused):
         alarm = f"release refused: {outcome.finding}"
     return WindowResult.of(outcome, messages, seconds=time.perf_counter() - begun, alarm=alarm)
 
 
-def withhold(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str) -> WindowResult:
+def withhold(
+    seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str, *, encoding: ReleaseEncoding
+) -> WindowResult:
     """Withhold a window without anonymizing it.
 
     Args:
@@ -58,6 +63,7 @@ def withhold(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: st
         plan: How it would have been released.
         reason: The published reason.
         why: A message for the log that says what needs attention; it contains no location and no user id.
+        encoding: How its message is written.
     """
     outcome = plan.withhold(seal, reason, withheld=len(rows))
-    return WindowResult.of(outcome, tuple(outcome_messages(outcome)), seconds=0.0, alarm=why)
+    return WindowResult.of(outcome, tuple(outcome_messages(outcome, encoding)), seconds=0.0, alarm=why)

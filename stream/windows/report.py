@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import structlog
 
 from core.windows.window import WindowKey
+from stream.formats.release.encoding import ReleaseEncoding
+from stream.formats.release.json import JSON
 from stream.formats.release.messages import OutMessage
 from stream.formats.release.result import WindowResult
 
@@ -27,8 +29,13 @@ class EmittedWindow:
     messages: tuple[OutMessage, ...] = field(default=(), repr=False)
     """The messages sent: trajectories, then the windows message."""
 
+    encoding: ReleaseEncoding = JSON
+    """How they are written."""
 
-def report_window(key: WindowKey, partition: int, result: WindowResult, seconds: float) -> EmittedWindow:
+
+def report_window(
+    key: WindowKey, partition: int, result: WindowResult, seconds: float, encoding: ReleaseEncoding
+) -> EmittedWindow:
     """Write the window's line in the log, and return what the live page shows.
 
     Args:
@@ -36,6 +43,7 @@ def report_window(key: WindowKey, partition: int, result: WindowResult, seconds:
         partition: Its partition of the shards topic.
         result: Its outcome.
         seconds: From the decision to seal it until its windows message is acknowledged.
+        encoding: How its messages are written.
     """
     where = {"kind": key.kind.value, "shard": key.shard, "partition": partition}
     if result.alarm is not None:
@@ -54,4 +62,5 @@ def report_window(key: WindowKey, partition: int, result: WindowResult, seconds:
         close_to_release_s=round(seconds, 3),
         emitted_at_s=time.time(),
         messages=result.messages,
+        encoding=encoding,
     )

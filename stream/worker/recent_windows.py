@@ -94,7 +94,8 @@ class RecentWindows:
 
     def _add(self, window: EmittedWindow) -> None:
         *trajectories, committed = window.messages
-        published = _figures.decode(committed.value)
+        mark = window.encoding.window_as_json(committed.value)
+        published = _figures.decode(mark)
         figures = msgspec.structs.replace(
             published,
             outcome=window.outcome,
@@ -105,15 +106,16 @@ class RecentWindows:
         if figures.reason is not None:
             self._reasons[figures.reason] += 1
         _put(self._windows, figures.release, figures, most=KEPT_WINDOWS)
-        room = MAPPED_BYTES - len(committed.value)
+        room = MAPPED_BYTES - len(mark)
         if self.page and figures.outcome == "released" and room >= 0:
             chosen: list[bytes] = []
             for message in trajectories[:MAPPED_TRAJECTORIES]:
-                room -= len(message.value)
+                value = window.encoding.trajectory_as_json(message.value)
+                room -= len(value)
                 if room < 0:
                     break
-                chosen.append(message.value)
-            _put(self._kept, figures.release, _Kept(committed.value, tuple(chosen)), most=MAPPED_WINDOWS)
+                chosen.append(value)
+            _put(self._kept, figures.release, _Kept(mark, tuple(chosen)), most=MAPPED_WINDOWS)
 
     def windows(self) -> list[WindowFigures]:
         """Return the figures of the last windows, the newest first."""

@@ -9,7 +9,7 @@ import signal
 import time
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry
 
 from core.records.record import Kind
 from stream.feeds.feed import build_feeds
+from stream.formats.release.encoding import ReleaseEncoding
 from stream.ingest.clock import Clock
 from stream.ingest.ingest import Ingest
 from stream.kafka.client import Operation, new_producer, until_it_works
@@ -30,6 +31,7 @@ from stream.kafka.topics import check_groups, check_topics
 from stream.observe.health import Health, HealthServer, check_port
 from stream.observe.metrics import Metrics
 from stream.settings.model import Settings
+from stream.windows.encodings import release_encodings
 from stream.windows.pool import ReleasePool
 from stream.windows.seals_log import agree_on_partitions
 from stream.windows.windows import Windows
@@ -123,6 +125,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._kafka_up: bool | None = None  # None until the first attempt
         self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
         self._internal_ids: dict[str, str] = {}
+        self._encodings: Mapping[Kind, ReleaseEncoding] = {}
         self.app = self._build_app()
 
     def _build_app(self) -> Any:
@@ -156,6 +159,7 @@ class _Worker(Service):  # type: ignore[misc]
             found = await check_topics(settings, progress)
             await check_groups(settings, progress)
             self._internal_ids = await check_internal_topics(settings, progress)
+            self._encodings = await release_encodings(settings, progress)
             self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress, clock=self._clock)
         except BaseException:
             await self.health_server.stop()
@@ -170,6 +174,7 @@ class _Worker(Service):  # type: ignore[misc]
         feeds = self._feeds
         self._pool = ReleasePool(
             {kind: feed.plan for kind, feed in feeds.items()},
+            self._encodings,
             max_bytes=settings.limits.message_bytes,
             processes=settings.worker.processes,
         )

@@ -29,6 +29,8 @@ from core.trajectories.assemble import SequenceWindow
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import Window
 from stream.cli.main import main
+from stream.formats.release.encoding import ReleaseEncoding
+from stream.formats.release.json import JSON
 from stream.formats.release.messages import OutMessage
 from stream.formats.release.result import WindowResult
 from stream.windows.emit import Emitter
@@ -117,8 +119,10 @@ def _dies_after_the_completion(at: Window) -> None:
 def _anonymizes(at: Window, how: Callable[..., WindowResult]) -> None:
     """Let the processes that anonymize do otherwise with one window."""
 
-    def patched(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResult:
-        return (how if seal.key.window == at else release)(seal, rows, plan, max_bytes=max_bytes)
+    def patched(
+        seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON, *, max_bytes: int
+    ) -> WindowResult:
+        return (how if seal.key.window == at else release)(seal, rows, plan, encoding, max_bytes=max_bytes)
 
     stream.windows.pool.release = patched  # type: ignore[attr-defined]
 
@@ -142,9 +146,9 @@ class _Failing(SeqAnon):
 
 
 def _with(algorithm: SeqAnon) -> Callable[..., WindowResult]:
-    def how(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResult:
+    def how(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding, *, max_bytes: int) -> WindowResult:
         assert isinstance(plan, KmPlan)
-        return release(seal, rows, replace(plan, algorithm=algorithm), max_bytes=max_bytes)
+        return release(seal, rows, replace(plan, algorithm=algorithm), encoding, max_bytes=max_bytes)
 
     return how
 
@@ -153,11 +157,11 @@ def _exits(*_: Any, **__: Any) -> WindowResult:
     os._exit(9)
 
 
-def _burns(seal: Seal, rows: Rows, plan: Plan, *, max_bytes: int) -> WindowResult:
+def _burns(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding, *, max_bytes: int) -> WindowResult:
     end_s = time.monotonic() + BURN_S[sys.argv[1]]
     while time.monotonic() < end_s:
         pass
-    return release(seal, rows, plan, max_bytes=max_bytes)
+    return release(seal, rows, plan, encoding, max_bytes=max_bytes)
 
 
 FAULTS: dict[str, Callable[[Window], None]] = {

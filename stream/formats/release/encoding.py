@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import msgspec
+
 __all__ = ["Content", "Positions", "ReleaseEncoding", "positions_of"]
 
 Content = dict[str, Any]
@@ -45,6 +47,14 @@ class ReleaseEncoding(ABC):
     @abstractmethod
     def read_window(self, value: bytes) -> Content:
         """Return the content of a message of the topic ``windows`` that this encoding wrote."""
+
+    def trajectory_as_json(self, value: bytes) -> bytes:
+        """Return a message of the topic ``anonymized`` that this encoding wrote as JSON."""
+        return msgspec.json.encode(self.read_trajectory(value))
+
+    def window_as_json(self, value: bytes) -> bytes:
+        """Return a message of the topic ``windows`` that this encoding wrote as JSON."""
+        return msgspec.json.encode(self.read_window(value))
 
 
 def positions_of(window: Content) -> Positions:

@@ -33,5 +33,13 @@ class JsonRelease(ReleaseEncoding):
         """See :meth:`ReleaseEncoding.read_window`."""
         return self.read_trajectory(value)
 
+    def trajectory_as_json(self, value: bytes) -> bytes:
+        """See :meth:`ReleaseEncoding.trajectory_as_json`."""
+        return value
+
+    def window_as_json(self, value: bytes) -> bytes:
+        """See :meth:`ReleaseEncoding.window_as_json`."""
+        return value
+
 
 JSON = JsonRelease()

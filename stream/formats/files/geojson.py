@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import Any
 
 from pyproj import CRS
 from pyproj.exceptions import CRSError
@@ -33,25 +33,26 @@ def is_collection(start: bytes) -> bool:
     return False
 
 
-def features(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the features of a FeatureCollection, each with its number; the first is 1.
+def features(content: bytes) -> tuple[list[bytes], dict[str, Any]]:
+    """Return the features of a FeatureCollection, and its other members.
 
-    A feature that is not JSON is yielded unchanged, so that it alone is rejected.
+    A feature that is not JSON is returned unchanged, so that it alone is rejected.
 
     Raises:
         FormError: The collection has no end, or its coordinates are not longitude and latitude.
     """
-    found, collection = list_in(content, "features")
-    _refuse_metres(collection)
-    yield from enumerate(found, 1)
-
-
-def _refuse_metres(collection: bytes) -> None:
-    """Refuse another reference system, which GeoJSON had before RFC 7946: its metres could pass for degrees."""
+    found, rest = list_in(content, "features")
     try:
-        crs = json_document(collection).get("crs")
+        collection = json_document(rest)
     except UnreadableError:
-        return
+        collection = {}
+    _refuse_metres(collection)
+    return found, collection
+
+
+def _refuse_metres(collection: dict[str, Any]) -> None:
+    """Refuse another reference system, which GeoJSON had before RFC 7946: its metres could pass for degrees."""
+    crs = collection.get("crs")
     properties = crs.get("properties") if isinstance(crs, dict) else None
     name = properties.get("name") if isinstance(properties, dict) else None
     if isinstance(name, str) and not _is_in_degrees(name):

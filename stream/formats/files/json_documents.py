@@ -13,7 +13,7 @@ from stream.formats.files.form_error import FormError
 from stream.formats.files.geojson import features, is_collection
 from stream.formats.files.json_values import documents, list_in
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.json_messages import BOM, json_document
+from stream.formats.input.json_messages import json_document
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.paths import Origin, names_in
@@ -24,6 +24,10 @@ _SIMPLE = re.compile(r"\w+(?:\.\w+)*")
 """A path that only names members, the last of which may be a list."""
 
 Numbered = tuple[int, Entry]
+
+_Parts = tuple[list[bytes], dict[str, Any] | None, Sequence[str]]
+"""Elements of a list; the document without them, None if each element is a document itself; and the
+names under which the list is in the document."""
 
 
 def document_entries(
@@ -46,21 +50,33 @@ def document_entries(
     """
     # A file is read to its end, however many records it has; only messages have a limit.
     options = replace(options, max_records=sys.maxsize, max_points=sys.maxsize)
-    listed = _Listed(kind, options, origin, max_bytes)
-    if is_collection(content.removeprefix(BOM).lstrip()):
+    listed, reader = _Listed(kind, options, origin, max_bytes), MessageReader(kind, options)
+    found = list(documents(content))
+    before = last = 0
+    for _, document in found:
+        parts = _parts(document, options)
+        records = _whole(document, reader, origin) if parts is None else listed.read(*parts)
+        for number, entry in records:
+            if len(found) == 1 and parts is None and not options.records:
+                _refuse_other_document(entry)
+            last = before + number
+            yield last, entry
+        before = last
+
+
+def _parts(document: bytes, options: MappingOptions) -> _Parts | None:
+    """Return the elements of the list of records in a document; None if it has no list that can be taken apart."""
+    paths = _simple_paths(options)
+    if is_collection(document.lstrip()):
         if not options.records:
             _refuse_flat_names(options)
-            yield from listed.read(features(content), None, [])
-            return
-        if ["features"] in _simple_paths(options):
-            yield from listed.read(features(content), {}, ["features"])
-            return
-    for path in _simple_paths(options):
-        if (found := _list_at(content, path)) is not None:
-            elements, rest = found
-            yield from listed.read(enumerate(elements, 1), rest, path)
-            return
-    yield from _whole(list(documents(content)), kind, options, origin)
+            return features(document)[0], None, []
+        if ["features"] in paths:
+            return *features(document), ["features"]
+    for path in paths:
+        if (found := _list_at(document, path)) is not None:
+            return *found, path
+    return None
 
 
 class _Listed:
@@ -69,17 +85,9 @@ class _Listed:
     def __init__(self, kind: Kind, options: MappingOptions, origin: Origin, max_bytes: int) -> None:
         self._mapping, self._origin, self._max_bytes = DocumentMapping(kind, options), origin, max_bytes
 
-    def read(
-        self, elements: Iterator[tuple[int, bytes]], rest: dict[str, Any] | None, path: Sequence[str]
-    ) -> Iterator[Numbered]:
-        """Yield the records of elements.
-
-        Args:
-            elements: The elements as JSON, with their numbers.
-            rest: The document without them; None if each element is a document itself.
-            path: The names under which the list is in the document.
-        """
-        for number, element in elements:
+    def read(self, elements: Sequence[bytes], rest: dict[str, Any] | None, path: Sequence[str]) -> Iterator[Numbered]:
+        """Yield the records of the parts of a document."""
+        for number, element in enumerate(elements, 1):
             if len(element) > self._max_bytes:
                 detail = f"the element is longer than {self._max_bytes} bytes"
                 yield number, Unreadable(Reason.MESSAGE_TOO_LARGE, detail)
@@ -95,16 +103,10 @@ class _Listed:
                 yield number, entry
 
 
-def _whole(
-    found: Sequence[tuple[int, bytes]], kind: Kind, options: MappingOptions, origin: Origin
-) -> Iterator[Numbered]:
-    """Yield the records of whole documents; of a single one by their numbers in its list."""
-    reader = MessageReader(kind, options)
-    for number, document in found:
-        for element, entry in reader.read(document, origin):
-            if len(found) == 1 and element is None and not options.records:
-                _refuse_other_document(entry)
-            yield (number if element is None or len(found) > 1 else element), entry
+def _whole(document: bytes, reader: MessageReader, origin: Origin) -> Iterator[Numbered]:
+    """Yield the records of a document by their numbers in its list, 1 if it has none."""
+    for number, entry in reader.read(document, origin):
+        yield number or 1, entry
 
 
 def _refuse_other_document(entry: Entry) -> None:

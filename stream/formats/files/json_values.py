@@ -67,7 +67,8 @@ def list_in(content: bytes, *path: str) -> tuple[list[bytes], bytes]:
     begin = _list_named(content, path[0])
     found, end = _split(content, begin)
     rest = content[: begin + 1] + content[end - 1 :]
-    _ends(rest, 0, content)
+    if rest[_ends(rest, 0, content) :].strip():
+        raise FormError("has something behind the end of its JSON document")
     return found, rest
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import msgspec
-from aiohttp import BasicAuth, ClientError, ClientSession, ClientSSLError, ClientTimeout
+from aiohttp import ClientError, ClientSession, ClientSSLError, ClientTimeout
 from aiokafka.errors import KafkaError
 
 from stream.formats.input.registered import RegisteredSchema, SchemaKind
@@ -182,12 +183,12 @@ class SchemaRegistry:
         headers = {"Accept": f"{_MEDIA_TYPE}, application/json"}
         if body is not None:
             headers["Content-Type"] = _MEDIA_TYPE
-        if (token := await self._token()) is not None:
-            headers["Authorization"] = f"Bearer {token}"
+        if (credentials := self._basic() or await self._bearer()) is not None:
+            headers["Authorization"] = credentials
         timeout = ClientTimeout(total=self._settings.timeout / 1000)
         try:
             async with (
-                ClientSession(timeout=timeout, auth=self._basic()) as session,
+                ClientSession(timeout=timeout) as session,
                 session.request(
                     method,
                     f"{address}{path}",
@@ -216,16 +217,17 @@ class SchemaRegistry:
                 "registry.url"
             ) from None
 
-    def _basic(self) -> BasicAuth | None:
+    def _basic(self) -> str | None:
         settings = self._settings
         if settings.username is None or settings.password is None:
             return None
-        return BasicAuth(settings.username, settings.password.get_secret_value(), encoding="utf-8")
+        names = f"{settings.username}:{settings.password.get_secret_value()}"
+        return f"Basic {base64.b64encode(names.encode()).decode()}"
 
-    async def _token(self) -> str | None:
+    async def _bearer(self) -> str | None:
         settings = self._settings
         if settings.token is not None:
-            return settings.token.get_secret_value()
+            return f"Bearer {settings.token.get_secret_value()}"
         if settings.token_file is None:
             return None
         try:
@@ -236,7 +238,7 @@ class SchemaRegistry:
             ) from None
         if not token or not token.isprintable() or " " in token:
             raise RegistryError("registry.token_file holds no token: it must be one word, such as a JWT")
-        return token
+        return f"Bearer {token}"
 
 
 def _kind(schema: _Schema) -> SchemaKind:

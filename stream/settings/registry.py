@@ -10,7 +10,7 @@ from pydantic import AfterValidator, SecretStr, WithJsonSchema
 
 from core.models.common.values import PositiveDuration
 from stream.settings.section import Section
-from stream.settings.values import HOST_AND_PORT, are_hosts
+from stream.settings.values import HOST_AND_PORT, are_hosts, wrong_value
 
 __all__ = ["RegistrySettings"]
 
@@ -22,6 +22,8 @@ _ADDRESSES = rf"^{_ADDRESS}(,{_ADDRESS})*$"
 
 def _addresses(value: str) -> str:
     """Refuse all but addresses, separated by commas."""
+    if "@" in value:  # the sentence for other wrong values repeats them
+        raise wrong_value("has a user or password: leave them out, and set registry.username and registry.password")
     hosts = [one.strip().split("/")[2] for one in value.split(",") if one.count("/") >= 2]
     if not re.fullmatch(_ADDRESSES, value, re.ASCII) or not are_hosts(",".join(hosts)):
         raise ValueError(

@@ -18,9 +18,9 @@ A path is written as people write it in a settings file:
 ``=text``               the text itself
 ======================  ==============================================================================================
 
-A backslash before a character takes away its meaning: ``a\\.b`` is the field ``a.b``. An index also takes a number out of
-a position that is one text: ``latLng[0]`` is the first number of ``48.2°, 16.4°``, ``48.2,16.4``, ``geo:48.2,16.4``, or
-``POINT(16.4 48.2)``, whose first number is the longitude.
+A backslash before a character takes away its meaning: ``a\\.b`` is the field ``a.b``. An index also takes a number out
+of a position that is one text: ``latLng[0]`` is the first number of ``48.2°, 16.4°``, ``48.2,16.4``, ``geo:48.2,16.4``,
+or ``POINT(16.4 48.2)``, whose first number is the longitude.
 """
 
 from __future__ import annotations

@@ -1,46 +1,22 @@
-"""Presets: the mappings of feeds whose form is public."""
+"""All presets by name, and the settings that they stand for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from core.records.record import Kind
+from stream.formats.presets.envelopes import ENVELOPES
+from stream.formats.presets.geometry import GEOMETRY
+from stream.formats.presets.google import GOOGLE
+from stream.formats.presets.mobility import MOBILITY
+from stream.formats.presets.preset import Preset
+from stream.formats.presets.tables import TABLES
+from stream.formats.presets.trackers import TRACKERS
 
-__all__ = ["PRESETS", "Preset", "preset_settings"]
+__all__ = ["PRESETS", "preset_settings"]
 
-Sections = Mapping[str, Mapping[str, Any]]
-"""Settings by section: ``fields``, ``time`` and ``input``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
-    """A known form of feed."""
-
-    title: str
-    """What writes it, for people."""
-
-    settings: Sections
-    """The settings that read it."""
-
-    of_kind: Mapping[Kind, Sections] = field(default_factory=dict)
-    """Settings that differ for one kind of feed."""
-
-    example: str = ""
-    """A record with drawn values, as the source writes it."""
-
-
-PRESETS: Mapping[str, Preset] = {
-    "owntracks": Preset(
-        title="OwnTracks, JSON over MQTT",
-        settings={
-            "fields": {"user": "tid|topic|kafka:key", "ts": "tst"},
-            "input": {"only": ("_type=location",), "numbers_as_text": True},
-        },
-    ),
-}
-"""All presets by name."""
+PRESETS: Mapping[str, Preset] = {**TRACKERS, **GOOGLE, **MOBILITY, **TABLES, **GEOMETRY, **ENVELOPES}
 
 
 def preset_settings(name: str, kind: Kind) -> dict[str, dict[str, Any]]:

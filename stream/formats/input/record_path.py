@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final, Literal
 
-from stream.formats.input.paths import NOWHERE, Origin, Path, alternatives_in, path_from
+from stream.formats.input.paths import Origin, Path, alternatives_in, path_from
 
 __all__ = ["MISSING", "RecordPath"]
 

@@ -1,123 +1,159 @@
-"""Paths: where in a message a value is."""
+"""Paths: what each form leads to, in records of any shape."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.formats.input.paths import Origin, PathError, is_elsewhere, names_in, path_from
-
-NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6).filter(
-    lambda name: name == name.strip() and not name.startswith(("kafka:", "file:", "=", "/"))
-)
-STEPS = st.lists(st.one_of(NAMES, st.integers(0, 3)), min_size=1, max_size=5)
-
-
-def written(steps: list[str | int]) -> str:
-    """Write steps as a path, each special character after a backslash."""
-    text = ""
-    for step in steps:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        else:
-            text += "." * bool(text) + "".join(f"\\{sign}" if sign in "\\.[]|" else sign for sign in step)
-    return text
-
-
-@given(STEPS, st.integers())
-def test_a_value_is_found_where_it_was_put(steps: list[str | int], value: int) -> None:
-    """
-    Any names, whatever characters they have, and indices, in any nesting.
-    """
-    document: Any = value
-    for step in reversed(steps):
-        document = {step: document, f"not {step}": 0} if isinstance(step, str) else [None] * step + [document]
-    assert path_from(written(steps))(document, Origin()) == value
-
-
-@given(STEPS, st.recursive(st.none() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(NAMES, inner)))
-def test_no_path_fails_on_any_document(steps: list[str | int], document: Any) -> None:
-    """
-    A path through something else leads nowhere.
-    """
-    path_from(written(steps))(document, Origin())
+from core.records.record import CheckIn, Fragment, Kind
+from stream.formats.input.mapping import DocumentMapping, MappingOptions, Skipped, Unreadable
+from stream.formats.input.paths import NOWHERE, Origin, PathError, is_of_lists, names_in, path_from
+from stream.formats.input.record_path import MISSING, RecordPath
+from tests.builders.inputs import NAMES
 
 
 @pytest.mark.parametrize(
     ("path", "record", "value"),
     [
-        ("a.b", {"a": {"b": 1}}, 1),
-        ("a.b", {"a": {"b": 1}, "a.b": 2}, 2),
-        ("a.b", {"a.b": None, "a": {"b": 1}}, 1),
-        (r"a\.b", {"a": {"b": 1}}, None),
-        ("a[1]", {"a": [5, 6]}, 6),
-        ("a[-1]", {"a": [5, 6]}, 6),
-        ("a[2]", {"a": [5, 6]}, None),
-        ("a[0]", {"a": {"0": 5}}, None),
-        ("[1]", [5, 6], 6),
-        ("a[].b", {"a": [{"b": 1}, {}, {"b": 3}]}, [1, None, 3]),
-        ("a[][0]", {"a": [[1], [], [3]]}, [1, None, 3]),
-        ("a|b", {"b": 0}, 0),
-        ("a | b.c", {"a": None, "b": {"c": False}}, False),
-        ("=p01", {"p01": 1}, "p01"),
-        ("# Timestamp", {"# Timestamp": 1}, 1),
+        ("a & b", {"a": 1, "b": 2}, [1, 2]),
+        ("x|a & b", {"a": 1}, [1, None]),
+        ("a & b|c", {"c": 3}, 3),
+        (r"a\&b", {"a&b": 1}, 1),
+        ("=a & b", {}, "a & b"),
+        ("c[][1]|c[1]", {"c": [16.4, 48.2]}, 48.2),
+        ("c[][1]|c[1]", {"c": [[16.4, 48.2], [16.5, 48.3]]}, [48.2, 48.3]),
+        ("c[][1]", {"c": []}, []),
+        ("p[0]", {"p": "48.2082°, 16.3738°"}, 48.2082),
+        ("p[1]", {"p": "48.2082, -16.3738"}, -16.3738),
+        ("p[1]", {"p": "geo:48.2,16.4;u=35"}, 16.4),
+        ("p[0]", {"p": "SRID=4326;POINT(16.4 48.2)"}, 16.4),
+        ("p[1]", {"p": "POINT Z (16.4 48.2 171)"}, 48.2),
+        ("p[2]", {"p": "48.2,16.4"}, None),
+        ("p[0]", {"p": "somewhere"}, None),
+        ("p[0]", {"p": 48.2}, None),
+        ("p[0]", {"p": "1," * 10**6}, None),
     ],
 )
-def test_what_a_path_means(path: str, record: Any, value: Any) -> None:
+def test_a_path_leads_to_a_value(path: str, record: dict[str, Any], value: object) -> None:
     """
-    The forms of the documentation, one by one.
+    Several paths make a list, positions in one text have two numbers, and a list without any value is no value.
     """
-    assert path_from(path)(record, Origin()) == value
+    assert path_from(path)(record, NOWHERE) == value
 
 
-def test_paths_lead_out_of_the_record() -> None:
+def test_the_whole_message() -> None:
     """
-    To the whole message, its key, headers and time stamp, and to the name of a file.
+    A slash alone is the message, for a record that is only a part of it.
     """
-    origin = Origin(
-        document={"header": {"at": 5}},
-        key=b'{"id": "k1"}',
-        headers=[("trace", b"t1"), ("empty", None), ("bytes", b"\xff")],
-        timestamp_ms=1_760_000_000_000,
-        topic="gps.a",
-        file="p01",
-    )
-    wanted = {
-        "/header.at": 5,
-        "kafka:key": '{"id": "k1"}',
-        "kafka:key.id": "k1",
-        "kafka:header:trace": "t1",
-        "kafka:header:empty": None,
-        "kafka:header:bytes": None,
-        "kafka:header:none": None,
-        "kafka:timestamp": datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC),
-        "kafka:topic": "gps.a",
-        "file:name": "p01",
-        "at|/header.at": 5,
-    }
-    assert {path: path_from(path)({}, origin) for path in wanted} == wanted
-    assert {path: path_from(path)({}, Origin()) for path in wanted} == dict.fromkeys(wanted)
+    assert path_from("/")({}, Origin(document={"a": 1})) == {"a": 1}
+    assert path_from("/a")({}, Origin(document={"a": 1})) == 1
+
+
+def test_names_of_columns() -> None:
+    """
+    All parts of a path that name fields of the record are names of columns, and lists are known as such.
+    """
+    assert names_in(r"start & end|x\&y|kafka:key|/") == ["start", "end", "x&y"]
+    assert [is_of_lists(path) for path in ("a & b", "a[].b", r"a\&b", "a[0]|b")] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("path", ["a & ", "& a", "a | b &"])
+def test_a_wrong_path_is_refused(path: str) -> None:
+    """
+    A list of paths has no empty one.
+    """
+    with pytest.raises(PathError):
+        path_from(path)
+
+
+@given(st.floats(-90, 90), st.floats(-180, 180))
+def test_positions_in_one_text(lat: float, lon: float) -> None:
+    """
+    Whatever a position is, its two numbers come back from a text with them.
+    """
+    record = {"p": f"{lat:.7f}°, {lon:.7f}°"}
+    found = path_from("p[0]")(record, NOWHERE), path_from("p[1]")(record, NOWHERE)
+    assert found == (float(f"{lat:.7f}"), float(f"{lon:.7f}"))
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", " ", "a.", ".a", "a..b", "a[", "a]", "a[x]", "a|", "|a", "kafka:", "kafka:x", "kafka:header:", "file:x"],
+    ("document", "found"),
+    [
+        ({"payload": {"after": {"a": 1}}}, {"a": 1}),
+        ({"payload": {"after": None}}, None),
+        ({"after": None, "before": {}}, None),
+        ({"payload": {"a": 1}}, {"a": 1}),
+        ({"payload": None}, None),
+        ({"a": 1}, {"a": 1}),
+        (None, None),
+    ],
 )
-def test_what_is_no_path_is_refused(text: str) -> None:
+def test_the_first_place_that_is_there_decides(document: Any, found: Any) -> None:
     """
-    With a sentence of what is allowed.
+    Null in the place of the record is a deletion, although a later alternative would find something.
     """
-    with pytest.raises(PathError, match=r"^it must"):
-        path_from(text)
+    assert RecordPath("payload.after|after|payload|/")(document, Origin(document=document)) == found
 
 
-def test_the_columns_that_a_path_may_read() -> None:
+def test_a_document_without_a_record() -> None:
     """
-    Every alternative inside the record is one, under its literal name.
+    Nothing in any of the places is another thing than null in one of them.
     """
-    assert names_in(r"lat|position.lat|a\|b|kafka:key|/x") == ["lat", "position.lat", "a|b"]
-    assert [is_elsewhere(path) for path in ("lat", "lat|kafka:key", "file:name", "=x")] == [False, True, True, True]
+    assert RecordPath("a.b|c")({"d": 1}, NOWHERE) is MISSING
+
+
+# ---------------------------------------------------------------------- places side by side
+
+ENDS = MappingOptions(
+    names=NAMES | {"ts": "start & end", "lat": "lat[]", "lon": "lon[]"},
+)
+
+
+def entries(kind: Kind, record: dict[str, Any], options: MappingOptions = ENDS) -> list[Any]:
+    return [entry for _, entry in DocumentMapping(kind, options).entries(record, Origin())]
+
+
+def test_two_places_of_one_record() -> None:
+    """
+    A record with two times and two places is a fragment of two points, or two check-ins.
+    """
+    record = {"user": "a", "start": 1, "end": 2, "lat": [48.1, 48.2], "lon": [16.1, 16.2]}
+    (fragment,) = entries(Kind.FRAGMENTS, record)
+    assert isinstance(fragment, Fragment)
+    assert [(point.ts, point.lat, point.lon) for point in fragment.points] == [(1, 48.1, 16.1), (2, 48.2, 16.2)]
+    found = entries(Kind.CHECKINS, record)
+    assert [(one.ts, one.lat, one.lon) for one in found if isinstance(one, CheckIn)] == [
+        (1, 48.1, 16.1),
+        (2, 48.2, 16.2),
+    ]
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"user": "a", "start": 1, "end": 2, "lat": [48.1, 48.2, 48.3], "lon": [16.1, 16.2, 16.3]},
+        {"user": "a", "t": 1, "lat": [48.1, 48.2], "lon": [16.1, 16.2]},
+    ],
+)
+def test_lists_of_different_lengths(kind: Kind, record: dict[str, Any]) -> None:
+    """
+    As many times are needed as places: one time for several would say that somebody was everywhere at once.
+    """
+    options = MappingOptions(names=NAMES | {"ts": "t|start & end", "lat": "lat[]", "lon": "lon[]"})
+    (found,) = entries(kind, record, options)
+    assert isinstance(found, Unreadable)
+    assert "lists of the same length" in found.detail
+
+
+def test_a_record_without_any_place() -> None:
+    """
+    Where lists would be, but nothing is, what is missing is named.
+    """
+    (found,) = entries(Kind.FRAGMENTS, {"user": "a"})
+    assert isinstance(found, Unreadable)
+    assert found.detail == "points is needed"
+    assert entries(Kind.CHECKINS, {"a": None}, MappingOptions(names=NAMES, records="a")) == [Skipped.TOMBSTONE]

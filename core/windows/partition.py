@@ -81,6 +81,20 @@ class Partition:
 
     # ------------------------------------------------------------------ inputs
 
+    def expect(self, kind: Kind, topics: Mapping[str, int], *, clock_ms: int) -> None:
+        """Close no window of a feed before every partition of its input topics has records or is idle.
+
+        Without this call a topic is expected only from its first chunk on. The wait begins with the first chunk of the
+        feed, or now if there was one.
+
+        Args:
+            kind: The feed.
+            topics: Number of partitions by input topic; topics that were expected before still are.
+            clock_ms: The clock, which does not advance while messages wait to be read.
+        """
+        if kind in self._feeds:
+            self._feeds[kind].watermark.expect_inputs(topics, clock_ms=clock_ms)
+
     def accept(self, chunk: Chunk, offset: int, *, clock_ms: int) -> Accepted:
         """Buffer a chunk read at ``offset``. Late rows and duplicates are left out and counted.
 

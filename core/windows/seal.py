@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.records.record import Kind
 from core.windows.window import WindowKey
 
-__all__ = ["PartitionCount", "Seal", "SealRecord", "SealedUntil"]
+__all__ = ["FeedStart", "PartitionCount", "Seal", "SealRecord", "SealedUntil"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,5 +59,27 @@ class PartitionCount:
     topic exists: with another number, a shard would move to a partition that does not have its seals."""
 
     n_partitions: int
+    writer: str
+    """Id of the writer; part of the record's key, so that compaction keeps the first one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedStart:
+    """Where a feed begins that does not begin with the oldest records. The first such record of a feed, a group and a
+    setting counts: all workers must begin at the same offsets, also those that start later."""
+
+    kind: Kind
+    group: str
+    """The consumer group that reads the input topics."""
+
+    setting: str
+    """The setting that was applied, such as ``latest``."""
+
+    offsets: Mapping[str, Mapping[int, int]]
+    """First offset to read, by topic and partition. Partitions that are not listed are read from their beginning."""
+
+    topic_ids: Mapping[str, str]
+    """Ids of these topics, to recognize a topic that is created again; empty ones if the cluster has no ids."""
+
     writer: str
     """Id of the writer; part of the record's key, so that compaction keeps the first one."""

@@ -6,6 +6,7 @@ otherwise a source whose records still wait in a backlog would look idle.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.records.record import Source
@@ -41,12 +42,37 @@ class Watermark:
         self._max_lead_ms = max_lead_ms
         self._sources: dict[Source, _Progress] = {}
         self._retired: set[Source] = set()
+        self._expected: dict[str, int] = {}
+        """Number of expected partitions by topic."""
+        self._inputs: dict[str, int] = {}
+        """Number of partitions of each topic to expect as soon as one topic is."""
+
+    def expect_inputs(self, topics: Mapping[str, int], *, clock_ms: int) -> None:
+        """Wait for all topics of the feed as soon as one of them has records.
+
+        Silence before the feed's first record is not counted. Otherwise all topics would look idle when a feed begins
+        late, and the first one that has records would close windows whose records in the others are still unread.
+
+        Args:
+            topics: Number of partitions by topic.
+            clock_ms: The clock.
+        """
+        self._inputs |= topics
+        if self._expected:
+            self._expect(topics, clock_ms)
 
     def expect(self, topic: str, n_partitions: int, *, clock_ms: int) -> None:
         """Wait for every partition of a topic until it has records or has been idle for the time-out."""
-        for source in (Source(topic, partition) for partition in range(n_partitions)):
-            if source not in self._retired:
-                self._sources.setdefault(source, _Progress(None, clock_ms))
+        if not self._expected:
+            self._expect(self._inputs, clock_ms)
+        self._expect({topic: n_partitions}, clock_ms)
+
+    def _expect(self, topics: Mapping[str, int], clock_ms: int) -> None:
+        for topic, n_partitions in topics.items():
+            for source in (Source(topic, partition) for partition in range(self._expected.get(topic, 0), n_partitions)):
+                if source not in self._retired:
+                    self._sources.setdefault(source, _Progress(None, clock_ms))
+            self._expected[topic] = max(n_partitions, self._expected.get(topic, 0))
 
     def advance(self, source: Source, newest_ms: int, *, clock_ms: int) -> None:
         """Record a source's newest event time, milliseconds; an earlier one has no effect."""

@@ -19,6 +19,8 @@ from stream.demo.demo import run_demo
 from stream.demo.generate import send_messages, write_messages
 from stream.kafka.client import new_producer
 from stream.kafka.topics import check_topics
+from stream.settings.errors import SettingsError
+from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
 
 __all__ = ["demo", "generate"]
@@ -110,11 +112,24 @@ def generate(
 
 
 async def _send(settings: Settings, messages: Any, speed: float | None, progress: Callable[[int], None]) -> int:
+    names = _first_topics(settings)
     await check_topics(settings)
     producer = new_producer(settings)
     await producer.start()
     try:
-        names = {kind: getattr(settings.topics, kind.value) for kind in Kind}
         return await send_messages(messages, producer, names, speed=speed, progress=progress)
     finally:
         await producer.stop()
+
+
+def _first_topics(settings: Settings) -> dict[Kind, str]:
+    """Return the topic to write to for each feed: its only or first one; empty if the feed is not read."""
+    found = dict.fromkeys(Kind, "")
+    for kind, read in FeedTopics(settings.topics).by_kind.items():
+        if read.pattern is not None:
+            raise SettingsError(
+                f"topics.{kind} is {read.pattern!r}, a pattern: shoal generate needs the name of one topic; give it "
+                f"with --set topics.{kind}=NAME"
+            )
+        found[kind] = read.names[0]
+    return found

@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from stream.cli.options import load_given, with_settings
-from stream.kafka.acls import Role, acls, aligned, kafka_acls_line
+from stream.kafka.acls import Acl, Role, acls, aligned, kafka_acls_line
+from stream.kafka.input_topics import in_two_feeds
 from stream.kafka.topics import create_topics, describe_topics, topic_specs
 
 __all__ = ["topics"]
@@ -26,7 +27,10 @@ def topics() -> None:
 @topics.command()
 @with_settings
 def create(config: Path | None, given: tuple[str, ...]) -> None:
-    """Create the topics that are missing; do not change existing ones."""
+    """Create the topics that are missing; do not change existing ones.
+
+    For a pattern of input topics nothing is created.
+    """
     settings = load_given(config, given)
     created = asyncio.run(create_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
     for name, new in created.items():
@@ -39,14 +43,24 @@ def describe(config: Path | None, given: tuple[str, ...]) -> None:
     """Show the purpose, partitions and configuration of each topic."""
     settings = load_given(config, given)
     found = asyncio.run(describe_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
+    for kind, matching in found.matching.items():
+        pattern = getattr(settings.topics, kind)
+        for name, topic in matching.items():
+            click.echo(f"{name}: {topic.partitions} partitions (input: {kind}, matches {pattern})")
+        if not matching:
+            click.echo(f"{pattern}: no topic matches yet (input: {kind})")
     for spec in topic_specs(settings):
-        topic = found[spec.name]
+        topic = found.topics[spec.name]
         configured = {name: topic.config[name] for name in (*spec.config, *spec.least) if name in topic.config}
         shown = [spec.purpose, *(f"{name}={value}" for name, value in configured.items())]
         partitions = f"{topic.partitions} partitions" if topic.partitions else "missing"
         click.echo(f"{spec.name}: {partitions} ({', '.join(shown)})")
-    if not all(topic.partitions for topic in found.values()):
+    if found.in_two_feeds:
+        click.echo(f"not read: {in_two_feeds(found.in_two_feeds)}", err=True)
+    is_incomplete = not all(topic.partitions for topic in found.topics.values())
+    if is_incomplete:
         click.echo("create the missing ones with `shoal topics create`", err=True)
+    if is_incomplete or found.in_two_feeds:
         sys.exit(1)
 
 
@@ -113,6 +127,10 @@ def show_acls(
             click.echo(kafka_acls_line(acl, settings.kafka.bootstrap_servers, command_config=command_config))
     else:
         heads = ("FOR", "PRINCIPAL", "OPERATION", "RESOURCE", "NAME", "WHY")
-        rows = [(acl.role, acl.principal, acl.operation, acl.resource, acl.name, acl.why) for acl in found]
+        rows = [(acl.role, acl.principal, acl.operation, acl.resource, _shown(acl), acl.why) for acl in found]
         for line in aligned([heads, *rows]):
             click.echo(line)
+
+
+def _shown(acl: Acl) -> str:
+    return acl.name if acl.pattern_type == "literal" else f"{acl.name} (prefix)"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from core.records.record import Kind
-from core.windows.seal import PartitionCount, Seal, SealedUntil, SealRecord
+from core.windows.seal import FeedStart, PartitionCount, Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
 from stream.formats.errors import DecodeError
 
-__all__ = ["seal_from_bytes", "seal_key", "seal_to_bytes"]
+__all__ = ["SealsMessage", "seal_from_bytes", "seal_key", "seal_to_bytes"]
 
 
 class _SealWire(msgspec.Struct, tag_field="type", tag="seal"):
@@ -36,12 +36,24 @@ class _CountWire(msgspec.Struct, tag_field="type", tag="partitions"):
     writer: str
 
 
-_seal_decoder: msgspec.json.Decoder[_SealWire | _UntilWire | _CountWire] = msgspec.json.Decoder(
-    _SealWire | _UntilWire | _CountWire
-)
+class _StartWire(msgspec.Struct, tag_field="type", tag="start"):
+    kind: Kind
+    group: str
+    setting: str
+    offsets: dict[str, dict[int, int]]
+    topic_ids: dict[str, str]
+    writer: str
 
 
-def seal_key(record: SealRecord | PartitionCount) -> bytes:
+_Wire = _SealWire | _UntilWire | _CountWire | _StartWire
+
+_seal_decoder: msgspec.json.Decoder[_Wire] = msgspec.json.Decoder(_Wire)
+
+SealsMessage = SealRecord | PartitionCount | FeedStart
+"""What a message of the seals topic can be."""
+
+
+def seal_key(record: SealsMessage) -> bytes:
     """Return the Kafka key of a message of the seals topic.
 
     Different records never share a key, so compaction never replaces one by another. A tombstone removes a record that
@@ -52,15 +64,28 @@ def seal_key(record: SealRecord | PartitionCount) -> bytes:
         name = f"seal|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.last_offset}|{record.writer}"
     elif isinstance(record, SealedUntil):
         name = f"until|{record.kind}|{record.shard}|{record.until_ms}"
+    elif isinstance(record, FeedStart):
+        name = f"start|{record.kind}|{record.writer}"
     else:
         name = f"partitions|{record.writer}"
     return name.encode()
 
 
-def seal_to_bytes(record: SealRecord | PartitionCount) -> bytes:
+def seal_to_bytes(record: SealsMessage) -> bytes:
     """Encode a message of the seals topic."""
     if isinstance(record, PartitionCount):
         return msgspec.json.encode(_CountWire(n=record.n_partitions, writer=record.writer))
+    if isinstance(record, FeedStart):
+        return msgspec.json.encode(
+            _StartWire(
+                kind=record.kind,
+                group=record.group,
+                setting=record.setting,
+                offsets={topic: dict(offsets) for topic, offsets in record.offsets.items()},
+                topic_ids=dict(record.topic_ids),
+                writer=record.writer,
+            )
+        )
     if isinstance(record, Seal):
         key = record.key
         return msgspec.json.encode(
@@ -81,7 +106,7 @@ def seal_to_bytes(record: SealRecord | PartitionCount) -> bytes:
     )
 
 
-def seal_from_bytes(value: bytes) -> SealRecord | PartitionCount:
+def seal_from_bytes(value: bytes) -> SealsMessage:
     """Decode a message of the seals topic.
 
     Raises:
@@ -93,6 +118,15 @@ def seal_from_bytes(value: bytes) -> SealRecord | PartitionCount:
         raise DecodeError("it is not a seal: does another program write to the topic?") from None
     if isinstance(wire, _CountWire):
         return PartitionCount(n_partitions=wire.n, writer=wire.writer)
+    if isinstance(wire, _StartWire):
+        return FeedStart(
+            kind=wire.kind,
+            group=wire.group,
+            setting=wire.setting,
+            offsets=wire.offsets,
+            topic_ids=wire.topic_ids,
+            writer=wire.writer,
+        )
     if isinstance(wire, _UntilWire):
         return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms, last_offset=wire.last_offset)
     return Seal(

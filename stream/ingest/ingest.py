@@ -32,8 +32,10 @@ from stream.ingest.positions import Batch, Positions
 from stream.ingest.schemas import Schemas
 from stream.ingest.shards_writer import ShardsWriter
 from stream.kafka.client import METADATA_MAX_AGE_MS, Trouble, client_options, until_it_works
+from stream.kafka.log_start import AgreedStart
 from stream.kafka.schema_registry import SchemaRegistry
 from stream.observe.metrics import Metrics
+from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
 
 __all__ = ["Ingest"]
@@ -71,6 +73,7 @@ class Ingest:
         metrics: The metrics of this worker.
         n_partitions: Number of partitions of the shards topic that shards are spread over.
         sealed_kinds: The kinds of feed with windows sealed before this worker started.
+        starts: Where partitions begin that the group has never read, if not at their first record.
         internal_ids: Ids of the shards topic and the seals topic, by name.
         now_ms: The clock, Unix milliseconds.
         on_trouble: Called whenever an operation on the cluster fails.
@@ -86,6 +89,7 @@ class Ingest:
         *,
         n_partitions: int,
         sealed_kinds: Collection[Kind] = (),
+        starts: Mapping[TopicPartition, AgreedStart] = MappingProxyType({}),
         internal_ids: Mapping[str, str] = MappingProxyType({}),
         now_ms: Callable[[], int],
         on_trouble: Trouble,
@@ -95,17 +99,15 @@ class Ingest:
         self._now_ms, self._on_trouble = now_ms, on_trouble
         self._shards = ShardsWriter(settings, producer, n_partitions=n_partitions, on_trouble=on_trouble)
         self._clock = clock or Clock(metrics, now_ms=now_ms)
-        self._kinds = {getattr(settings.topics, kind.value): kind for kind in feeds}
+        self._topics = FeedTopics(settings.topics)
         self._readers = {kind: message_reader(settings, feed) for kind, feed in feeds.items()}
         registry = SchemaRegistry(settings.registry) if settings.registry.url is not None else None
         self._schemas = Schemas(registry, on_trouble=on_trouble)
         self._progress: defaultdict[TopicPartition, _Progress] = defaultdict(_Progress)
-        self._max_drift_ms = {
-            topic: own.window.max_drift or own.window.size
-            for topic, own in ((topic, settings.for_kind(kind)) for topic, kind in self._kinds.items())
-        }
+        windows = {kind: settings.for_kind(kind).window for kind in feeds}
+        self._max_drift_ms = {kind: own.max_drift or own.size for kind, own in windows.items()}
         self._is_committed_only = settings.kafka.isolation_level == "read_committed"
-        self._longest_hold_s = min(settings.for_kind(kind).window.idle_timeout for kind in feeds) / 2000
+        self._longest_hold_s = min(own.idle_timeout for own in windows.values()) / 2000
         self._listener = _Assignment(self._forget)
         kafka = settings.kafka
         self._consumer = AIOKafkaConsumer(
@@ -124,9 +126,10 @@ class Ingest:
             kafka,
             self._consumer,
             producer,
-            self._kinds,
+            self._topics,
             internal_ids,
             sealed_kinds,
+            starts,
             metrics,
             on_trouble=on_trouble,
             on_start=self._begin,
@@ -147,7 +150,7 @@ class Ingest:
 
     async def start(self) -> None:
         """Join the group."""
-        self._consumer.subscribe(list(self._kinds), listener=self._listener)
+        self._consumer.subscribe(**self._topics.subscription(), listener=self._listener)
         await until_it_works("join the ingest group", self._consumer.start, on_trouble=self._on_trouble)
 
     async def stop(self) -> None:
@@ -194,8 +197,8 @@ class Ingest:
                 progress = self._progress[partition]
                 progress.next_offset = max(position, progress.next_offset or 0)
         self._metrics.unreadable_partitions.set(self._input.n_unreadable + self._positions.n_waiting)
-        for topic, kind in self._kinds.items():
-            ours = [partition for partition in self._consumer.assignment() if partition.topic == topic]
+        for kind in self._feeds:
+            ours = [at for at in self._consumer.assignment() if self._topics.kind_of(at.topic) is kind]
             unread = {p: self._n_unread(p) for p in ours}
             newest = [ms for p in ours if (ms := self._progress[p].newest_ms) is not None]
             waited = [now_ms - ms for p, n in unread.items() if n and (ms := self._progress[p].sent_ms) is not None]
@@ -215,6 +218,8 @@ class Ingest:
     def _in_step(self) -> list[TopicPartition]:
         """Return the partitions to read now: a partition waits if it is far ahead of another one with a backlog.
 
+        All topics of a feed are compared with one another.
+
         A window closes when the slowest source has passed its end. Without waiting, uneven backlogs would fill the
         buffers with windows that cannot close yet. No partition waits longer than half the idle time-out, because the
         windows would take it for idle. A partition silent that long is no longer waited for, even if it seems to have
@@ -222,21 +227,26 @@ class Ingest:
         """
         placed, now_s = sorted(self._positions.placed), time.monotonic()
         heard = {p for p in placed if now_s - self._progress[p].heard_s < self._longest_hold_s}
-        slowest_ms: dict[str, float] = {}
+        slowest_ms: dict[Kind | None, float] = {}
         for partition in heard:
             if self._n_unread(partition):
-                reached_ms = self._progress[partition].reached_ms
-                slowest_ms[partition.topic] = min(reached_ms, slowest_ms.get(partition.topic, math.inf))
+                reached_ms, kind = self._progress[partition].reached_ms, self._topics.kind_of(partition.topic)
+                slowest_ms[kind] = min(reached_ms, slowest_ms.get(kind, math.inf))
 
         def is_in_step(partition: TopicPartition) -> bool:
-            drift_ms = self._progress[partition].reached_ms - slowest_ms.get(partition.topic, math.inf)
-            return partition not in heard or drift_ms <= self._max_drift_ms[partition.topic]
+            kind = self._topics.kind_of(partition.topic)
+            if partition not in heard or kind is None:
+                return True
+            drift_ms = self._progress[partition].reached_ms - slowest_ms.get(kind, math.inf)
+            return drift_ms <= self._max_drift_ms[kind]
 
         return [partition for partition in placed if is_in_step(partition)]
 
     async def _forward(self, batch: Batch) -> None:
         partition, log_id, messages = batch
-        kind = self._kinds[partition.topic]
+        kind = self._topics.kind_of(partition.topic)
+        if kind is None:
+            return  # placed partitions belong to a feed
         source = Source(partition.topic, partition.partition)
         self._clock.read(partition, [message.timestamp for message in messages])
         await self._schemas.fetch(self._readers[kind].decoder, (message.value for message in messages))

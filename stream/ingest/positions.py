@@ -24,10 +24,11 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from core.records.record import Kind
 from stream.ingest.jumps import report_jump
 from stream.kafka.client import Trouble, until_it_works
-from stream.kafka.log_start import Jump, LogId, Mark, Start, mark_from_text, start_from
+from stream.kafka.log_start import AgreedStart, Jump, LogId, Mark, Start, mark_from_text, start_from
 from stream.kafka.reading import commits_of, is_beyond_end
 from stream.kafka.topic_ids import FoundTopic, find_topics
 from stream.observe.metrics import Metrics
+from stream.settings.input_topics import FeedTopics
 from stream.settings.kafka import KafkaSettings
 
 __all__ = ["Batch", "Positions"]
@@ -77,9 +78,10 @@ class Positions:
         kafka: How to connect to the cluster.
         consumer: The consumer, a member of its group.
         producer: A started producer; its client is used to ask about topics.
-        kinds: The kind of records in each input topic.
+        feeds: What each feed reads.
         internal_ids: Ids of the shards topic and the seals topic, by name; empty if the cluster has no topic ids.
         sealed_kinds: The kinds of feed with windows sealed before this worker started.
+        starts: Where partitions begin that the group has never read, if not at their first record.
         metrics: The metrics of this worker.
         on_trouble: Called whenever an operation on the cluster fails.
         on_start: Called with a partition and the offset, whenever reading starts at a new position.
@@ -90,16 +92,18 @@ class Positions:
         kafka: KafkaSettings,
         consumer: AIOKafkaConsumer,
         producer: AIOKafkaProducer,
-        kinds: Mapping[str, Kind],
+        feeds: FeedTopics,
         internal_ids: Mapping[str, str],
         sealed_kinds: Collection[Kind],
+        starts: Mapping[TopicPartition, AgreedStart],
         metrics: Metrics,
         *,
         on_trouble: Trouble,
         on_start: Callable[[TopicPartition, int], None],
     ) -> None:
         self._kafka, self._consumer, self._producer = kafka, consumer, producer
-        self._kinds, self._internal_ids, self._sealed_kinds = kinds, dict(internal_ids), set(sealed_kinds)
+        self._feeds, self._internal_ids, self._sealed_kinds = feeds, dict(internal_ids), set(sealed_kinds)
+        self._starts = starts
         self._metrics, self._on_trouble, self._on_start = metrics, on_trouble, on_start
         self._known: dict[TopicPartition, _Position] = {}
         self._left: dict[TopicPartition, _Left] = {}
@@ -195,7 +199,7 @@ class Positions:
         return kept
 
     def _unplaced(self) -> set[TopicPartition]:
-        return {at for at in self._consumer.assignment() if at not in self._known}
+        return {at for at in self._consumer.assignment() if at not in self._known and self._feeds.kind_of(at.topic)}
 
     async def _attempt(self, work: Coroutine[Any, Any, None]) -> bool:
         """Try work that can be done later; return whether it succeeded."""
@@ -231,8 +235,9 @@ class Positions:
                 topic_id=topic_id,
                 first=int(firsts[at]),
                 end=ends[at],
-                has_worked=self._kinds[at.topic] in self._sealed_kinds,
+                has_worked=self._feeds.kind_of(at.topic) in self._sealed_kinds,
                 went_back=went_back,
+                agreed=self._starts.get(at),
             )
         self._remember_ids(starts, before)
         await self._commit_starts(starts, commits)
@@ -305,7 +310,8 @@ class Positions:
         return at.topic in self._topics and at.partition < self._topics[at.topic].n_partitions
 
     async def _look_at_ids(self) -> None:
-        self._topics = await find_topics(self._producer.client, self._kinds)
+        topics = {at.topic for at in (*self._consumer.assignment(), *self._known)}
+        self._topics = await find_topics(self._producer.client, sorted(topics))
         for topic, found in (self._topics or {}).items():
             before = self._ids.get(topic, found.topic_id)
             if found.topic_id != before and found.topic_id not in self._past[topic]:
@@ -350,4 +356,5 @@ class Positions:
             self._left[at] = _Left(position.next_offset, position.log_id, went_back)
 
     def _report(self, at: TopicPartition, jump: Jump, lost: int = 0) -> None:
-        report_jump(self._metrics, self._kinds[at.topic], at, jump, lost)
+        if (kind := self._feeds.kind_of(at.topic)) is not None:
+            report_jump(self._metrics, kind, at, jump, lost)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from core.records.record import Kind
 from stream.kafka.topics import topic_specs
+from stream.settings.input_topics import FeedTopics, InputTopics
 from stream.settings.model import Settings
 
 __all__ = ["ROLES", "Acl", "Role", "acls", "aligned", "kafka_acls_line"]
+
+PatternType = Literal["literal", "prefixed"]
 
 Role = Literal["worker", "topics", "consumer"]
 """``worker``: ``shoal worker``; ``topics``: ``shoal topics create``; ``consumer``: a program that reads releases."""
@@ -20,7 +24,7 @@ ROLES: tuple[Role, ...] = ("worker", "topics", "consumer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acl:
-    """Allows one principal one operation on one resource of exactly this name, from every host."""
+    """Allows one principal one operation on one resource, or on all whose names begin alike, from every host."""
 
     role: Role
     principal: str
@@ -31,7 +35,11 @@ class Acl:
 
     resource: Literal["topic", "group"]
     name: str
+    """The name; ``*`` for every topic."""
+
     why: str
+    pattern_type: PatternType = "literal"
+    """In Kafka's notation: ``literal`` for exactly this name, ``prefixed`` for all names that begin with it."""
 
 
 def acls(settings: Settings, principals: dict[Role, str], *, consumer_group: str) -> list[Acl]:
@@ -45,14 +53,19 @@ def acls(settings: Settings, principals: dict[Role, str], *, consumer_group: str
         consumer_group: The group of the consumer of the releases.
     """
     return [
-        Acl(role=role, principal=principals[role], operation=operation, resource=resource, name=name, why=why)
+        Acl(role=role, principal=principals[role], **right._asdict())
         for role in ROLES
         if role in principals
-        for operation, resource, name, why in _of(role, settings, consumer_group)
+        for right in _of(role, settings, consumer_group)
     ]
 
 
-_Right = tuple[str, Literal["topic", "group"], str, str]
+class _Right(NamedTuple):
+    operation: str
+    resource: Literal["topic", "group"]
+    name: str
+    why: str
+    pattern_type: PatternType = "literal"
 
 
 def _of(role: Role, settings: Settings, consumer_group: str) -> Iterator[_Right]:
@@ -60,30 +73,45 @@ def _of(role: Role, settings: Settings, consumer_group: str) -> Iterator[_Right]
         yield from _of_a_worker(settings)
     elif role == "topics":
         for spec in topic_specs(settings):
-            yield "Create", "topic", spec.name, "create it if it is missing"
+            yield _Right("Create", "topic", spec.name, "create it if it is missing")
     else:
-        yield "Read", "topic", settings.topics.anonymized, "read the trajectories"
-        yield "Read", "topic", settings.topics.windows, "learn which windows are complete"
-        yield "Read", "group", consumer_group, "commit its offsets"
+        yield _Right("Read", "topic", settings.topics.anonymized, "read the trajectories")
+        yield _Right("Read", "topic", settings.topics.windows, "learn which windows are complete")
+        yield _Right("Read", "group", consumer_group, "commit its offsets")
 
 
 def _of_a_worker(settings: Settings) -> Iterator[_Right]:
     topics, kafka = settings.topics, settings.kafka
-    for kind in settings.kinds:
-        yield "Read", "topic", getattr(topics, kind.value), f"input: {kind.value}"
-    yield "Read", "group", kafka.ingest_group, "workers share the input"
-    yield "Write", "topic", topics.shards, "store located records until their window closes"
-    yield "Read", "topic", topics.shards, "build windows from the stored records"
-    yield "Read", "group", kafka.windows_group, "workers share the windows"
-    yield "Write", "topic", topics.seals, "record the content of a window before its release"
-    yield "Read", "topic", topics.seals, "learn which windows are sealed, so that none is released twice"
-    yield "Write", "topic", topics.anonymized, "output: trajectories"
-    yield "Write", "topic", topics.windows, "output: one message for each window"
-    yield "Read", "topic", topics.windows, "learn whether a window was released before a restart with other settings"
-    yield "Write", "topic", topics.dead_letters, "output: why a record was rejected"
+    for kind, read in FeedTopics(topics).by_kind.items():
+        if read.pattern is not None:
+            yield _of_a_pattern(kind, read)
+        for name in read.names:
+            yield _Right("Read", "topic", name, f"input: {kind}")
+    yield _Right("Read", "group", kafka.ingest_group, "workers share the input")
+    yield _Right("Write", "topic", topics.shards, "store located records until their window closes")
+    yield _Right("Read", "topic", topics.shards, "build windows from the stored records")
+    yield _Right("Read", "group", kafka.windows_group, "workers share the windows")
+    yield _Right("Write", "topic", topics.seals, "record the content of a window before its release")
+    yield _Right("Read", "topic", topics.seals, "learn which windows are sealed, so that none is released twice")
+    yield _Right("Write", "topic", topics.anonymized, "output: trajectories")
+    yield _Right("Write", "topic", topics.windows, "output: one message for each window")
+    yield _Right(
+        "Read", "topic", topics.windows, "learn whether a window was released before a restart with other settings"
+    )
+    yield _Right("Write", "topic", topics.dead_letters, "output: why a record was rejected")
     for spec in topic_specs(settings):
         if spec.is_checked:
-            yield "DescribeConfigs", "topic", spec.name, "check that the topic loses no messages and accepts all"
+            yield _Right(
+                "DescribeConfigs", "topic", spec.name, "check that the topic loses no messages and accepts all"
+            )
+
+
+def _of_a_pattern(kind: Kind, read: InputTopics) -> _Right:
+    """Kafka's ACLs know no regular expressions: allow all topics that begin as every match of the pattern does."""
+    if prefix := read.literal_prefix:
+        return _Right("Read", "topic", prefix, f"input: {kind}, the topics that match {read.pattern}", "prefixed")
+    why = f"input: {kind}; no beginning is common to all topics that match {read.pattern}, so this is every topic"
+    return _Right("Read", "topic", "*", why)
 
 
 def kafka_acls_line(acl: Acl, bootstrap_servers: str, *, command_config: str | None = None) -> str:
@@ -98,6 +126,8 @@ def kafka_acls_line(acl: Acl, bootstrap_servers: str, *, command_config: str | N
     if command_config is not None:
         words += ["--command-config", command_config]
     words += ["--add", "--allow-principal", acl.principal]
+    if acl.pattern_type != "literal":
+        words += ["--resource-pattern-type", acl.pattern_type]
     return shlex.join([*words, "--operation", acl.operation, f"--{acl.resource}", acl.name])
 
 

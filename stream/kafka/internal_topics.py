@@ -14,10 +14,12 @@ from aiokafka.errors import KafkaError
 
 from core.models.common.values import show_duration
 from stream.kafka.client import new_producer
+from stream.kafka.input_topics import find_inputs
 from stream.kafka.log_start import mark_from_text
 from stream.kafka.reading import commits_of, new_reader
-from stream.kafka.topic_ids import find_topics, topic_ids
+from stream.kafka.topic_ids import topic_ids
 from stream.kafka.topics import BEGIN_ANEW, ClusterError
+from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
 
 __all__ = ["check_internal_topics", "recreated", "sentence"]
@@ -36,8 +38,8 @@ async def check_internal_topics(settings: Settings, progress: Callable[[str], No
             await reader.start()
             await producer.start()
             ids = await topic_ids(producer.client, (topics.shards, topics.seals))
-            inputs = await find_topics(producer.client, [getattr(topics, kind) for kind in settings.kinds]) or {}
-            partitions = [TopicPartition(name, n) for name, one in inputs.items() for n in range(one.n_partitions)]
+            inputs = (await find_inputs(producer.client, FeedTopics(topics))).partitions
+            partitions = [TopicPartition(name, number) for name, n in inputs.items() for number in range(n)]
             marks = [mark_from_text(one.metadata) for one in (await commits_of(reader, partitions)).values()]
     except (KafkaError, TimeoutError) as fault:
         raise ClusterError(

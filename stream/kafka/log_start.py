@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-__all__ = ["Jump", "LogId", "Mark", "Start", "mark_from_text", "start_from"]
+__all__ = ["AgreedStart", "Jump", "LogId", "Mark", "Start", "mark_from_text", "start_from"]
 
 
 class Jump(StrEnum):
@@ -34,6 +34,14 @@ class LogId(NamedTuple):
     def name(self) -> str:
         """Both as one string."""
         return f"{self.topic_id}+{self.turn}" if self.turn else self.topic_id
+
+
+class AgreedStart(NamedTuple):
+    """The offset at which all workers begin a partition that the group has never read; see ``kafka.start``."""
+
+    offset: int
+    topic_id: str = ""
+    """Id of the topic; empty if the cluster has no topic ids."""
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -84,6 +92,7 @@ def start_from(
     end: int,
     has_worked: bool,
     went_back: bool = False,
+    agreed: AgreedStart | None = None,
 ) -> Start:
     """Decide from which offset a partition is read.
 
@@ -95,6 +104,7 @@ def start_from(
         end: The offset that its next record will get.
         has_worked: Whether windows of this feed were sealed before.
         went_back: Whether the log is known to have ended before the committed offset.
+        agreed: Where the feed began in this partition, if not at its beginning.
 
     >>> before = LogId("a")
     >>> start_from(12, before, topic_id="a", first=0, end=40, has_worked=True)
@@ -105,6 +115,11 @@ def start_from(
     if known is not None and topic_id and known.topic_id and known.topic_id != topic_id:
         return Start(offset=first, log_id=LogId(topic_id), jump=Jump.RECREATED)
     turn = 0 if known is None else known.turn
+    if committed is None and agreed is not None and agreed.topic_id == topic_id:
+        if not has_worked:
+            committed = agreed.offset
+        elif agreed.offset <= end:
+            first = max(first, agreed.offset)
     if committed is None:
         return Start(offset=first, log_id=LogId(topic_id, turn), jump=Jump.FORGOTTEN if has_worked else None)
     if went_back or committed > end:

@@ -15,11 +15,13 @@ from core.records.record import Kind
 from stream.kafka.client import client_options
 from stream.kafka.compression import is_missing, unreadable
 from stream.kafka.connection_faults import connection_fault
+from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
 
 __all__ = [
     "BEGIN_ANEW",
     "ClusterError",
+    "Described",
     "DescribedTopic",
     "TopicSpec",
     "check_groups",
@@ -78,8 +80,22 @@ class DescribedTopic:
     """Its configuration; empty if the cluster does not show it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """The topics as they are on the cluster."""
+
+    topics: dict[str, DescribedTopic]
+    """The topics with names in the settings, as ``topic_specs`` lists them."""
+
+    matching: dict[Kind, dict[str, DescribedTopic]]
+    """The topics that the pattern of a feed matches, for each feed with a pattern."""
+
+    in_two_feeds: list[str]
+    """Topics that the patterns of both feeds match: they are not read."""
+
+
 def topic_specs(settings: Settings) -> list[TopicSpec]:
-    """Return the topics of these settings, as ``shoal topics create`` creates them.
+    """Return the topics of these settings, as ``shoal topics create`` creates them; none for a pattern.
 
     Raises:
         SettingsError: The settings name no input topic.
@@ -105,9 +121,9 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
 
     return [
         *(
-            spec(getattr(topics, kind.value), f"input: {kind.value}", partitions, {}, {})
-            for kind in Kind
-            if kind in settings.kinds
+            spec(name, f"input: {kind}", partitions, {}, {})
+            for kind, read in FeedTopics(topics).by_kind.items()
+            for name in read.names
         ),
         spec(topics.shards, "internal: records of open windows", partitions, keep, chunks, is_read=True),
         spec(topics.seals, "internal: seals", partitions, compacted, {}, is_read=True),
@@ -177,20 +193,22 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
     return created
 
 
-async def describe_topics(
-    settings: Settings, progress: Callable[[str], None] = lambda _: None
-) -> dict[str, DescribedTopic]:
+async def describe_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> Described:
     """Return each topic of the settings as it is on the cluster.
 
     Raises:
         ClusterError: The cluster cannot be reached.
     """
     admin = await _connected(settings, progress)
+    feeds = FeedTopics(settings.topics)
     try:
         specs = topic_specs(settings)
         names = [spec.name for spec in specs]
         existing = set(await admin.list_topics())
-        described = await admin.describe_topics([name for name in names if name in existing])
+        found = feeds.of(existing)
+        matching = {kind: found[kind] for kind, read in feeds.by_kind.items() if read.pattern is not None}
+        wanted = {*names, *(name for topics in matching.values() for name in topics)}
+        described = await admin.describe_topics(sorted(wanted & existing))
         checked = [spec.name for spec in specs if spec.is_checked and spec.name in existing]
         configs = await _configs(admin, checked, progress)
     except KafkaError as fault:
@@ -198,7 +216,15 @@ async def describe_topics(
     finally:
         await admin.close()
     partitions = {topic["topic"]: len(topic["partitions"]) for topic in described}
-    return {name: DescribedTopic(partitions=partitions.get(name, 0), config=configs.get(name, {})) for name in names}
+
+    def as_it_is(name: str) -> DescribedTopic:
+        return DescribedTopic(partitions=partitions.get(name, 0), config=configs.get(name, {}))
+
+    return Described(
+        topics={name: as_it_is(name) for name in names},
+        matching={kind: {name: as_it_is(name) for name in topics} for kind, topics in matching.items()},
+        in_two_feeds=feeds.in_two_feeds(existing),
+    )
 
 
 async def _configs(
@@ -224,7 +250,13 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
     Raises:
         ClusterError: A topic is missing or does not fit, or the cluster cannot be reached.
     """
-    found = await describe_topics(settings, progress)
+    described = await describe_topics(settings, progress)
+    found = described.topics
+    for kind, matching in described.matching.items():
+        if not matching:
+            progress(
+                f"no topic matches topics.{kind} yet, {getattr(settings.topics, kind)!r}: waiting for the first one"
+            )
     if missing := sorted(name for name, topic in found.items() if not topic.partitions):
         raise ClusterError(
             f"topic {', '.join(missing)} does not exist, or the worker's user may not see it: create it with "

@@ -134,8 +134,9 @@ def check_topics(topics: TopicSettings) -> None:
     """Check that every topic has a name of its own, also in Kafka's metrics, which write ``.`` as ``_``."""
     named: dict[str, tuple[str, str]] = {}
     feeds = FeedTopics(topics)
+    of_feeds = {kind.value: read.names for kind, read in feeds.by_kind.items()}
     for setting, text in topics:
-        for topic in feeds.by_kind[Kind(setting)].names if setting in feeds.by_kind else [text] if text else []:
+        for topic in of_feeds.get(setting, (text,) if text else ()):
             other, alike = named.get(topic.replace(".", "_"), (None, ""))
             if other is None:
                 named[topic.replace(".", "_")] = setting, topic
@@ -164,7 +165,8 @@ def _check_patterns(feeds: FeedTopics) -> None:
         owner = next(kind for kind, one in feeds.by_kind.items() if topic in one.names)
         other, pattern = next((kind, pattern) for kind, pattern in patterns.items() if kind != owner)
         raise SettingsError(
-            f"topics.{other} is {pattern!r}, which also matches {topic!r} of topics.{owner}: a topic belongs to one feed"
+            f"topics.{other} is {pattern!r}, which also matches {topic!r} of topics.{owner}: "
+            "a topic belongs to one feed"
         )
 
 

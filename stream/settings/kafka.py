@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr
 
 from core.models.common.values import PositiveDuration
-from stream.settings.names import ConsumerGroup, OptionalTopicName, TopicName
+from stream.settings.names import ConsumerGroup, InputTopicNames, TopicName
 from stream.settings.section import Section
-from stream.settings.values import Brokers, SessionTimeout, TokenAddress
+from stream.settings.values import Brokers, FirstOffset, SessionTimeout, TokenAddress
 
 __all__ = ["KafkaSettings", "TopicSettings"]
 
@@ -71,6 +71,11 @@ class KafkaSettings(Section):
     """Which transactional records of the input topics are read. ``read_uncommitted`` also reads records of open and
     aborted transactions, whose people then count towards ``k``. Shoal's own topics are always read committed."""
 
+    start: FirstOffset = "earliest"
+    """Where a feed begins that has no committed offset and no sealed window yet: ``earliest``, ``latest``, or an
+    instant, compared with the time stamps of Kafka. Nothing before is read. Topics and partitions that appear later
+    are read from their beginning."""
+
     session_timeout: SessionTimeout = 15_000
     """Time without a heartbeat after which a worker loses its partitions to others. Brokers accept 6s to 30m, unless
     they are configured otherwise."""
@@ -96,15 +101,17 @@ class KafkaSettings(Section):
 
 
 class TopicSettings(Section):
-    """Names of the topics. An input topic with an empty name is not read."""
+    """Names of the topics. A feed whose input topics are empty is not read."""
 
     with_rules_for_empty = frozenset({"checkins", "fragments"})
 
-    checkins: OptionalTopicName = "checkins"
-    """Input: check-ins."""
+    checkins: InputTopicNames = "checkins"
+    """Input: check-ins. One topic, several separated by commas, or a pattern: a regular expression (Python's) that
+    begins with ``^`` and that whole names match, such as ``^gps\\..*``. It never matches Shoal's own topics, and none
+    that begins with two underscores."""
 
-    fragments: OptionalTopicName = "fragments"
-    """Input: fragments of trajectories."""
+    fragments: InputTopicNames = "fragments"
+    """Input: fragments of trajectories, written as ``checkins`` is. No topic may belong to both."""
 
     shards: TopicName = "shoal-shards"
     """Internal: records that wait for their window to close; after a crash windows are rebuilt from it."""

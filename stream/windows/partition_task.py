@@ -115,6 +115,12 @@ class PartitionTask:
         if not task.cancelled() and (fault := task.exception()) is not None:
             on_fatal(fault)
 
+    def expect(self, inputs: Mapping[Kind, Mapping[str, int]]) -> None:
+        """Close no window before these input topics are heard or idle: number of partitions by topic and feed."""
+        self._advance_clock()
+        for kind, topics in inputs.items():
+            self.machine.expect(kind, topics, clock_ms=self.clock_ms)
+
     async def stop(self, grace_s: float) -> None:
         """Stop; nothing more is emitted for this partition after this returns."""
         self.stopped = True

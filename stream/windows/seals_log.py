@@ -1,6 +1,7 @@
 """The seals topic: write a seal, read the topic to its end, and remove obsolete seals.
 
-It also holds the number of partitions that shards are spread over, fixed once (:func:`agree_on_partitions`).
+It also holds the number of partitions that shards are spread over, fixed once (:func:`agree_on_partitions`), and where
+feeds begin (:mod:`stream.windows.feed_starts`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from aiokafka.errors import KafkaError, UnsupportedCodecError
 
 from core.models.common.values import show_duration
 from core.records.record import Kind
-from core.windows.seal import PartitionCount, Seal, SealRecord
+from core.windows.seal import FeedStart, PartitionCount, Seal, SealRecord
 from stream.formats.errors import DecodeError
-from stream.formats.seals import seal_from_bytes, seal_key, seal_to_bytes
+from stream.formats.seals import SealsMessage, seal_from_bytes, seal_key, seal_to_bytes
 from stream.ingest.clock import Clock
 from stream.kafka.client import Trouble, new_producer, until_it_works
 from stream.kafka.compression import unreadable
@@ -62,6 +63,8 @@ class SealsLog:
         self._at = TopicPartition(topic, partition)
         self.n_partitions: int | None = None
         """Number of partitions that shards are spread over; None until it is read from this partition."""
+        self.starts: list[FeedStart] = []
+        """Where feeds begin, in the topic's order."""
         self._written = -1
         """Offset of the last record written."""
         # If an offset no longer exists, seals are lost: fail, and read again at the next start.
@@ -91,12 +94,12 @@ class SealsLog:
         """Stop reading."""
         await self._consumer.stop()
 
-    async def write(self, record: SealRecord | PartitionCount) -> None:
+    async def write(self, record: SealsMessage) -> None:
         """Write a record; returns once it is acknowledged."""
 
         async def attempt() -> None:
-            written = record
-            if isinstance(record, Seal):
+            written: SealsMessage = record
+            if isinstance(record, Seal | FeedStart):
                 # An attempt that seems to have failed may have succeeded. If both copies had one key, compaction would
                 # keep only the later one, and a seal written between them would become the first.
                 written = replace(record, writer=f"{record.writer}/{next(_attempts)}")
@@ -128,7 +131,9 @@ class SealsLog:
         records: list[SealRecord] = []
         for offset, value in values.values():
             record = self._decode(offset, value)
-            if not isinstance(record, PartitionCount):
+            if isinstance(record, FeedStart):
+                self.starts.append(record)
+            elif not isinstance(record, PartitionCount):
                 records.append(record)
             elif self.n_partitions is None:
                 self.n_partitions = record.n_partitions
@@ -152,7 +157,7 @@ class SealsLog:
 
         await until_it_works("remove seals", attempt, on_trouble=self._on_trouble)
 
-    def _decode(self, offset: int, value: bytes) -> SealRecord | PartitionCount:
+    def _decode(self, offset: int, value: bytes) -> SealsMessage:
         try:
             return seal_from_bytes(value)
         except DecodeError as fault:

@@ -87,6 +87,7 @@ class Windows:
         self._commit, self._on_fatal = commit, on_fatal
         self._partitions: dict[int, PartitionTask] = {}
         self._committed: dict[int, int] = {}
+        self._inputs: Mapping[Kind, Mapping[str, int]] = {}
         self._held = False
         self.is_assigned = False
 
@@ -98,9 +99,21 @@ class Windows:
     async def assign(self, partitions: set[int]) -> None:
         """Take over partitions; their seals are read before their first record is processed."""
         for number in sorted(partitions - self._partitions.keys()):
-            self._partitions[number] = PartitionTask(number, self._context, self._on_fatal)
+            task = self._partitions[number] = PartitionTask(number, self._context, self._on_fatal)
+            task.expect(self._inputs)
         self.is_assigned = True
         self._context.metrics.partitions.set(len(self._partitions))
+
+    def expect(self, inputs: Mapping[Kind, Mapping[str, int]]) -> None:
+        """Close no window before every input topic of its feed is heard or idle.
+
+        Args:
+            inputs: Number of partitions by topic, for each feed.
+        """
+        if inputs != self._inputs:
+            self._inputs = inputs
+            for task in self._partitions.values():
+                task.expect(inputs)
 
     async def revoke(self, *, grace_s: float = 0.0) -> None:
         """Drop every partition: after a rebalance all of them are read again from their committed offsets.

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from typing import Any
 
 import structlog
+from aiokafka import TopicPartition
 from faust.types import TP
 from mode import Service
 from prometheus_client import CollectorRegistry
@@ -24,14 +25,18 @@ from stream.formats.release.encoding import ReleaseEncoding
 from stream.ingest.clock import Clock
 from stream.ingest.ingest import Ingest
 from stream.kafka.client import Operation, new_producer, until_it_works
+from stream.kafka.input_topics import FoundInputs, find_inputs, in_two_feeds, inputs_of
 from stream.kafka.internal_topics import check_internal_topics, recreated, sentence
+from stream.kafka.log_start import AgreedStart
 from stream.kafka.oauth import forget_token
 from stream.kafka.topic_ids import topic_ids
 from stream.kafka.topics import check_groups, check_topics
 from stream.observe.health import Health, HealthServer, check_port
 from stream.observe.metrics import Metrics
+from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
 from stream.windows.encodings import release_encodings
+from stream.windows.feed_starts import agree_on_starts
 from stream.windows.pool import ReleasePool
 from stream.windows.seals_log import agree_on_partitions
 from stream.windows.windows import Windows
@@ -126,6 +131,8 @@ class _Worker(Service):  # type: ignore[misc]
         self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
         self._internal_ids: dict[str, str] = {}
         self._encodings: Mapping[Kind, ReleaseEncoding] = {}
+        self._starts: dict[TopicPartition, AgreedStart] = {}
+        self._topics, self._inputs = FeedTopics(settings.topics), FoundInputs()
         self.app = self._build_app()
 
     def _build_app(self) -> Any:
@@ -161,6 +168,7 @@ class _Worker(Service):  # type: ignore[misc]
             self._internal_ids = await check_internal_topics(settings, progress)
             self._encodings = await release_encodings(settings, progress)
             self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress, clock=self._clock)
+            self._starts = await agree_on_starts(settings, self._sealed, clock=self._clock)
         except BaseException:
             await self.health_server.stop()
             raise
@@ -191,6 +199,8 @@ class _Worker(Service):  # type: ignore[misc]
             on_fatal=self._fatal,
             on_trouble=self._on_trouble,
         )
+        # Before the first chunk is read: no window may close without an input topic whose backlog is unread.
+        await until_it_works("probe", self._find_inputs, on_trouble=self._on_trouble)
         self._ingest = Ingest(
             settings,
             feeds,
@@ -198,6 +208,7 @@ class _Worker(Service):  # type: ignore[misc]
             metrics,
             n_partitions=self.n_partitions,
             sealed_kinds=self._sealed,
+            starts=self._starts,
             internal_ids=self._internal_ids,
             now_ms=lambda: round(time.time() * 1000),
             on_trouble=self._on_trouble,
@@ -206,7 +217,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._health.checks |= {
             "the window group": lambda: self._windows.is_ready,
             "the ingest group": lambda: self._ingest.is_assigned,
-            "the input": self._ingest.check,
+            "the input": self._check_input,
         }
         self._tasks = [
             self._forever("ingest", self._run_ingest),
@@ -261,6 +272,23 @@ class _Worker(Service):  # type: ignore[misc]
         topic = self._settings.topics.shards
         await self.app.consumer._commit({TP(topic, number): offset for number, offset in offsets.items()})
 
+    # ------------------------------------------------------------- input topics
+
+    async def _find_inputs(self) -> None:
+        self._take_inputs(await find_inputs(self._producer.client, self._topics))
+
+    def _take_inputs(self, found: FoundInputs) -> None:
+        """Let windows wait for the input topics that exist, and report those that fit two feeds."""
+        if new := sorted({*found.in_two_feeds} - {*self._inputs.in_two_feeds}):
+            log.error("topic_in_two_feeds", topics=new, action=in_two_feeds(new))
+        self._inputs = found
+        self._windows.expect(found.topics)
+
+    def _check_input(self) -> bool | str:
+        """Return True, or a message on unreadable input, for the readiness check."""
+        topics = self._inputs.in_two_feeds
+        return in_two_feeds(topics) if topics else self._ingest.check()
+
     # ------------------------------------------------------------- tasks
 
     def _forever(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
@@ -307,6 +335,7 @@ class _Worker(Service):  # type: ignore[misc]
                     nodes = await self._producer.client.fetch_all_metadata()
                     ids = await topic_ids(self._producer.client, self._internal_ids)
                 self._on_answer() if nodes.brokers() else self._on_trouble("probe")
+                self._take_inputs(inputs_of(nodes, self._topics))
                 if ids is not None and (changed := recreated(ids, [self._internal_ids])) is not None:
                     log.critical("internal_topic_recreated", topic=changed, action=sentence(changed))
                     os._exit(EXIT_FATAL)

@@ -16,7 +16,7 @@ import numpy as np
 from core.models.common.plan import Plan
 from core.pipeline import release_window
 from core.records.record import ROW_TYPES, Kind, Rows, Source
-from core.windows.seal import PartitionCount, Seal, SealedUntil
+from core.windows.seal import Seal, SealedUntil
 from core.windows.window import WindowKey, window_starts
 from stream.formats.chunks import chunk_from_bytes
 from stream.formats.release.messages import outcome_messages
@@ -110,7 +110,7 @@ def _windows(seals: Sequence[Record], found: Audit) -> tuple[dict[WindowKey, _Wi
         if record.value is None:
             continue
         one = seal_from_bytes(record.value)
-        if isinstance(one, PartitionCount):
+        if not isinstance(one, Seal | SealedUntil):
             continue
         if isinstance(one, SealedUntil):
             sealed_ms[one.kind, one.shard] = max(sealed_ms[one.kind, one.shard], one.until_ms)

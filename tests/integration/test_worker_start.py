@@ -138,7 +138,7 @@ class TestTopics:
         described = shoal(place, "topics", "describe")
         assert described.returncode == 0
         assert all(name in described.stdout for name in names)
-        assert asyncio.run(describe_topics(place.settings))[place.topic("seals")].partitions == 2
+        assert asyncio.run(describe_topics(place.settings)).topics[place.topic("seals")].partitions == 2
 
         configs = asyncio.run(configs_of(place, [place.topic("seals"), place.topic("shards")]))
         assert configs[place.topic("seals")]["cleanup.policy"] == "compact"

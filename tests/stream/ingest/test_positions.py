@@ -14,10 +14,11 @@ from prometheus_client import CollectorRegistry
 from core.records.record import Kind
 from stream.ingest import positions
 from stream.ingest.positions import Positions
-from stream.kafka.log_start import Jump, LogId, Mark, Start, mark_from_text, start_from
+from stream.kafka.log_start import AgreedStart, Jump, LogId, Mark, Start, mark_from_text, start_from
 from stream.kafka.topic_ids import FoundTopic
 from stream.observe.metrics import Metrics
-from stream.settings.kafka import KafkaSettings
+from stream.settings.input_topics import FeedTopics
+from stream.settings.kafka import KafkaSettings, TopicSettings
 
 TOPIC = "checkins"
 A, B = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
@@ -107,15 +108,22 @@ class Cluster:
 class Scene:
     """The positions of a worker, and what it would forward."""
 
-    def __init__(self, cluster: Cluster, *, sealed_kinds: Sequence[Kind] = (Kind.CHECKINS,)) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        sealed_kinds: Sequence[Kind] = (Kind.CHECKINS,),
+        starts: Mapping[TopicPartition, AgreedStart] | None = None,
+    ) -> None:
         self.cluster, self.metrics = cluster, Metrics(CollectorRegistry())
         self.positions = Positions(
             KafkaSettings(),
             cluster,
             SimpleNamespace(client=cluster),
-            {TOPIC: Kind.CHECKINS},
+            FeedTopics(TopicSettings()),
             {},
             sealed_kinds,
+            starts or {},
             self.metrics,
             on_trouble=lambda _: None,
             on_start=lambda *_: None,

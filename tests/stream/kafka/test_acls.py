@@ -145,7 +145,9 @@ def test_json_holds_the_same() -> None:
     assert {"Read group tenant-a-ingest", "Read group tenant-a-windows", "Read group tenant-a-consumer"} <= {
         f"{one['operation']} {one['resource']} {one['name']}" for one in told
     }
-    assert {tuple(one) for one in told} == {("role", "principal", "operation", "resource", "name", "why")}
+    assert {tuple(one) for one in told} == {
+        ("role", "principal", "operation", "resource", "name", "why", "pattern_type")
+    }
 
 
 @pytest.mark.parametrize("principal", ["shoal", "User:", ":x", ""])

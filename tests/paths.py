@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["DATA", "EXAMPLES", "ROOT"]
+__all__ = ["CASES", "DATA", "EXAMPLES", "ROOT"]
 
 ROOT = Path(__file__).resolve().parents[1]
 """The project."""
@@ -14,3 +14,6 @@ EXAMPLES = ROOT / "tests" / "golden" / "examples"
 
 DATA = ROOT.parent / "shared" / "data"
 """Real feeds, which stand beside the project where they are at hand; tests that need them skip elsewhere."""
+
+CASES = ROOT.parent / "shared" / "cases"
+"""One example of every kind of feed that people have asked about in public; may be absent too."""

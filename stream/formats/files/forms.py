@@ -36,6 +36,9 @@ _BINARY = {
 
 _PARQUET, _AVRO = b"PAR1", b"Obj\x01"
 
+_FEED_MESSAGE = re.compile(rb"\n.\n\x03[12]\.0", re.DOTALL)
+"""A header that begins with its version, as every FeedMessage does."""
+
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _LOOKED_AT = 256
 """Number of bytes at the start that decide whether a file is text."""
@@ -132,6 +135,8 @@ def _is_gpx(head: bytes) -> bool:
 
 
 def _refuse_binary(head: bytes) -> None:
+    if _FEED_MESSAGE.match(head):
+        raise FormError("is GTFS-realtime in Protobuf: set input.preset to gtfs-realtime")
     for start_of, name in _BINARY.items():
         if start_of.match(head):
             raise FormError(f"is {name}: unpack or export it to CSV, NDJSON or Parquet, gzipped or not")
@@ -139,7 +144,10 @@ def _refuse_binary(head: bytes) -> None:
         raise FormError("is UTF-16 or UTF-32: save it as UTF-8")
     start = head[:_LOOKED_AT]
     if 10 * len(_CONTROL.findall(start)) > len(start):
-        raise FormError("is not text, nor Parquet or Avro: export it to CSV or NDJSON in UTF-8, gzipped or not")
+        raise FormError(
+            "is not text, nor Parquet or Avro: export it to CSV or NDJSON in UTF-8, gzipped or not; "
+            "a message in Avro or Protobuf needs input.encoding and input.schema_file"
+        )
 
 
 def _is_first_of_lines(text: bytes) -> bool:

@@ -57,11 +57,11 @@ class Schemas:
             self._trouble = None
             if schema is None:
                 self._unknown.add((decoder, schema_id))
-                log.warning("schema_unknown", schema=schema_id, action="its messages are rejected; register the schema")
-            else:
-                log.info("schema_fetched", schema=schema_id, type=schema.kind)
             # In a thread, because it may run a compiler.
-            await asyncio.to_thread(decoder.learn, schema_id, schema)
+            if (why := await asyncio.to_thread(decoder.learn, schema_id, schema)) is None:
+                log.info("schema_fetched", schema=schema_id)
+            else:
+                log.warning("schema_unusable", schema=schema_id, why=why, action="its messages are rejected")
 
     def _attempt(self, registry: SchemaRegistry, schema_id: int) -> Callable[[], Awaitable[RegisteredSchema | None]]:
         async def attempt() -> RegisteredSchema | None:

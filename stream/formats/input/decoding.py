@@ -51,8 +51,12 @@ class Decoder(ABC):
         """
         return set()
 
-    def learn(self, schema_id: int, schema: RegisteredSchema | None) -> None:
-        """Remember a schema of the registry, or that it has none of that id. It may take a second."""
+    def learn(self, schema_id: int, schema: RegisteredSchema | None) -> str | None:
+        """Remember a schema of the registry, or that it has none of that id. It may take a second.
+
+        Returns:
+            Why messages of that id will be rejected; None if they can be decoded.
+        """
         raise NotImplementedError  # only decoders that miss schemas are asked
 
     def forget(self, schema_id: int) -> None:
@@ -203,8 +207,22 @@ class _Registered(Decoder):
         frames = [framed(start) for start in starts if start not in self._readers]
         return {frame.schema_id for frame in frames if frame is not None}
 
-    def learn(self, schema_id: int, schema: RegisteredSchema | None) -> None:
-        self._readers[frame_of(schema_id)] = self._reader_of(schema_id, schema)
+    def learn(self, schema_id: int, schema: RegisteredSchema | None) -> str | None:
+        reader: Reader | None = None
+        why: str | None = None
+        if schema is None:
+            detail = why = f"the schema registry has no schema with the id {schema_id}, which the message begins with"
+        elif schema.kind != self.kind:
+            detail = f"schema {schema_id} of the registry is of type {schema.kind}; input.encoding is {self.encoding}"
+            why = detail
+        else:
+            detail = f"schema {schema_id} of the registry cannot be used"
+            try:
+                reader = self._compiled(schema)
+            except (AvroSchemaError, ProtobufSchemaError) as fault:
+                why = f"{detail}: {fault}"
+        self._readers[frame_of(schema_id)] = reader or UnreadableError(Reason.UNKNOWN_SCHEMA, detail)
+        return why
 
     def forget(self, schema_id: int) -> None:
         self._readers.pop(frame_of(schema_id), None)
@@ -220,18 +238,6 @@ class _Registered(Decoder):
         if isinstance(reader, UnreadableError):
             raise UnreadableError(reader.reason, reader.detail)
         return reader(value[FRAME_BYTES:])
-
-    def _reader_of(self, schema_id: int, schema: RegisteredSchema | None) -> Reader | UnreadableError:
-        if schema is None:
-            detail = f"the schema registry has no schema with the id {schema_id}, which the message begins with"
-        elif schema.kind != self.kind:
-            detail = f"schema {schema_id} of the registry is of type {schema.kind}; input.encoding is {self.encoding}"
-        else:
-            try:
-                return self._compiled(schema)
-            except (AvroSchemaError, ProtobufSchemaError):  # their text may repeat names of the schema
-                detail = f"schema {schema_id} of the registry cannot be used"
-        return UnreadableError(Reason.UNKNOWN_SCHEMA, detail)
 
     @abstractmethod
     def _compiled(self, schema: RegisteredSchema) -> Reader: ...

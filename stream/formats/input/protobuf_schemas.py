@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from stream.formats.input.protobuf_documents import Descriptor
 __all__ = ["ProtobufSchema", "ProtobufSchemaError", "compiled", "from_descriptor_set", "from_proto_file"]
 
 _MAIN = "main.proto"
-_WITHIN_S = 30
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 - only if no folder for temporary files can be written
 _LINE = re.compile(r"^(?:[^:\n]*/)?([^/:\n]+\.proto:.*)$", re.MULTILINE)
 
@@ -117,7 +117,7 @@ class ProtobufSchema:
 def compiled(
     text: str, references: Mapping[str, str], *, name: str = _MAIN, folder: Path | None = None
 ) -> ProtobufSchema:
-    """Compile a ``.proto`` file.
+    """Compile a ``.proto`` file. Some serializers register descriptors in base64 instead, which are taken as they are.
 
     Args:
         text: The file.
@@ -130,16 +130,48 @@ def compiled(
         MissingExtraError: The compiler is not installed.
     """
     with needs_extra("protobuf", "protobuf and grpcio-tools"):
-        import grpc_tools  # noqa: PLC0415 - an optional extra
-        from google.protobuf.descriptor_pb2 import FileDescriptorSet  # noqa: PLC0415
+        import grpc_tools  # noqa: F401, PLC0415 - an optional extra
+        from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415
+
+    ready: dict[str, FileDescriptorProto] = {}
+    sources: dict[str, str] = {}
+    for path, source in {**references, _MAIN: text}.items():
+        if (descriptor := _from_base64(source)) is None:
+            sources[path] = source
+        else:
+            descriptor.name = path
+            ready[path] = descriptor
+    if _MAIN in ready:  # compile only what the descriptors need besides one another
+        needed = {path for one in ready.values() for path in one.dependency} - set(ready)
+        sources[_MAIN] = "\n".join(['syntax = "proto3";', *(f'import "{path}";' for path in sorted(needed))])
+    files = _run_compiler(sources, name=name, folder=folder)
+    kept = [file for file in files.file if file.name not in ready]
+    del files.file[:]
+    files.file.extend([*kept, *ready.values()])
+    return ProtobufSchema(files, _MAIN)
+
+
+def _from_base64(text: str) -> Any:
+    """Return the descriptor of a file, or None if a text is no descriptor in base64."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415
+    from google.protobuf.message import DecodeError  # noqa: PLC0415
+
+    try:
+        return FileDescriptorProto.FromString(base64.b64decode(text.strip(), validate=True)) if text.strip() else None
+    except (ValueError, DecodeError):
+        return None
+
+
+def _run_compiler(files: Mapping[str, str], *, name: str, folder: Path | None) -> Any:
+    """Compile the main file among files, and return its descriptors and those of all that it imports."""
+    import grpc_tools  # noqa: PLC0415
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet  # noqa: PLC0415
 
     own_types = Path(grpc_tools.__file__).parent / "_proto"
-    sources = {_MAIN: text} | _BUILT_IN | dict(references) | {_MAIN: text}
     with _temporary() as temporary:
-        for path, source in sources.items():
-            if path != _MAIN and (own_types / path).is_file():
-                continue  # the library's own; another copy would clash with it
-            _write(Path(temporary), path, source)
+        for path, source in {**_BUILT_IN, **files}.items():
+            if not (own_types / path).is_file():  # another copy of the library's own files would clash with them
+                _write(Path(temporary), path, source)
         output = Path(temporary) / "descriptors.desc"
         folders = [f"--proto_path={one}" for one in (temporary, folder, own_types) if one is not None]
         # In a process of its own, because the compiler writes what is wrong to the standard error.
@@ -152,15 +184,13 @@ def compiled(
             text=True,
             errors="replace",
             check=False,
-            timeout=_WITHIN_S,
             stdin=subprocess.DEVNULL,
         )
         if done.returncode != 0 or not output.is_file():
             said = _LINE.search(done.stderr)
             reason = said[1].replace(_MAIN, name) if said is not None else "the compiler refuses it"
             raise ProtobufSchemaError(f"it cannot be compiled: {reason}")
-        found = FileDescriptorSet.FromString(output.read_bytes())
-    return ProtobufSchema(found, _MAIN)
+        return FileDescriptorSet.FromString(output.read_bytes())
 
 
 def from_proto_file(path: Path) -> ProtobufSchema:

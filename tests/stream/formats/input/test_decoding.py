@@ -102,10 +102,10 @@ def test_registered_avro() -> None:
     values = [frame_of(n) + AVRO_MESSAGE for n in (1, 2, 3, 4, 4)]
     assert decoder.missing([*values, None, b"", AVRO_MESSAGE, b"\0\0"]) == {1, 2, 3, 4}
     assert rejection(decoder, values[0])[0] is Reason.UNKNOWN_SCHEMA
-    decoder.learn(1, RegisteredSchema("AVRO", AVRO))
-    decoder.learn(2, None)
-    decoder.learn(3, RegisteredSchema("PROTOBUF", PROTO))
-    decoder.learn(4, RegisteredSchema("AVRO", "{"))
+    assert decoder.learn(1, RegisteredSchema("AVRO", AVRO)) is None
+    assert "has no schema" in str(decoder.learn(2, None))
+    assert "is of type PROTOBUF" in str(decoder.learn(3, RegisteredSchema("PROTOBUF", PROTO)))
+    assert "is not JSON" in str(decoder.learn(4, RegisteredSchema("AVRO", "{")))
     assert decoder.missing(values) == set()
     assert decoder.document(values[0]) == {"user": "u", "lat": 0.0}
     unknown = Reason.UNKNOWN_SCHEMA

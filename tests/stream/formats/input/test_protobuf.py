@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,30 @@ def test_references_stay_in_their_folder(name: str) -> None:
     """
     with pytest.raises(ProtobufSchemaError, match="outside"):
         compiled('syntax = "proto3"; message A {}', {name: PLACE})
+
+
+def test_descriptors_in_base64() -> None:
+    """
+    Some serializers register them in place of the text, for a schema and for its references.
+    """
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto  # noqa: PLC0415
+
+    def registered(schema: ProtobufSchema, name: str) -> str:
+        descriptor = FileDescriptorProto()
+        schema.named(name).file.CopyToProto(descriptor)
+        descriptor.name = "another.proto"
+        return base64.b64encode(descriptor.SerializeToString()).decode()
+
+    place = compiled(PLACE, {})
+    text = """syntax = "proto3"; package top; import "base/place.proto"; import "google/protobuf/timestamp.proto";
+        message First {} message Top { base.Place p = 1; google.protobuf.Timestamp ts = 2; }"""
+    top = registered(compiled(text, {"base/place.proto": PLACE}), "Top")
+    for reference in (PLACE, registered(place, "Place")):
+        found = compiled(top, {"base/place.proto": reference})
+        read = protobuf_reader(found.at([1]))
+        assert read(b"\x0a\x03\x0a\x01x\x12\0") == {"p": {"name": "x"}, "ts": dt.datetime(1970, 1, 1, tzinfo=dt.UTC)}
+    with pytest.raises(ProtobufSchemaError):
+        compiled(top, {})
 
 
 def test_schema_files(schema: ProtobufSchema, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from stream.formats.input.conditions import names_of_condition
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.paths import is_elsewhere, names_in
 
-__all__ = ["Columns", "columns_of", "top_levels"]
+__all__ = ["Columns", "columns_of", "reads_whole_rows", "top_levels"]
 
 _STEP = re.compile(r"[.\[]")
 
@@ -51,6 +51,12 @@ def columns_of(options: MappingOptions, kind: Kind, needed: Collection[str], *, 
         used=list(dict.fromkeys([*chain.from_iterable(map(names_in, paths.values())), *conditions])),
         needed=[names_in(path) for name, path in paths.items() if name in needed and not is_elsewhere(path)],
     )
+
+
+def reads_whole_rows(options: MappingOptions) -> bool:
+    """Whether paths may lead to any column: to a record inside a row, or from the top of a row."""
+    paths = (*options.names.values(), *options.attributes, *options.only)
+    return bool(options.records) or any("/" in path for path in paths)
 
 
 def top_levels(names: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.records.record import Kind, Reason
 from stream.formats.files.avro_container import AvroRows
-from stream.formats.files.columns import columns_of
+from stream.formats.files.columns import columns_of, reads_whole_rows
 from stream.formats.files.csv_records import CsvLines, HeaderError
 from stream.formats.files.dialect import COMMAS, Dialect
 from stream.formats.files.form_error import FormError
@@ -177,8 +177,9 @@ class RecordFile:
         elif self._form is Form.AVRO:
             self._table = AvroRows(self._file.binary)
         elif self._form is Form.PARQUET:
-            columns = columns_of(self._options, self._kind, needed, has_lists=True)
-            self._table = ParquetRows(self._file.seekable(), None if self._options.records else columns)
+            is_known = not reads_whole_rows(self._options)
+            columns = columns_of(self._options, self._kind, needed, has_lists=True) if is_known else None
+            self._table = ParquetRows(self._file.seekable(), columns)
 
     def _json(self, messages: NumberedLines) -> Iterator[tuple[Place, Entry]]:
         reader = MessageReader(self._kind, self._options)

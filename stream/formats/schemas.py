@@ -150,13 +150,19 @@ def dead_letter_schema() -> JSON:
             "topic": {"type": "string", "description": "Input topic of the record."},
             "partition": {"type": "integer", "minimum": 0, "description": "Its partition."},
             "offset": {"type": "integer", "minimum": 0, "description": "Its offset."},
+            "element": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Number of the record in the list of its message, the first is 1. Missing where the "
+                "message is one record.",
+            },
             "log": {
                 "type": "string",
                 "description": "Id of the topic that the offset belongs to: a topic that is created again counts from "
                 "0 again. Missing where the cluster gives topics no ids.",
             },
         },
-        optional=frozenset({"log"}),
+        optional=frozenset({"element", "log"}),
     )
 
 

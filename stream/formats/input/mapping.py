@@ -7,11 +7,11 @@ datetimes from encodings that have a type for times.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -83,7 +83,7 @@ class MappingOptions:
         return not self.numbers_as_text and self.degrees_per_unit == 1.0 and self.times == TextTimes()
 
 
-_NUMBERS = ("lat", "lon", "k", "delta_m")
+_DEMANDS = ("k", "delta_m")
 _POINT = ("ts", "lat", "lon")
 _OWN_POINT = re.compile(r"\$\.points\[[0-9]+\]\[([0-2])\]")
 
@@ -108,10 +108,8 @@ class DocumentMapping:
             self._names |= attributes
             self._type: type[CheckIn] | type[Fragment] = checkin_type(len(attributes))
             fields = ("user", "venue", "category", *attributes)
-            self._entries = self._check_ins
         else:
-            self._type, fields = Fragment, ("user", "k", "delta_m")
-            self._entries = self._fragments
+            self._type, fields = Fragment, ("user", *_DEMANDS)
             self._points = path_from(self._names["points"])
         self._paths: list[tuple[str, Path]] = [(name, path_from(self._names[name])) for name in fields]
         self._point = tuple(path_from(self._names[name]) for name in _POINT)
@@ -121,15 +119,20 @@ class DocumentMapping:
         self._has_columns = any(self._names[name].startswith("[") for name in _POINT)
         self._is_as_it_is = options.is_as_it_is and not self._has_columns
 
-    def entries(self, document: Any, origin: Origin) -> Iterator[tuple[int | None, Entry]]:
-        """Yield the records of a document, each with its number in the document's list; the first is 1.
+    def entries(self, document: Any, origin: Origin) -> Iterable[tuple[int | None, Entry]]:
+        """Return the records of a document, each with its number in the document's list; the first is 1.
 
         The number is None if the document is one record. A fault costs one record, not the document.
         """
         origin.document = document
         found = document if self._records is None else self._records(document, origin)
+        if isinstance(found, dict) and not self._is_parallel:
+            return ((None, self._of(found, origin)),)
+        return self._within_limits(self._found(found, origin))
+
+    def _within_limits(self, entries: Iterable[tuple[int | None, Entry]]) -> Iterator[tuple[int | None, Entry]]:
         n_points = n_records = 0
-        for number, entry in self._found(found, origin):
+        for number, entry in entries:
             n_records += not isinstance(entry, (Unreadable, Skipped))
             n_points += len(entry.points) if isinstance(entry, Fragment) else 0
             if n_records > self._options.max_records or (n_records > 1 and n_points > self._options.max_points):
@@ -143,51 +146,65 @@ class DocumentMapping:
             yield None, Skipped.TOMBSTONE
         elif found is MISSING:
             yield None, Unreadable(Reason.MISSING_FIELD, f"{self._options.records} is needed (input.records)")
-        elif isinstance(found, list):
-            for number, record in enumerate(found, 1):
-                for entry in self._of(record, origin):
-                    yield number, entry
         else:
-            for entry in self._of(found, origin):
-                yield None, entry
+            numbered = enumerate(found, 1) if isinstance(found, list) else ((None, found),)
+            for number, record in numbered:
+                if self._is_parallel and self._type is not Fragment and isinstance(record, dict):
+                    yield from ((number, entry) for entry in self._side_by_side(record, origin))
+                else:
+                    yield number, self._of(record, origin)
 
-    def _of(self, record: Any, origin: Origin) -> Iterator[Entry]:
-        """Yield what a record of the feed comes to; a record with parallel lists may be several check-ins."""
+    def _of(self, record: Any, origin: Origin) -> Entry:
+        """Return what a record of the feed comes to."""
         try:
             if self._only and not all(condition.holds(record, origin) for condition in self._only):
-                yield Skipped.FILTERED
-            elif not isinstance(record, dict):
-                yield Unreadable(Reason.WRONG_TYPE, f"a record must be an object; {_kind_of(record)} was found")
-            else:
-                yield from self._entries(record, origin)
+                return Skipped.FILTERED
+            if not isinstance(record, dict):
+                return Unreadable(Reason.WRONG_TYPE, f"a record must be an object; {_kind_of(record)} was found")
+            return self._fragment(record, origin) if self._type is Fragment else self._check_in(record, origin)
         except UnreadableError as fault:
-            yield Unreadable(fault.reason, fault.detail)
+            return Unreadable(fault.reason, fault.detail)
 
     # ----------------------------------------------------------- check-ins
 
-    def _check_ins(self, record: dict[str, Any], origin: Origin) -> Iterator[Entry]:
-        values = self._values(record, origin)
-        for place in self._places(record, origin):
+    def _check_in(self, record: dict[str, Any], origin: Origin) -> Entry:
+        values, place = self._values(record, origin), [path(record, origin) for path in self._point]
+        if self._is_as_it_is:
+            # Most records need no reading of their values. All others, right or wrong, take the long way.
             try:
-                given = dict(zip(_POINT, self._read(place), strict=True))
+                return cast("CheckIn", msgspec.convert(values | _given(place), self._type))
+            except msgspec.ValidationError:
+                pass
+        return self._made(values | _given(self._read(place)))
+
+    def _side_by_side(self, record: dict[str, Any], origin: Origin) -> Iterator[Entry]:
+        """Yield the check-ins of a record with lists of times and positions."""
+        try:
+            if not all(condition.holds(record, origin) for condition in self._only):
+                yield Skipped.FILTERED
+                return
+            values, places = self._values(record, origin), self._places(record, origin)
+        except UnreadableError as fault:
+            yield Unreadable(fault.reason, fault.detail)
+            return
+        for place in places:
+            try:
+                yield self._made(values | _given(self._read(place)))
             except UnreadableError as fault:
                 yield Unreadable(fault.reason, fault.detail)
-            else:
-                yield self._made(values | {name: value for name, value in given.items() if value is not None})
 
-    def _places(self, record: dict[str, Any], origin: Origin) -> Iterator[Sequence[Any]]:
-        """Yield time, latitude and longitude of a record as they are written."""
+    def _places(self, record: dict[str, Any], origin: Origin) -> list[Sequence[Any]]:
+        """Return the times, latitudes and longitudes of a record as they are written."""
         columns = [path(record, origin) for path in self._point]
         if not self._is_parallel:
-            yield columns
-            return
+            return [columns]
         n = max((len(column) for column in columns if isinstance(column, list)), default=1)
         spread = [column if isinstance(column, list) else [column] * n for column in columns]
         # One time for several places would say that somebody was everywhere at once.
         if any(len(column) != n for column in spread) or (n > 1 and not isinstance(columns[0], list)):
             paths = ", ".join(self._names[name] for name in _POINT)
             raise UnreadableError(Reason.WRONG_TYPE, f"{paths} must be lists of the same length")
-        yield from zip(*spread, strict=True)
+        return list(zip(*spread, strict=True))
 
     def _read(self, place: Sequence[Any]) -> tuple[Any, Any, Any]:
         (ts, lat, lon), names = place, self._names
@@ -195,24 +212,23 @@ class DocumentMapping:
 
     # ----------------------------------------------------------- fragments
 
-    def _fragments(self, record: dict[str, Any], origin: Origin) -> Iterator[Entry]:
+    def _fragment(self, record: dict[str, Any], origin: Origin) -> Entry:
         values = self._values(record, origin)
         points = self._points(record, origin)
         if points is None:
-            values["points"] = self._own_points(record, origin)
-            yield self._made(values, has_own_point=True)
-        elif not isinstance(points, list):
-            yield self._made(values | {"points": points})
-        elif not self._is_as_it_is or isinstance(made := self._made(values | {"points": points}), Unreadable):
-            values["points"] = [self._listed_point(point, i, origin) for i, point in enumerate(points)]
-            yield self._made(values)
-        else:
-            yield made
+            return self._made(values | {"points": self._own_points(record, origin)}, has_own_point=True)
+        if isinstance(points, list):
+            if self._is_as_it_is:
+                try:
+                    return msgspec.convert(values | {"points": points}, Fragment)
+                except msgspec.ValidationError:
+                    pass
+            points = [self._listed_point(point, i, origin) for i, point in enumerate(points)]
+        return self._made(values | {"points": points})
 
     def _own_points(self, record: dict[str, Any], origin: Origin) -> list[Sequence[Any]]:
         """Return the points of a record without a list of points: it is a point itself, or has parallel lists."""
-        places = list(self._places(record, origin))
-        names = self._names
+        places, names = self._places(record, origin), self._names
         if len(places) == 1:
             ts, lat, lon = places[0]
             if ts is None and lat is None and lon is None:
@@ -244,10 +260,10 @@ class DocumentMapping:
 
     def _values(self, record: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Return the fields of a record that is not a point, by our names, without those that it lacks."""
-        values = {}
-        for name, path in self._paths:
-            if (value := path(record, origin)) is not None:
-                values[name] = self._number(value, self._names[name]) if name in _NUMBERS else value
+        values = {name: value for name, path in self._paths if (value := path(record, origin)) is not None}
+        for name in self._options.numbers_as_text * _DEMANDS:
+            if (value := values.get(name)) is not None:
+                values[name] = self._number(value, self._names[name])
         return values
 
     def _time(self, value: Any, name: str) -> Any:
@@ -289,6 +305,11 @@ class DocumentMapping:
                 text = _OWN_POINT.sub(lambda match: f"$.{_POINT[int(match[1])]}", text)
             return Unreadable(*rejection_reason(msgspec.ValidationError(text), self._names))
         return made
+
+
+def _given(place: Sequence[Any]) -> dict[str, Any]:
+    """Return the time, the latitude and the longitude that a record states, by our names."""
+    return {name: value for name, value in zip(_POINT, place, strict=True) if value is not None}
 
 
 def _kind_of(value: Any) -> str:

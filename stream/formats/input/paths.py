@@ -228,12 +228,28 @@ def _inside(text: str) -> Callable[[Any], Any]:
     literal = _ESCAPED.sub(r"\1", text)
     if len(steps) == 1 and isinstance(steps[0], str):
         return lambda record: record.get(literal) if isinstance(record, dict) else None
+    if len(steps) == 2 and isinstance(steps[0], str) and isinstance(steps[1], str):
+        return _two_deep(literal, steps[0], steps[1])
 
     def value(record: Any) -> Any:
         # A field whose own name has dots comes first: it is there only if somebody means it.
         if isinstance(record, dict) and (found := record.get(literal)) is not None:
             return found
         return _walked(record, steps, 0)
+
+    return value
+
+
+def _two_deep(literal: str, outer: str, inner: str) -> Callable[[Any], Any]:
+    """Return what :func:`_inside` returns for a field of an object, the most frequent path, in half the time."""
+
+    def value(record: Any) -> Any:
+        if not isinstance(record, dict):
+            return None
+        if (found := record.get(literal)) is not None:
+            return found
+        holder = record.get(outer)
+        return holder.get(inner) if isinstance(holder, dict) else None
 
     return value
 

@@ -275,13 +275,13 @@ def test_the_file_is_read_once(checkins: Path, tmp_path: Path, shoal: Shoal, mon
     """
     However many combinations there are, each record is decoded once.
     """
-    read, original = [], RecordFile.__iter__
+    read, original = [], RecordFile.entries
 
     def counted(file: RecordFile) -> Any:
         read.append(file.path)
         return original(file)
 
-    monkeypatch.setattr(RecordFile, "__iter__", counted)
+    monkeypatch.setattr(RecordFile, "entries", counted)
     assert shoal(checkins, tmp_path, "--frontier-k", "3,5", "--frontier-m", "2").exit_code == 0
     assert len(rows_of(tmp_path)) > len(CHECKINS)
     assert read == [checkins]

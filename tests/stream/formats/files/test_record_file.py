@@ -22,12 +22,13 @@ from core.places.geo import geocentric
 from core.records.profile import Categorical, Numeric, Profile
 from core.records.record import CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from stream.feeds.feed import Feed
-from stream.formats.files.forms import Form, elements, form_of
+from stream.formats.files.forms import Form, form_of
+from stream.formats.files.json_values import elements
 from stream.formats.files.metric_projection import MetricProjection
 from stream.formats.files.record_file import FileFormatError
 from stream.formats.files.csv_records import Columns, CsvLines, HeaderError
 from stream.formats.files.dialect import Dialect
-from stream.formats.input.mapping import Entry
+from stream.formats.input.mapping import Entry, Unreadable
 from stream.replay.replay import Replay
 from stream.settings.input import FieldSettings
 from stream.settings.load import load_settings
@@ -166,7 +167,7 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
     assert entries == [
         CheckIn(user="u1", ts=5.0, venue="v1"),
         CheckIn(user="u2", ts=6.0),
-        CheckIn(user="", ts=7.0, venue="v3"),  # validation finds that there is no user
+        Unreadable(Reason.MISSING_FIELD, "user is needed"),
     ]
 
 
@@ -478,9 +479,9 @@ def test_a_line_may_be_as_long_as_a_message(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "missing"),
     [
-        ("user;lat;lon;ts\n", Kind.CHECKINS, "user, ts; it has user;lat;lon;ts"),
+        ("who;lat;lon;when\n", Kind.CHECKINS, "user, ts; it has who;lat;lon;when"),
         ("user,time\n", Kind.CHECKINS, "ts; it has user, time"),
-        ("User,Latitude,Timestamp\n", Kind.CHECKINS, "user, ts; it has User, Latitude, Timestamp"),
+        ("User,Latitude,Timestamp\n", Kind.CHECKINS, "ts; it has User, Latitude, Timestamp"),
         ("user,ts\n", Kind.FRAGMENTS, "lat, lon; it has user, ts"),
         ("user,,t\x01s\n", Kind.CHECKINS, "ts; it has user, (empty), and 1 more:"),
         (",".join(["user", *(f"c{i}" for i in range(30))]), Kind.CHECKINS, "ts; it has user, c0, c1, c2, c3, c4, c5"),
@@ -617,7 +618,9 @@ def test_a_header_that_cannot_be_read_is_refused(content: str | bytes, says: str
         (gzip.compress(gzip.compress(ROWS.encode())), "is gzip inside gzip"),
         (bz2.compress(ROWS.encode()), "is bzip2"),
         (lzma.compress(ROWS.encode()), "is xz"),
-        (b"PAR1\x15\x04" + b"\0" * 100, "is Parquet"),
+        (b"PAR1\x15\x04" + b"\0" * 100, "is damaged, or is Parquet of a kind that pyarrow does not read"),
+        (b"Obj\x01" + b"\0" * 100, "is Avro whose schema cannot be used"),
+        (b"<kml><Document/></kml>", "is XML or HTML, but not GPX"),
         (b"SQLite format 3\0" + b"\0" * 100, "is an SQLite database"),
         (bytes(range(256)), "is not text"),
         (b"\0" * 4096, "is not text"),
@@ -773,30 +776,44 @@ def test_an_array_without_its_end_is_refused(content: str, says: str, tmp_path: 
 
 def test_lines_that_are_arrays_are_lines(tmp_path: Path) -> None:
     """
-    Where more lines follow a complete one, the file is NDJSON, and an array is no record.
+    Where more lines follow a complete one, the file is NDJSON, and an array is a list of records.
     """
-    found = read_with_numbers(tmp_path / "feed.ndjson", f"[{GOOD}]\n{GOOD}\n[{GOOD}]\n")
-    assert reasons([entry for _, entry in found]) == [Reason.WRONG_TYPE, None, Reason.WRONG_TYPE]
+    found = read_with_numbers(tmp_path / "feed.ndjson", f"[{GOOD}]\n{GOOD}\n[{GOOD}, {GOOD}, 5]\n")
+    assert [number for number, _ in found] == [1, 2, 3, 3, 3]
+    assert reasons([entry for _, entry in found]) == [None] * 4 + [Reason.WRONG_TYPE]
 
 
 @pytest.mark.parametrize("name", ["feed.json", "feed.ndjson", "feed.txt"])
 @pytest.mark.parametrize(
-    "content",
+    ("content", "says"),
     [
-        json.dumps({"type": "FeatureCollection", "features": [{"x": 1}] * 5}, indent=2),
-        json.dumps({"type": "FeatureCollection", "features": [{"x": 1}] * 50_000}, indent=2),
-        '{"records": [\n' + f"{GOOD},\n{GOOD}" + "\n]}",
-        json.dumps(json.loads(GOOD), indent=2) + "\n" + json.dumps(json.loads(GOOD), indent=2),
-        '\ufeff\n{\n"a": NaN\n}',
+        (json.dumps({"type": "FeatureCollection", "features": [{"x": 1}] * 5}, indent=2), "is GeoJSON: set"),
+        (json.dumps({"type": "FeatureCollection", "features": [{"x": 1}] * 50_000}, indent=2), "is GeoJSON: set"),
+        ('{"records": [\n' + f"{GOOD},\n{GOOD}" + "\n]}", "is one JSON document over several lines, and not a record"),
+        ('\ufeff\n{\n"a": NaN\n}', "is one JSON document over several lines, and not a record"),
     ],
-    ids=["object", "large object", "records inside", "one after the other", "NaN"],
+    ids=["object", "large object", "records inside", "NaN"],
 )
-def test_one_json_object_over_several_lines_is_refused(content: str, name: str, tmp_path: Path) -> None:
+def test_one_json_object_over_several_lines_is_refused(content: str, says: str, name: str, tmp_path: Path) -> None:
     """
-    The sentence says what it is instead of turning away its lines one by one.
+    The sentence says what it is, and which setting reads it, instead of turning away its lines one by one.
     """
-    with pytest.raises(FileFormatError, match="is one JSON document over several lines and not NDJSON"):
+    with pytest.raises(FileFormatError) as refused:
         read(tmp_path / name, content)
+    assert str(refused.value).startswith(f"{tmp_path / name}: {says}")
+    assert "input.preset" in str(refused.value)
+
+
+@pytest.mark.parametrize("n", [1, 2, 50])
+@pytest.mark.parametrize("name", ["feed.json", "feed.ndjson", "feed.txt"])
+def test_records_over_several_lines_are_read(n: int, name: str, tmp_path: Path) -> None:
+    """
+    Some programs write one after the other and indent each of them.
+    """
+    record = json.dumps(json.loads(GOOD), indent=2)
+    found = read_with_numbers(tmp_path / name, "\n".join([record] * n))
+    assert [number for number, _ in found] == list(range(1, n + 1))
+    assert reasons([entry for _, entry in found]) == [None] * n
 
 
 @pytest.mark.parametrize("end", ["", "\\", '"'], ids=["open", "backslash", "closed"])

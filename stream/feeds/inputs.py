@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from stream.feeds.decoders import message_decoder
 from stream.feeds.feed import Feed
 from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
-from stream.formats.input.mapping import MappingOptions
+from stream.formats.input.mapping import MappingOptions, Observer
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.times import TextTimes
 from stream.settings.kinds import KindSettings
@@ -16,8 +16,14 @@ from stream.settings.model import Settings
 __all__ = ["csv_dialect", "mapping_options", "message_reader"]
 
 
-def mapping_options(settings: Settings, feed: Feed) -> MappingOptions:
-    """Return where in the documents of a feed its records and fields are."""
+def mapping_options(settings: Settings, feed: Feed, observer: Observer | None = None) -> MappingOptions:
+    """Return where in the documents of a feed its records and fields are.
+
+    Args:
+        settings: All settings.
+        feed: The feed.
+        observer: Sees every record before it is read.
+    """
     own = settings.for_kind(feed.kind)
     return MappingOptions(
         names=own.fields.model_dump(),
@@ -33,16 +39,17 @@ def mapping_options(settings: Settings, feed: Feed) -> MappingOptions:
         ),
         max_records=settings.limits.records_per_message,
         max_points=settings.limits.points_per_fragment,
+        observer=observer,
     )
 
 
-def message_reader(settings: Settings, feed: Feed) -> MessageReader:
-    """Return the reader of a feed's messages.
+def message_reader(settings: Settings, feed: Feed, observer: Observer | None = None) -> MessageReader:
+    """Return the reader of a feed's messages; see :func:`mapping_options`.
 
     Raises:
         SettingsError: Its schema cannot be had, or a library is not installed.
     """
-    return MessageReader(feed.kind, mapping_options(settings, feed), message_decoder(settings, feed.kind))
+    return MessageReader(feed.kind, mapping_options(settings, feed, observer), message_decoder(settings, feed.kind))
 
 
 def csv_dialect(own: KindSettings) -> Dialect:

@@ -11,20 +11,23 @@ from stream.feeds.feed import Feed
 from stream.feeds.inputs import csv_dialect, mapping_options
 from stream.formats.files.metric_projection import MetricProjection
 from stream.formats.files.record_file import RecordFile
+from stream.formats.input.mapping import Observer
 from stream.settings.input import UNIT_MS
 from stream.settings.model import Settings
 
 __all__ = ["metric_projection", "open_files"]
 
 
-def open_files(settings: Settings, feed: Feed, paths: Sequence[Path]) -> list[RecordFile]:
-    """Open files of records for a feed.
+def open_files(
+    settings: Settings, feed: Feed, paths: Sequence[Path], observer: Observer | None = None
+) -> list[RecordFile]:
+    """Open files of records for a feed; see :func:`~stream.feeds.inputs.mapping_options`.
 
     Raises:
         FileFormatError: One of them cannot be read as records of this feed.
         SettingsError: The schema of ``input.schema_file`` cannot be used, or a library is not installed.
     """
-    own, options = settings.for_kind(feed.kind), mapping_options(settings, feed)
+    own, options = settings.for_kind(feed.kind), mapping_options(settings, feed, observer)
     projection = metric_projection(settings) if feed.kind is Kind.FRAGMENTS else None
     is_encoded = own.input.encoding == "gtfs-realtime" or own.input.schema_file is not None
     decoder = message_decoder(settings, feed.kind) if is_encoded else None

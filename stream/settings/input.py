@@ -14,8 +14,8 @@ from stream.formats.files.dialect import DELIMITERS, delimiter_of, text_encoding
 from stream.formats.files.metric_projection import projection_in_metres
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.paths import PathError, path_from
-from stream.formats.input.presets import PRESETS
 from stream.formats.input.times import Ambiguous
+from stream.formats.presets.registry import PRESETS
 from stream.settings.section import Section
 from stream.settings.values import FieldName, Instant, instant_ms, separated_by_commas
 

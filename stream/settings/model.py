@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.records.record import Kind
-from stream.formats.input.presets import preset_settings
+from stream.formats.presets.registry import preset_settings
 from stream.settings.checks import (
     NO_KEY_IS_SET,
     check_attributes,

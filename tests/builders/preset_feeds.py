@@ -12,8 +12,8 @@ from google.protobuf import json_format
 from google.transit.gtfs_realtime_pb2 import FeedMessage
 
 from core.records.record import Kind
-from stream.formats.input.presets import PRESETS
 from stream.formats.presets.preset import Example
+from stream.formats.presets.registry import PRESETS
 
 __all__ = ["EXAMPLES", "START", "files", "messages", "place_of", "time_of"]
 

@@ -7,7 +7,7 @@ datetimes from encodings that have a type for times.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -24,7 +24,7 @@ from stream.formats.input.record_path import MISSING, RecordPath
 from stream.formats.input.rejection_reasons import rejection_reason
 from stream.formats.input.times import TextTimes
 
-__all__ = ["DocumentMapping", "Entry", "MappingOptions", "Skipped", "Unreadable"]
+__all__ = ["DocumentMapping", "Entry", "MappingOptions", "Observer", "Skipped", "Unreadable"]
 
 
 class Skipped(Enum):
@@ -46,6 +46,10 @@ class Unreadable(NamedTuple):
 
 Entry = CheckIn | Fragment | Unreadable | Skipped
 """A record, or why there is none."""
+
+
+Observer = Callable[[Any, Origin], None]
+"""Called with every record that is not filtered, before it is read, and with what surrounds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,8 @@ class MappingOptions:
 
     max_points: int = 10_000
     """Most points of all fragments of one document together."""
+
+    observer: Observer | None = None
 
     @property
     def is_as_it_is(self) -> bool:
@@ -118,6 +124,7 @@ class DocumentMapping:
         # A list [ts, lat, lon] needs no paths, unless they say that its values stand in another order.
         self._has_columns = any(self._names[name].startswith("[") for name in _POINT)
         self._is_as_it_is = options.is_as_it_is and not self._has_columns
+        self._observer = options.observer
 
     def entries(self, document: Any, origin: Origin) -> Iterable[tuple[int | None, Entry]]:
         """Return the records of a document, each with its number in the document's list; the first is 1.
@@ -126,9 +133,16 @@ class DocumentMapping:
         """
         origin.document = document
         found = document if self._records is None else self._records(document, origin)
+        if self._observer is not None:
+            self._show(self._observer, found, origin)
         if isinstance(found, dict) and not self._is_parallel:
             return ((None, self._of(found, origin)),)
         return self._within_limits(self._found(found, origin))
+
+    def _show(self, observer: Observer, found: Any, origin: Origin) -> None:
+        for record in found if isinstance(found, list) else [found]:
+            if isinstance(record, dict) and all(condition.holds(record, origin) for condition in self._only):
+                observer(record, origin)
 
     def _within_limits(self, entries: Iterable[tuple[int | None, Entry]]) -> Iterator[tuple[int | None, Entry]]:
         n_points = n_records = 0

@@ -83,7 +83,7 @@ def _of_payload(decode: Callable[[bytes], CheckIn | Fragment]) -> Callable[[byte
 def _is_plain(options: MappingOptions) -> bool:
     names = (*options.names.values(), *options.attributes)
     has_paths = not all(_PLAIN_NAME.fullmatch(name) for name in names)
-    return options.is_as_it_is and not (has_paths or options.records or options.only)
+    return options.is_as_it_is and not (has_paths or options.records or options.only or options.observer)
 
 
 def _plain_decoder(kind: Kind, options: MappingOptions) -> Callable[[bytes], CheckIn | Fragment]:

@@ -14,8 +14,8 @@ from stream.feeds.inputs import message_reader
 from stream.feeds.record_files import open_files
 from stream.formats.input.mapping import Entry, Skipped
 from stream.formats.input.paths import Origin
-from stream.formats.input.presets import PRESETS
 from stream.formats.presets.preset import Example
+from stream.formats.presets.registry import PRESETS
 from stream.settings.input import UNIT_MS
 from stream.settings.load import load_settings
 from stream.settings.model import Settings

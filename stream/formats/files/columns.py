@@ -28,24 +28,27 @@ class Columns:
     """For each field that every record must have the names of the columns that it may be in."""
 
 
-def columns_of(options: MappingOptions, kind: Kind, needed: Collection[str], *, has_lists: bool = False) -> Columns:
+def columns_of(
+    options: MappingOptions, kind: Kind, needed: Collection[str], *, nested: Collection[str] = ()
+) -> Columns:
     """Return the columns that records of a kind are read from.
 
     Args:
         options: Where the fields of a record are.
         kind: What the table holds.
         needed: Fields, by our names, that every record must have, beside ``user`` and ``ts``.
-        has_lists: Whether a row may hold a list of points.
+        nested: Columns of the table, if they may hold lists: with a column of points, a row is a whole fragment.
     """
-    paths = dict(options.names)
-    of_other_kind = ["points", "k", "delta_m"] if kind is Kind.CHECKINS else ["venue", "category"]
-    for name in [*of_other_kind, *(["points"] if kind is Kind.FRAGMENTS and not has_lists else [])]:
+    paths, needed = dict(options.names), {*needed, "user", "ts"}
+    has_points = kind is Kind.FRAGMENTS and not set(nested).isdisjoint(top_levels(names_in(paths["points"])))
+    for name in ["k", "delta_m"] if kind is Kind.CHECKINS else ["venue", "category"]:
         del paths[name]
+    if not has_points:
+        del paths["points"]
     if kind is Kind.CHECKINS:
         paths |= {attribute_field(i): path for i, path in enumerate(options.attributes)}
-    elif not has_lists:
-        needed = {*needed, "lat", "lon"}
-    needed = {*needed, "user"} if has_lists and kind is Kind.FRAGMENTS else {*needed, "user", "ts"}
+    else:
+        needed = {"user", "points"} if has_points else {*needed, "lat", "lon"}
     conditions = [name for text in options.only for name in names_of_condition(text)]
     return Columns(
         used=list(dict.fromkeys([*chain.from_iterable(map(names_in, paths.values())), *conditions])),

@@ -165,7 +165,11 @@ def _is_document(text: bytes, *, is_whole: bool, has_list: bool) -> bool:
         return False
     fault = _fault(text)
     # What follows the first value does not matter: some programs write one such document after the other.
-    return not fault or "trailing" in fault or ("truncated" in fault and (not is_whole or is_collection(text)))
+    if not fault or "trailing" in fault or ("truncated" in fault and not is_whole):
+        return True
+    # It is damaged. A first record that is cut off is followed by a whole one, a list of records is not.
+    second = next(line for line in lines[1:] if line.strip())
+    return (has_list or is_collection(text)) and _fault(second) != ""
 
 
 def _fault(text: bytes) -> str:

@@ -29,13 +29,12 @@ class ParquetRows:
 
     Args:
         stream: The file; it must be seekable.
-        columns: The columns to read; None for all.
 
     Raises:
-        FormError: pyarrow is not installed, the file is damaged, lacks a column, or its geometries are not in degrees.
+        FormError: pyarrow is not installed, the file is damaged, or its geometries are not in degrees.
     """
 
-    def __init__(self, stream: IO[bytes], columns: Columns | None = None) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         try:
             import pyarrow.parquet as pq  # noqa: PLC0415 - an extra, needed here alone
         except ImportError:
@@ -47,22 +46,26 @@ class ParquetRows:
             self.n_rows: int = self._file.metadata.num_rows
         self.n_read = 0
         """Rows read so far."""
-        self._chosen = self.columns if columns is None else self._needed(columns)
+        self._chosen = self.columns
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns; each may be a structure of further fields."""
         return list(self._schema.names)
 
-    def _needed(self, columns: Columns) -> list[str]:
-        """Return the columns that are read."""
+    def choose(self, columns: Columns) -> None:
+        """Read only the columns that a feed needs.
+
+        Raises:
+            FormError: The file lacks a column.
+        """
         found = set(self.columns)
-        if missing := [" or ".join(either) for either in columns.needed if not found.intersection(top_levels(either))]:
+        if missing := [" or ".join(either) for either in columns.needed if found.isdisjoint(top_levels(either))]:
             shown = [name[:40] for name in self.columns if name.isprintable()][:_MOST_SHOWN]
             more = [f"and {n} more"] if (n := len(self.columns) - len(shown)) else []
             raise FormError(f"has no column {', '.join(missing)} (fields.*); it has {', '.join(shown + more)}")
         used = set(top_levels(columns.used))
-        return [name for name in self.columns if name in used]
+        self._chosen = [name for name in self.columns if name in used]
 
     def read(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield each row with its number; the first is 1.

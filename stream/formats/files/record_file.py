@@ -177,9 +177,9 @@ class RecordFile:
         elif self._form is Form.AVRO:
             self._table = AvroRows(self._file.binary)
         elif self._form is Form.PARQUET:
-            is_known = not reads_whole_rows(self._options)
-            columns = columns_of(self._options, self._kind, needed, has_lists=True) if is_known else None
-            self._table = ParquetRows(self._file.seekable(), columns)
+            self._table = ParquetRows(self._file.seekable())
+            if not reads_whole_rows(self._options):
+                self._table.choose(columns_of(self._options, self._kind, needed, nested=self._table.columns))
 
     def _json(self, messages: NumberedLines) -> Iterator[tuple[Place, Entry]]:
         reader = MessageReader(self._kind, self._options)

@@ -5,6 +5,8 @@ Windows are 10 ms long. In the time lines a number in brackets is an offset of t
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -457,6 +459,57 @@ def test_silence_closes_no_window_that_has_not_ended() -> None:
     assert machine.next_action(clock_ms=20 * IDLE_MS, now_ms=99) is None
     assert put(machine, 2, (1, 15), source=OTHER).late == 0
     assert isinstance(machine.next_action(clock_ms=40 * IDLE_MS, now_ms=100), WriteSeal)
+
+
+class TestInputs:
+    INPUTS = {"checkins": 2, "other": 1}  # noqa: RUF012 - nobody changes it
+
+    def test_no_window_closes_before_every_input_is_heard(self) -> None:
+        """
+        The backlog of another topic is read last: its old records find their windows open, which are then sealed.
+        """
+        machine = partition()
+        machine.expect(Kind.CHECKINS, self.INPUTS, clock_ms=0)
+        machine.expect(Kind.FRAGMENTS, {"fragments": 1}, clock_ms=0)  # a feed that is not read
+        for offset, number in enumerate((0, 1)):
+            put(machine, offset, (0, 5), (1, 95), source=Source("checkins", number))
+        assert machine.next_action(clock_ms=0, now_ms=NOW_MS) is None
+        assert put(machine, 2, (0, 7), source=Source("other", 0), n_partitions=1).late == 0
+        put(machine, 3, (1, 10), source=Source("other", 0), n_partitions=1)
+        action = machine.next_action(clock_ms=0, now_ms=NOW_MS)
+        assert isinstance(action, WriteSeal)
+        assert (action.seal.key, action.seal.n_rows) == (window(0), 3)
+
+    @given(
+        times=st.lists(st.lists(st.integers(0, 59), min_size=1, max_size=8).map(sorted), min_size=3, max_size=3),
+        order=st.randoms(use_true_random=False),
+        named_ms=st.integers(0, 5 * IDLE_MS),
+    )
+    def test_nothing_is_late_in_whatever_order_topics_are_read(
+        self, times: list[list[int]], order: Random, named_ms: int
+    ) -> None:
+        """
+        Three sources of two topics, each in the order of its times, read in any order from a backlog, and every window
+        sealed as soon as it is due.
+        """
+        sources = [Source("checkins", 0), Source("checkins", 1), Source("other", 0)]
+        machine = partition()
+        machine.expect(Kind.CHECKINS, self.INPUTS, clock_ms=0)
+        left = [(source, list(enumerate(each))) for source, each in zip(sources, times, strict=True)]
+        late = offset = 0
+        while left:
+            source, records = order.choice(left)
+            late += put(machine, offset, records.pop(0), source=source, clock_ms=named_ms).late
+            offset += 1
+            left = [(source, records) for source, records in left if records]
+            while (action := machine.next_action(clock_ms=named_ms, now_ms=NOW_MS)) is not None:
+                if isinstance(action, WriteSeal):
+                    machine.apply_seal(action.seal)
+                elif isinstance(action, ReleaseWindow):
+                    machine.released(action.seal)
+                else:
+                    machine.completed(action)
+        assert late == 0
 
 
 class TestManyWindows:

@@ -206,6 +206,39 @@ def test_an_unknown_source_can_be_retired() -> None:
     assert mark.value_ms(clock_ms=0) == 90
 
 
+def test_all_inputs_are_waited_for_as_soon_as_one_has_records() -> None:
+    """
+    The other topic is expected from the first record of the feed on, however long ago the feed's topics were named: the
+    silence before is not its own.
+    """
+    #  topic/0   -------------------500
+    #  other/0   (an input)             ---200
+    other = Source("other", 0)
+    mark = Watermark(allowed_lateness_ms=LATENESS_MS, idle_timeout_ms=IDLE_MS)
+    mark.expect_inputs({"topic": 1, "other": 1}, clock_ms=0)
+    assert mark.is_idle(clock_ms=0)
+    mark.expect("topic", 1, clock_ms=10 * IDLE_MS)
+    mark.advance(A, 500, clock_ms=10 * IDLE_MS)
+    assert mark.value_ms(clock_ms=10 * IDLE_MS) is None
+    mark.advance(other, 200, clock_ms=10 * IDLE_MS)
+    assert mark.value_ms(clock_ms=10 * IDLE_MS) == 190
+
+
+def test_an_input_that_appears_is_waited_for_from_then_on() -> None:
+    """
+    A topic of a feed that is running holds the watermark back until it has records or was idle for the time-out.
+    """
+    mark = watermark(A)
+    mark.advance(A, 500, clock_ms=0)
+    mark.expect_inputs({"topic": 1}, clock_ms=300)
+    assert mark.value_ms(clock_ms=300) == 490
+    mark.expect_inputs({"topic": 1, "other": 2}, clock_ms=400)
+    assert mark.value_ms(clock_ms=900) is None
+    mark.advance(A, 600, clock_ms=1399)
+    assert mark.value_ms(clock_ms=1399) is None
+    assert mark.value_ms(clock_ms=1400) == 590
+
+
 def test_nothing_is_known_before_the_first_source() -> None:
     """
     Without sources there is no watermark, and nothing to wait for.

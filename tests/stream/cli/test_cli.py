@@ -292,6 +292,24 @@ def test_generate_refuses_what_it_cannot_do(arguments: tuple[str, ...], shoal: S
     sentence(shoal("generate", *arguments), 2)
 
 
+def test_generate_refuses_a_pattern(shoal: SHOAL) -> None:
+    """
+    A pattern names no topic to write to; no broker is asked.
+    """
+    result = shoal("generate", "--to-topics", "--hours", "0.01", "--people", "50", "--set", r"topics.checkins=^gps\..*")
+    assert r"topics.checkins is '^gps\\..*', a pattern: shoal generate needs the name of one topic" in sentence(
+        result, 2
+    )
+
+
+def test_check_config_says_how_a_pattern_begins(shoal: SHOAL) -> None:
+    """
+    The name that most people try first is refused, with what to write instead.
+    """
+    result = shoal("check-config", "--set", "topics.checkins=gps.*", SHOAL_PRIVACY__SECRET=SECRET)
+    assert "a pattern begins with '^', such as ^gps" in sentence(result, 2)
+
+
 @pytest.fixture
 def nobody() -> str:
     """An address where no broker listens."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any, NamedTuple
 
 from aiokafka import TopicPartition
 from prometheus_client import CollectorRegistry
 
-from core.records.record import Chunk
+from core.records.record import Chunk, Kind
 from stream.feeds.feed import build_feeds
 from stream.formats.chunks import chunk_from_bytes
 from stream.ingest.ingest import Ingest
@@ -50,6 +51,9 @@ class Backlog:
 
     def assignment(self) -> set[TopicPartition]:
         return set(self.ends)
+
+    async def position(self, partition: TopicPartition) -> int:
+        return 0
 
     def highwater(self, partition: TopicPartition) -> int | None:
         return self.ends[partition]
@@ -127,6 +131,39 @@ async def test_who_is_far_ahead_waits_for_who_has_a_backlog() -> None:
     assert ingest._in_step() == [slow, new]
     consumer.ends[slow] = 5  # it has come to its end: whoever is live waits for nobody
     assert ingest._in_step() == [fast, slow, new]
+
+
+async def test_topics_of_one_feed_are_read_in_step() -> None:
+    """
+    Another topic of the feed with an old backlog holds the first one back, as another partition would; a topic of
+    another feed does not.
+    """
+    fast, slow, other = TopicPartition("a", 0), TopicPartition("b", 0), TopicPartition("fragments", 0)
+    given = {"topics.checkins": "^[ab]", "topics.fragments": "fragments", "window.max_drift": "60s"}
+    ingest = an_ingest(Producer(), **given, **{"time.max_ahead": "1h"})
+    ingest._consumer = Backlog({fast: 10, slow: 10, other: 10})
+    place(ingest, fast, slow, other)
+    await ingest._forward(Batch(fast, "", check_ins(100)))
+    ingest._progress[other].heard_s, ingest._progress[other].reached_ms = time.monotonic(), 0.0
+    assert ingest._in_step() == [fast, slow, other]
+    await ingest._forward(Batch(slow, "", check_ins(10)))
+    assert ingest._in_step() == [slow, other]
+    await ingest._forward(Batch(slow, "", check_ins(40, first=1)))
+    assert ingest._in_step() == [fast, slow, other]
+
+
+async def test_lag_is_that_of_all_topics_of_a_feed() -> None:
+    """
+    The gauges add up what is unread in every topic.
+    """
+    a, b = TopicPartition("a", 0), TopicPartition("b", 0)
+    ingest = an_ingest(Producer(), **{"topics.checkins": "a,b"})
+    ingest._consumer = Backlog({a: 10, b: 20})
+    place(ingest, a, b)
+    for at in (a, b):
+        await ingest._forward(Batch(at, "", check_ins(1)))
+    await ingest.update_metrics(START_S * 1000)
+    assert ingest._metrics.input_lag_records.labels(Kind.CHECKINS)._value.get() == 9 + 19
 
 
 async def test_no_chunk_speaks_for_the_other_shards_of_its_batch() -> None:

@@ -266,6 +266,48 @@ async def test_what_is_deleted_unread_is_counted_once(cluster: Cluster) -> None:
     assert (scene.lost(), scene.jumps()) == (8, {"deleted": 1.0})
 
 
+AGREED = {A: AgreedStart(30, OLD), B: AgreedStart(7, OLD)}
+
+
+async def test_a_feed_begins_where_it_was_agreed(cluster: Cluster) -> None:
+    """
+    The agreed offsets hold where the group has none, are committed at once, and count no longer once there are commits.
+    """
+    cluster.ends = {A: 40, B: 7}
+    scene = Scene(cluster, sealed_kinds=(), starts=AGREED)
+    await scene.place()
+    assert (cluster.at, scene.jumps()) == ({A: 30, B: 7}, {})
+    assert {at: commit.offset for at, commit in cluster.commits.items()} == {A: 30, B: 7}
+    assert await scene.read(A, 30, 31) == [OLD]
+    again = Scene(cluster, starts=AGREED)
+    await again.place()
+    assert (cluster.at[A], again.jumps()) == (32, {})
+
+
+@pytest.mark.parametrize(
+    ("agreed", "first", "end", "has_worked", "offset", "jump"),
+    [
+        (AgreedStart(30, OLD), 0, 40, False, 30, None),
+        (AgreedStart(30, OLD), 35, 40, False, 35, Jump.DELETED),
+        (AgreedStart(30, OLD), 0, 20, False, 0, Jump.WENT_BACK),
+        (AgreedStart(30, NEW), 0, 40, False, 0, None),  # the topic was created again since
+        (AgreedStart(30, OLD), 0, 40, True, 30, Jump.FORGOTTEN),  # the commits are gone: history stays unread
+        (AgreedStart(30, OLD), 35, 40, True, 35, Jump.FORGOTTEN),
+        (AgreedStart(30, OLD), 0, 20, True, 0, Jump.FORGOTTEN),
+        (None, 0, 40, False, 0, None),
+    ],
+)
+def test_what_was_agreed_and_what_is_there_decide(
+    agreed: AgreedStart | None, first: int, end: int, has_worked: bool, offset: int, jump: Jump | None
+) -> None:
+    """
+    Nothing before the agreed offset is read as long as the log is the same, and nothing after it is passed over.
+    """
+    start = start_from(None, None, topic_id=OLD, first=first, end=end, has_worked=has_worked, agreed=agreed)
+    assert (start.offset, start.jump) == (offset, jump)
+    assert start_from(12, LogId(OLD), topic_id=OLD, first=0, end=40, has_worked=has_worked, agreed=agreed).offset == 12
+
+
 async def test_a_partition_without_records_is_not_forgotten(cluster: Cluster) -> None:
     """
     Where it begins is committed at once, so that a restart does not take it for one whose commits are gone.

@@ -67,6 +67,26 @@ def test_names_are_those_of_the_settings() -> None:
     assert not rights("topics") & rights("topics", given)
 
 
+def test_a_pattern_is_allowed_by_its_beginning() -> None:
+    """
+    Kafka's ACLs know prefixes and no patterns. Where matches have no common beginning, every topic must be allowed; no
+    topic of a pattern is created.
+    """
+    given = {"topics.checkins": r"^gps\.(a|b)", "topics.fragments": "x,y"}
+    right = {(acl.operation, acl.name, acl.pattern_type) for acl in found(given) if acl.why.startswith("input")}
+    assert right == {("Read", "gps.", "prefixed"), ("Read", "x", "literal"), ("Read", "y", "literal")}
+    (wide,) = [acl for acl in found({"topics.checkins": "^(a|b)", "topics.fragments": ""}) if acl.name == "*"]
+    assert (wide.operation, wide.pattern_type) == ("Read", "literal")
+    assert "so this is every topic" in wide.why
+    created = {name for _, _, name in rights("topics", given)}
+    assert {"x", "y"} < created
+    assert not any("gps" in name for name in created)
+    line = shoal_acls("--format", "kafka-acls", "--set", r"topics.checkins=^gps\..*").stdout.splitlines()[0]
+    assert line.endswith("--resource-pattern-type prefixed --operation Read --topic gps.")
+    table = shoal_acls("--set", r"topics.checkins=^gps\..*").stdout.splitlines()[1]
+    assert "gps. (prefix)" in table
+
+
 def test_every_topic_that_is_made_may_be_made() -> None:
     """
     Whoever makes the topics may do nothing else.

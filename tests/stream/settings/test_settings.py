@@ -172,6 +172,8 @@ def test_overrides_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch
         ("limits.message_bytes", "4096B", 4096),
         ("limits.message_bytes", "900KiB", 921_600),
         ("limits.message_bytes", "1MiB", 1_048_576),
+        ("kafka.start", "latest", "latest"),
+        ("kafka.start", "1970-01-02T00:00:00Z", 86_400_000),
         ("time.earliest", "1970-01-02", 86_400_000),
         ("time.earliest", "1970-01-01T00:00:01Z", 1000),
         ("time.earliest", "1970-01-01T02:00:00+02:00", 0),
@@ -299,6 +301,10 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
         ("shard.kind", "city", "'single', 'region' or 'user'"),
         ("kafka.bootstrap_servers", "kafka", "kafka-1:9092"),
         ("kafka.bootstrap_servers", "kafka:port", "kafka-1:9092"),
+        *(
+            ("kafka.start", value, "it must be earliest, latest, or an instant such as 2025-10-09T00:00:00Z")
+            for value in ("soon", "1969-12-31", "end")
+        ),
         ("kafka.session_timeout", "999ms", "1s to 24d"),
         ("kafka.session_timeout", "25d", "1s to 24d"),  # 32 bits of a request hold 24 days
         ("kafka.partitions", 0, "greater than or equal to 1"),
@@ -310,7 +316,7 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
         *(
             (f"topics.{topic}", name, "it must be 1 to 249 of the characters A-Z, a-z, 0-9, '.', '_' and '-'")
             for topic in TOPICS
-            for name in (".", "..", "a b", "a/b", "a:b", "a,b", "städte", "a\n", "t" * 250)
+            for name in (".", "..", "a b", "a/b", "a:b", "a,b c", "städte", "a\n", "t" * 250)
         ),
         *(
             (f"topics.{topic}", name, "it must be another name: this topic is the brokers' own")

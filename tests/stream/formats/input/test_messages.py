@@ -41,7 +41,7 @@ from core.records.record import (
 )
 from core.release.locations import GeneralizedLocation
 from core.release.outcome import Account, Release, Released, ReleaseRefused, Withheld, WithholdReason
-from core.windows.seal import Seal, SealedUntil, SealRecord
+from core.windows.seal import FeedStart, Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
 from stream.formats.chunks import chunk_from_bytes, chunk_to_bytes
 from stream.formats.dead_letters import dead_letter
@@ -337,6 +337,26 @@ def test_a_seal_has_these_bytes() -> None:
         b'"last_offset":812,"n_rows":4321,"release":"9f2c000000000001","digest":"d1","writer":"w-1"}'
     )
     assert seal_key(SEAL) == b"seal|checkins|all|1795813200000|1795814100000|812|w-1"
+
+
+def test_the_start_of_a_feed_has_these_bytes() -> None:
+    """
+    A worker of a later version begins where an earlier one has agreed to begin.
+    """
+    start = FeedStart(
+        kind=Kind.CHECKINS,
+        group="shoal-ingest",
+        setting="latest",
+        offsets={"gps.a": {0: 12, 1: 0}},
+        topic_ids={"gps.a": "0" * 32},
+        writer="w-1",
+    )
+    assert seal_to_bytes(start) == (
+        b'{"type":"start","kind":"checkins","group":"shoal-ingest","setting":"latest",'
+        b'"offsets":{"gps.a":{"0":12,"1":0}},"topic_ids":{"gps.a":"00000000000000000000000000000000"},"writer":"w-1"}'
+    )
+    assert seal_key(start) == b"start|checkins|w-1"
+    assert seal_from_bytes(seal_to_bytes(start)) == start
 
 
 def test_sealed_until_has_these_bytes() -> None:

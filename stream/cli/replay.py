@@ -68,8 +68,9 @@ def replay(
     """Anonymize FILES as the service does, without Kafka.
 
     FILES are CSV with the header user,lat,lon,ts,venue,category and the fields of privacy.attributes; or NDJSON of the
-    topics' records; or one JSON array of them; or, for fragments, .tsv with user, time, x and y in metres of the map
-    projection files.metres. All are in UTF-8, gzipped or not.
+    topics' records; or one JSON array of them. With settings (fields.*, input.*, such as input.preset) also CSV of any
+    form, GeoJSON, GPX, MF-JSON, any JSON document with a list of records, Parquet, Avro, GTFS-realtime; or, for
+    fragments, .tsv with user, time, x and y in metres of the map projection files.metres. All may be gzipped.
 
     Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics; or with --format the same
     as CSV or GeoParquet (flat rows), GeoJSON, MF-JSON (trajectories of points) or Avro. With --frontier it compares

@@ -144,6 +144,7 @@ _TEXTS = {
     "kafka.bootstrap_servers": "`host:port`, separated by commas",
     "kafka.oauth_token_url": "an `https` address; `http` on this machine alone",
     "kafka.group": "1 to 200 characters",
+    "kafka.start": "`earliest`, `latest`, or an instant such as `2025-10-09T00:00:00Z`",
     "location.area": "`south,west,north,east`",
     "location.cells": "`ROWSxCOLUMNS` such as `20x20`",
     "time.earliest": "an instant such as `2000-01-01T00:00:00Z`",
@@ -160,9 +161,10 @@ def _text(setting: Setting) -> str:
     if setting.dotted in _TEXTS:
         return _TEXTS[setting.dotted]
     if setting.section == "topics":
-        return "a name of 1 to 249 of the characters `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`" + (
-            ", or empty" if setting.name in ("checkins", "fragments") else ""
-        )
+        name = "1 to 249 of the characters `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`"
+        if setting.name in ("checkins", "fragments"):
+            return f"names of {name}, separated by commas or as a list; a pattern that begins with `^`; or empty"
+        return f"a name of {name}"
     if setting.section == "fields":
         return "the name of a field"
     if setting.name.endswith(("file", "cafile")):

@@ -15,6 +15,7 @@ from stream.cli.options import load_given, with_settings
 from stream.kafka.acls import Acl, Role, acls, aligned, kafka_acls_line
 from stream.kafka.input_topics import in_two_feeds
 from stream.kafka.topics import create_topics, describe_topics, topic_specs
+from stream.settings.input_topics import FeedTopics
 
 __all__ = ["topics"]
 
@@ -35,6 +36,9 @@ def create(config: Path | None, given: tuple[str, ...]) -> None:
     created = asyncio.run(create_topics(settings, lambda line: click.echo(f"shoal: {line}", err=True)))
     for name, new in created.items():
         click.echo(f"{name}: {'created' if new else 'exists already'}")
+    for kind, read in FeedTopics(settings.topics).by_kind.items():
+        if read.pattern is not None:
+            click.echo(f"{read.pattern}: a pattern (input: {kind}), nothing is created for it")
 
 
 @topics.command()

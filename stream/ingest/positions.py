@@ -223,6 +223,9 @@ class Positions:
             return
         commits = await commits_of(self._consumer, there)
         before = {at: self._before(at, commits.get(at)) for at in there}
+        worked = await self._worked(
+            [at for at, (known, offset, _) in before.items() if known is None and offset is None]
+        )
         firsts = await self._consumer.beginning_offsets(there)
         ends = await self._ends({at: offset for at, (_, offset, _) in before.items()})
         starts: dict[TopicPartition, Start] = {}
@@ -235,7 +238,7 @@ class Positions:
                 topic_id=topic_id,
                 first=int(firsts[at]),
                 end=ends[at],
-                has_worked=self._feeds.kind_of(at.topic) in self._sealed_kinds,
+                has_worked=self._feeds.kind_of(at.topic) in worked,
                 went_back=went_back,
                 agreed=self._starts.get(at),
             )
@@ -248,6 +251,23 @@ class Positions:
             self._on_start(at, start.offset)
             if start.jump is not None:
                 self._report(at, start.jump, start.lost)
+
+    async def _worked(self, uncommitted: Collection[TopicPartition]) -> set[Kind | None]:
+        """Return the feeds of which every partition was read before, so that an offset without a commit is a lost one.
+
+        With a pattern, topics appear in the course of things. Only if the group has no offset of the feed at all, its
+        offsets are lost.
+        """
+        worked: set[Kind | None] = {*self._sealed_kinds}
+        for kind in {self._feeds.kind_of(at.topic) for at in uncommitted} & worked:
+            if kind is None or self._feeds.by_kind[kind].pattern is None:
+                continue
+            topics = [topic for topic in self._consumer.subscription() if self._feeds.kind_of(topic) is kind]
+            numbers = {topic: self._consumer.partitions_for_topic(topic) or () for topic in topics}
+            partitions = [TopicPartition(topic, number) for topic, known in numbers.items() for number in known]
+            if any(one.offset >= 0 for one in (await commits_of(self._consumer, partitions)).values()):
+                worked.discard(kind)
+        return worked
 
     def _before(self, at: TopicPartition, commit: Any) -> tuple[LogId | None, int | None, bool]:
         """Return the partition's last known log, the next offset in it, and whether that is beyond the log's end."""

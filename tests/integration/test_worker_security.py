@@ -42,6 +42,7 @@ START_S = 1_700_000_100
 # Numbers of the protocol.
 OPERATIONS = {"Read": 3, "Write": 4, "Create": 5, "DescribeConfigs": 10}
 RESOURCES = {"topic": 2, "group": 3}
+PATTERN_TYPES = {"literal": 3, "prefixed": 4}
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ async def _allow(servers: str, found: Iterable[Acl]) -> None:
     await admin.start()
     try:
         for acl in found:
-            what = (RESOURCES[acl.resource], acl.name, 3, acl.principal, "*", OPERATIONS[acl.operation], 3)
+            pattern = PATTERN_TYPES[acl.pattern_type]
+            what = (RESOURCES[acl.resource], acl.name, pattern, acl.principal, "*", OPERATIONS[acl.operation], 3)
             answer = await admin._send_request(CreateAclsRequest(*what))
             assert [one[0] for one in answer.creation_responses] == [0]
     finally:
@@ -309,6 +311,26 @@ async def said_at_the_start(settings: Settings) -> list[str]:
     except ClusterError as fault:
         said.append(str(fault))
     return said
+
+
+def test_a_pattern_needs_the_right_to_its_prefix_alone(guarded: Guarded) -> None:
+    """
+    A worker that may read the topics of a prefix finds those that its pattern matches, also later ones, begins where
+    the settings say, and learns nothing of others.
+    """
+    gps, name = unique("gps"), unique("worker")
+    place = place_of(guarded, {"topics.checkins": rf"^{gps}\.[ab]", "kafka.start": "latest"})
+    old, new = (place_of(guarded, {"topics.checkins": f"{gps}.{letter}"}) for letter in "ab")
+    place_of(guarded, {"topics.checkins": unique("hidden")})
+    old.produce("checkins", check_ins(0))
+    guarded.allow(rights(place, {"worker": f"User:{name}"}))
+    with place.worker(guarded.settings("token-file") | {"kafka.oauth_token_file": guarded.token_file(name)}) as worker:
+        new.produce("checkins", check_ins(1))
+        has_left(place, worker, 1)
+        old.produce("checkins", check_ins(2))
+        has_left(place, worker, 2)
+        assert len(place.read("dead_letters")) == 2
+        assert worker.stop() == 0
 
 
 def test_without_any_one_of_its_acls_something_of_a_worker_does_not_work(guarded: Guarded) -> None:

@@ -80,6 +80,9 @@ class Cluster:
     def partitions_for_topic(self, topic: str) -> set[int]:
         return set(range(self.topics[topic].n_partitions))
 
+    def subscription(self) -> set[str]:
+        return set(self.topics)
+
     def highwater(self, at: TopicPartition) -> int:
         return self.ends[at]
 
@@ -114,13 +117,14 @@ class Scene:
         *,
         sealed_kinds: Sequence[Kind] = (Kind.CHECKINS,),
         starts: Mapping[TopicPartition, AgreedStart] | None = None,
+        checkins: str = TOPIC,
     ) -> None:
         self.cluster, self.metrics = cluster, Metrics(CollectorRegistry())
         self.positions = Positions(
             KafkaSettings(),
             cluster,
             SimpleNamespace(client=cluster),
-            FeedTopics(TopicSettings()),
+            FeedTopics(TopicSettings(checkins=checkins)),
             {},
             sealed_kinds,
             starts or {},
@@ -264,6 +268,26 @@ async def test_what_is_deleted_unread_is_counted_once(cluster: Cluster) -> None:
     assert scene.lost() == 8
     await scene.look()
     assert (scene.lost(), scene.jumps()) == (8, {"deleted": 1.0})
+
+
+async def test_a_topic_that_a_pattern_finds_is_not_forgotten(cluster: Cluster) -> None:
+    """
+    With a pattern topics appear in the course of things, and are read from their beginning without an alarm. If no
+    topic of the feed has a commit, the group's offsets are lost.
+    """
+    new = TopicPartition("checkins-2", 0)
+    await Scene(cluster, sealed_kinds=(), checkins="^checkins.*").place()
+    cluster.topics["checkins-2"] = FoundTopic(NEW, 1)
+    cluster.assigned.add(new)
+    for offsets in (cluster.firsts, cluster.ends, cluster.at):
+        offsets[new] = 0
+    again = Scene(cluster, checkins="^checkins.*")
+    await again.place()
+    assert (again.positions.placed, again.jumps()) == ({A, B, new}, {})
+    cluster.commits.clear()
+    forgotten = Scene(cluster, checkins="^checkins.*")
+    await forgotten.place()
+    assert forgotten.jumps() == {"forgotten": 3.0}
 
 
 AGREED = {A: AgreedStart(30, OLD), B: AgreedStart(7, OLD)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
+import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -15,7 +17,14 @@ from zoneinfo import ZoneInfo
 import pytest
 from click.testing import CliRunner
 
+from core.records.record import Kind
 from stream.cli.main import main
+from stream.feeds.feed import Feed
+from stream.feeds.record_files import open_files
+from stream.formats.files.record_file import FileFormatError, RecordFile
+from stream.replay.replay import Replay
+from stream.settings.load import load_settings
+from tests.budgets import examples
 
 SETTINGS = {
     "window.size": "1h",
@@ -549,3 +558,118 @@ def test_settings_of_another_encoding_also_read_text(tmp_path: Path) -> None:
     given = {"input.encoding": "gtfs-realtime"}
     check(tmp_path, csv(",", ["user", "ts", "lat", "lon"], lambda one: one), given, name="feed.csv")
     check(tmp_path, "\n".join(json.dumps(one._asdict()) for one in VISITS), given, name="feed")
+
+
+@pytest.mark.parametrize("encoding", ["avro", "protobuf"])
+def test_a_file_may_be_one_message_of_a_schema(encoding: str, tmp_path: Path) -> None:
+    """
+    As a worker reads it from a topic.
+    """
+    batch = {
+        "type": "record",
+        "name": "Batch",
+        "fields": [{"name": "visits", "type": {"type": "array", "items": AVRO}}],
+    }
+    if encoding == "avro":
+        fastavro = pytest.importorskip("fastavro", reason="fastavro is not installed: pip install 'shoal[avro]'")
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, batch, {"visits": [one._asdict() | {"ts": one.moment} for one in VISITS]})
+        content, schema = stream.getvalue(), tmp_path / "batch.avsc"
+        schema.write_text(json.dumps(batch))
+    else:
+        pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip install 'shoal[protobuf]'")
+        schema = tmp_path / "batch.proto"
+        schema.write_text(
+            'syntax = "proto3"; message Batch { repeated Visit visits = 1; }'
+            " message Visit { string user = 1; int64 ts = 2; double lat = 3; double lon = 4; }"
+        )
+        content = b"".join(b"\x0a" + bytes([len(one)]) + one for one in map(_visit_in_protobuf, VISITS))
+    given = {"input.encoding": encoding, "input.schema_file": str(schema), "input.records": "visits"}
+    check(tmp_path, content, given, name="batch.bin", records=12)
+
+
+def _visit_in_protobuf(visit: Visit) -> bytes:
+    """Write a message by hand: a text, a whole number, two numbers."""
+    ts, varint = visit.ts, b""
+    while ts > 0x7F:
+        ts, varint = ts >> 7, varint + bytes([ts & 0x7F | 0x80])
+    user = visit.user.encode()
+    numbers = b"\x19" + struct.pack("<d", visit.lat) + b"\x21" + struct.pack("<d", visit.lon)
+    return b"\x0a" + bytes([len(user)]) + user + b"\x10" + varint + bytes([ts]) + numbers
+
+
+def test_moving_features_are_read(tmp_path: Path) -> None:
+    """
+    A collection of MF-JSON, whose features each have lists of times and of positions.
+    """
+    features = []
+    for user in PEOPLE:
+        own = [one for one in VISITS if one.user == user]
+        moving = {
+            "type": "MovingPoint",
+            "datetimes": [one.moment.isoformat() for one in own],
+            "coordinates": [[one.lon, one.lat] for one in own],
+        }
+        features.append({"type": "Feature", "temporalGeometry": moving, "properties": {"user": user}})
+    check(tmp_path, json.dumps(collection(features), indent=1), {"input.preset": "mf-json"}, records=12)
+
+
+# ------------------------------------------------------------------ damage
+
+
+def _damaged(content: bytes, numbers: random.Random) -> bytes:
+    changed = bytearray(content)
+    for _ in range(numbers.randint(1, 4)):
+        at = numbers.randrange(len(changed))
+        if numbers.random() < 0.5:
+            changed[at] = numbers.randrange(256)
+        else:
+            changed[at:at] = changed[at : at + numbers.randrange(20)]
+    if numbers.random() < 0.1:
+        del changed[numbers.randrange(len(changed)) :]
+    return bytes(changed)
+
+
+_POINTS = (f'<trkpt lat="{v.lat}" lon="{v.lon}"><time>{v.moment.isoformat()}</time></trkpt>' for v in VISITS)
+GPX = f"<gpx><trk><trkseg>{''.join(_POINTS)}</trkseg></trk></gpx>"
+DAMAGED: dict[str, tuple[Callable[[], bytes], dict[str, str]]] = {
+    "walk.geojson": (lambda: json.dumps(collection(map(feature, VISITS)), indent=1).encode(), GEOJSON),
+    "walk.json": (lambda: json.dumps(collection(map(feature, VISITS))).encode(), GEOJSON),
+    "walk.seq": (lambda: "".join(f"\x1e{json.dumps(feature(one))}\n" for one in VISITS).encode(), GEOJSON),
+    "all.gpx": (GPX.encode, {"input.preset": "gpx"}),
+    "export.json": (
+        lambda: json.dumps(nested([one._asdict() for one in VISITS], "data", "bikes"), indent=1).encode(),
+        {"input.records": "data.bikes"},
+    ),
+    "vehicles.pb": (lambda: snapshot(VISITS), {"input.preset": "gtfs-realtime"}),
+    "feed.parquet": (lambda: parquet({n: [getattr(v, n) for v in VISITS] for n in Visit._fields}), {}),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize("kind", Kind)
+def test_a_damaged_file_is_refused_or_has_each_record_in_one_count(kind: Kind, name: str, tmp_path: Path) -> None:
+    """
+    Whatever bytes are changed, doubled or missing.
+    """
+    make, given = DAMAGED[name]
+    content, numbers = make(), random.Random(name)
+    loaded = load_settings(given=SETTINGS | given)
+    feed = Feed(loaded, kind, secret=SETTINGS["privacy.secret"])
+    path = tmp_path / name
+    for _ in range(examples(200)):
+        path.write_bytes(_damaged(content, numbers))
+        files: list[RecordFile] = []
+        try:
+            files = open_files(loaded, feed, [path])
+            run = Replay(feed, files, now_ms=2**41, max_bytes=loaded.limits.message_bytes)
+            found = run.run(tmp_path / "out")
+        except FileFormatError as refused:
+            assert str(refused).startswith(f"{path}: ")  # noqa: PT017 - a file may also be read
+            continue
+        finally:
+            for file in files:
+                file.close()
+        lost = found.late + found.duplicates + found.withheld_records + found.points_released + found.points_suppressed
+        assert found.rows == lost or kind is Kind.FRAGMENTS
+        assert found.records == found.rejected + found.filtered + found.rows

@@ -1,8 +1,8 @@
 """How fast records go through, side by side: ``python -m tests.benchmarks.bench_stream [RECORDS]``.
 
-Each line is a process of its own that reads the same topic of check-ins, one JSON record a message, four partitions:
-a bare aiokafka loop that only decodes, a plain Faust agent that only decodes, Shoal's ingest alone, and workers end
-to end, with windows of check-ins and of fragments. A record's cost is the CPU time of the process and its children
+Each line is a process of its own that reads the same check-ins, one record a message, four partitions: a bare aiokafka
+loop that only decodes, a plain Faust agent that only decodes, Shoal's ingest alone (of plain JSON, of nested JSON and
+of Avro), and workers end to end, with windows of check-ins and of fragments. A record's cost is the CPU time of the process and its children
 from the first record to the last, so that neither the broker's share nor a busy machine counts. Everything stays on
 loopback and stops by itself.
 """
@@ -15,6 +15,8 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import faust
@@ -23,16 +25,24 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer
 from prometheus_client import CollectorRegistry
 
-from core.records.record import Kind
+from core.records.record import CheckIn, Kind
 from stream.demo.broker import EmbeddedBroker
 from stream.feeds.feed import build_feeds
 from stream.ingest.ingest import Ingest
 from stream.kafka.client import new_producer
 from stream.observe.metrics import Metrics
 from stream.settings.load import load_settings
-from tests.benchmarks.stream_inputs import PARTITIONS, checkins, cpu_s, fragments
+from tests.benchmarks.stream_inputs import (
+    NESTED,
+    PARTITIONS,
+    as_avro,
+    avro_settings,
+    checkins,
+    cpu_s,
+    fragments,
+    nested,
+)
 from tests.benchmarks.trajectory_inputs import say
-from tests.builders.inputs import decoder
 from tests.cluster.brokers import ApacheKafka, RunningBroker, unique
 from tests.cluster.workers import Place, produce, wait_until
 
@@ -40,7 +50,7 @@ from tests.cluster.workers import Place, produce, wait_until
 
 
 async def _bare(servers: str, topic: str, n: int) -> float:
-    decode = decoder(Kind.CHECKINS, {name: name for name in ("user", "ts", "lat", "lon", "venue", "category")})
+    decode = msgspec.json.Decoder(CheckIn).decode
     consumer = AIOKafkaConsumer(topic, bootstrap_servers=servers, group_id=None, auto_offset_reset="earliest")
     await consumer.start()
     seen, begun = 0, time.process_time()
@@ -170,7 +180,7 @@ def _end_to_end(place: Place, n: int, n_windows: int, kind: Kind) -> tuple[float
     return *result, f"closing to emitted: median {np.median(delays):.2f} s, most {max(delays):.2f} s; {late:.0f} late"
 
 
-def measure(name: str, broker: RunningBroker, n: int, n_faust: int) -> None:
+def measure(name: str, broker: RunningBroker, n: int, n_faust: int, folder: Path) -> None:
     """Print all lines of one broker."""
     place = Place(broker, {"kafka.partitions": str(PARTITIONS), "topics.fragments": "", "location.cell_m": "800"})
     place.create_topics()
@@ -190,7 +200,18 @@ def measure(name: str, broker: RunningBroker, n: int, n_faust: int) -> None:
 
     line("bare aiokafka loop, decodes", bare)
     line("plain Faust agent, decodes", agent)
-    line("Shoal, ingest alone", _of_child("ingest", servers, topic, str(n), values) / n)
+    plain = _of_child("ingest", servers, topic, str(n), values) / n
+    line("Shoal, ingest alone", plain)
+    for label, given, written in (
+        ("  records nested, by paths", NESTED, nested),
+        ("  records in Avro, by a schema file", avro_settings(folder), as_avro),
+    ):
+        other = Place(broker, place.given | given)
+        other.create_topics()
+        produce(broker, other.topic("checkins"), map(written, checkins(n, n_windows=n_windows)))
+        values = json.dumps({key: value for key, value in other.values().items() if not key.endswith(".port")})
+        cost_s = _of_child("ingest", servers, other.topic("checkins"), str(n), values) / n
+        line(label, cost_s, f"{cost_s / plain:.2f} of plain JSON")
     end = Place(broker, place.given | {"topics.checkins": topic})
     end.create_topics()
     used, _, note = _end_to_end(end, n, n_windows, Kind.CHECKINS)
@@ -211,10 +232,11 @@ def main() -> None:
         child(sys.argv[2:])
         return
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
-    with EmbeddedBroker() as broker:
-        measure("embedded broker", broker, n, min(n, 40_000))
-    with ApacheKafka() as kafka:
-        measure("Apache Kafka", kafka, n, min(n, 40_000))
+    with TemporaryDirectory() as folder:
+        with EmbeddedBroker() as broker:
+            measure("embedded broker", broker, n, min(n, 40_000), Path(folder))
+        with ApacheKafka() as kafka:
+            measure("Apache Kafka", kafka, n, min(n, 40_000), Path(folder))
 
 
 if __name__ == "__main__":

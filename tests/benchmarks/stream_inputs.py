@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import numpy as np
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -19,10 +21,13 @@ from tests.cluster.brokers import RunningBroker
 from tests.cluster.workers import Place, children_of
 
 __all__ = [
+    "NESTED",
     "PARTITIONS",
     "SIZE_S",
     "STAMPED",
     "Message",
+    "as_avro",
+    "avro_settings",
     "by_partition",
     "checkins",
     "cpu_s",
@@ -31,6 +36,7 @@ __all__ = [
     "fill",
     "fragments",
     "memory_mb",
+    "nested",
     "new_feeder",
     "pool_of",
 ]
@@ -64,6 +70,59 @@ def checkins(n: int, *, n_windows: int, people: int = PEOPLE) -> Iterator[Messag
             "lon": 16.2 + column / 100,
         }
         yield b"u%d" % user, json.dumps(record).encode()
+
+
+NESTED = {
+    "fields.user": "device.uniqueId",
+    "fields.ts": "position.fixTime",
+    "fields.lat": "position.latitude",
+    "fields.lon": "position.longitude",
+}
+"""Settings that read :func:`nested` messages."""
+
+
+def nested(message: Message) -> Message:
+    """Write a check-in as a tracking server forwards it, inside objects and among other fields."""
+    key, value = message
+    record = json.loads(value)
+    position = {
+        "id": 1,
+        "deviceId": 1,
+        "protocol": "osmand",
+        "fixTime": record["ts"],
+        "valid": True,
+        "latitude": record["lat"],
+        "longitude": record["lon"],
+        "speed": 0.0,
+        "attributes": {},
+    }
+    return key, json.dumps({"position": position, "device": {"id": 1, "uniqueId": record["user"]}}).encode()
+
+
+_FIELDS = {"user": "string", "ts": "long", "lat": "double", "lon": "double"}
+_SCHEMA = {
+    "type": "record",
+    "name": "CheckIn",
+    "fields": [{"name": name, "type": kind} for name, kind in _FIELDS.items()],
+}
+
+
+_PARSED = fastavro.parse_schema(_SCHEMA)
+
+
+def avro_settings(folder: Path) -> dict[str, str]:
+    """Write the schema of :func:`as_avro` messages below a folder, and return the settings that read them."""
+    file = folder / "checkin.avsc"
+    file.write_text(json.dumps(_SCHEMA))
+    return {"input.encoding": "avro", "input.schema_file": str(file)}
+
+
+def as_avro(message: Message) -> Message:
+    """Write a check-in in Avro, without the id of a schema."""
+    key, value = message
+    written = io.BytesIO()
+    fastavro.schemaless_writer(written, _PARSED, json.loads(value))
+    return key, written.getvalue()
 
 
 def fragments(n: int, *, n_windows: int) -> Iterator[Message]:

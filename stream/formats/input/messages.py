@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import msgspec
 
-from core.records.record import CheckIn, Fragment, Kind, attribute_field, checkin_type
+from core.records.record import CheckIn, Fragment, Kind
 from stream.formats.input.decoding import Decoder, FramedJson, PlainJson
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import payload_of
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable
 from stream.formats.input.paths import Origin
+from stream.formats.input.wire import Wire, wire_of
 
 __all__ = ["MessageReader"]
-
-_PLAIN_NAME = re.compile(r'(?!kafka:|file:|[=/])[^"\\.\[\]|&]+')
 
 
 class MessageReader:
     """Reads the messages of one kind of feed.
 
-    Messages of the plain form, JSON with every field at the top, are decoded straight into records. All others, and
-    those that this refuses, become a document first, in which the mapping finds the records.
+    Messages of the expected form are decoded straight into records, if the options leave one to expect. All others
+    become a document first, in which the mapping finds the records.
 
     Args:
         kind: What the messages hold.
@@ -40,10 +38,8 @@ class MessageReader:
         self.decoder = decoder
         """What decodes a message; its schemas have to be fetched before."""
         self._mapping, self._document = DocumentMapping(kind, options), decoder.document
-        is_plain = isinstance(decoder, PlainJson | FramedJson) and _is_plain(options)
-        self._decode = _plain_decoder(kind, options) if is_plain else None
-        if self._decode is not None and isinstance(decoder, FramedJson):
-            self._decode = _of_payload(self._decode)
+        self._wire = wire_of(kind, options)
+        self._decode = None if self._wire is None else _short_way(self._wire, decoder)
 
     @property
     def needs_origin(self) -> bool:
@@ -63,7 +59,7 @@ class MessageReader:
         if self._decode is not None:
             try:
                 return ((None, self._decode(value)),)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnreadableError):
                 pass
         try:
             document = self._document(value)
@@ -76,27 +72,18 @@ class MessageReader:
         return self._mapping.entries(document, origin)
 
 
-def _of_payload(decode: Callable[[bytes], CheckIn | Fragment]) -> Callable[[bytes], CheckIn | Fragment]:
-    return lambda value: decode(payload_of(value))
-
-
-def _is_plain(options: MappingOptions) -> bool:
-    names = (*options.names.values(), *options.attributes)
-    has_paths = not all(_PLAIN_NAME.fullmatch(name) for name in names)
-    return options.is_as_it_is and not (has_paths or options.records or options.only or options.observer)
-
-
-def _plain_decoder(kind: Kind, options: MappingOptions) -> Callable[[bytes], CheckIn | Fragment]:
-    """Return a function that decodes a message straight into a record."""
-    base: type[CheckIn] | type[Fragment]
-    base = checkin_type(len(options.attributes)) if kind is Kind.CHECKINS else Fragment
-    names = dict(options.names) | {attribute_field(i): name for i, name in enumerate(options.attributes)}
-    renamed = {field: names[field] for field in base.__struct_fields__ if names[field] != field}
-    if not renamed:
-        return cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(base).decode)
-    fields: list[tuple[str, type] | tuple[str, type, object]] = [
-        (field.name, field.type) if field.required else (field.name, field.type, field.default)
-        for field in msgspec.structs.fields(base)
-    ]
-    wire = msgspec.defstruct(base.__name__, fields, bases=(base,), rename=renamed, frozen=True, gc=False)
-    return cast("Callable[[bytes], CheckIn | Fragment]", msgspec.json.Decoder(wire).decode)
+def _short_way(wire: Wire, decoder: Decoder) -> Callable[[bytes], CheckIn | Fragment]:
+    """Return a function that decodes a message of the expected form; it raises an error for any other."""
+    decode: Callable[[bytes], Any]
+    if isinstance(decoder, PlainJson):
+        decode = msgspec.json.Decoder(wire.type).decode
+    elif isinstance(decoder, FramedJson):
+        of_json = msgspec.json.Decoder(wire.type).decode
+        decode = lambda value: of_json(payload_of(value))  # noqa: E731 - one of three
+    else:
+        document = decoder.document
+        decode = lambda value: msgspec.convert(document(value), wire.type)  # noqa: E731 - one of three
+    record: Callable[[Any], CheckIn | Fragment] | None = wire.record
+    return (
+        cast("Callable[[bytes], CheckIn | Fragment]", decode) if record is None else lambda value: record(decode(value))
+    )

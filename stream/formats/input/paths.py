@@ -39,6 +39,7 @@ __all__ = [
     "Path",
     "PathError",
     "alternatives_in",
+    "field_names",
     "is_elsewhere",
     "is_of_lists",
     "names_in",
@@ -121,6 +122,20 @@ def names_in(text: str) -> list[str]:
     """
     parts = (part for alternative in alternatives_in(text) for part in _parts(alternative))
     return [_ESCAPED.sub(r"\1", part) for part in parts if not _leads_out(part)]
+
+
+def field_names(text: str) -> tuple[str, ...] | None:
+    """Return the names of the fields through which a path leads; None if it is more than that.
+
+    >>> field_names("position.lat"), field_names("lat|latitude"), field_names("points[0]")
+    (('position', 'lat'), None, None)
+    """
+    alternatives = alternatives_in(text)
+    if len(alternatives) > 1 or _leads_out(text) or len(_parts(text)) > 1:
+        return None
+    steps = _steps(text)
+    names = tuple(step for step in steps if isinstance(step, str))
+    return names if len(names) == len(steps) else None
 
 
 def is_elsewhere(text: str) -> bool:

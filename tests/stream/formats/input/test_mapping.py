@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -247,12 +248,44 @@ def test_no_document_is_anything_but_records_and_reasons(document: Any, kind: Ki
     assert [type(entry) for _, entry in read_again] == [type(entry) for _, entry in entries]
 
 
-@given(JSON, st.sampled_from(Kind))
-def test_the_short_way_reads_what_the_mapping_reads(document: Any, kind: Kind) -> None:
+FORMS: list[dict[str, Any]] = [
+    {},
+    {"names": {"user": "lat", "lat": "user"}},
+    {"names": {"user": "a.user", "ts": "a.ts", "lat": "a.p.lat", "lon": "a.p.lon", "points": "a.points"}},
+    {"names": {"user": "a.user"}, "records": "a"},
+    {"names": {"lat": "user.lat"}},  # an object and a field at once
+    {"attributes": ("age", "a.age")},
+]
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Any:
+    """Draw documents of which many have the expected form, or nearly."""
+    record = {
+        name: draw(value)
+        for name, value in {
+            "user": st.sampled_from(["p", 5, None, True, []]),
+            "ts": st.sampled_from([5, 5.5, "2025-10-09T08:53:20Z", "2025-10-09 08:53:20+00", "noon", None]),
+            "lat": st.sampled_from([48, 48.2, "48", None, float("nan")]),
+            "lon": st.sampled_from([16, 16.4, {}]),
+            "points": st.sampled_from([[[5, 1, 2]], [{"ts": 5, "lat": 1, "lon": 2}], [], None, [[]]]),
+            "age": st.sampled_from([41, "41", None, [41]]),
+            "k": st.sampled_from([5, 5.5, "5"]),
+        }.items()
+        if draw(st.booleans())
+    }
+    inner = {"p": record, **record, "a": draw(st.sampled_from([None, {}, 5]))}
+    outer = {"a": inner, "a.user": draw(st.sampled_from([None, "q"])), "a.p.lat": draw(st.sampled_from([None, 1]))}
+    return draw(st.sampled_from([record, inner, outer, record | outer, [record], [record, outer]]))
+
+
+@given(st.one_of(JSON, documents()), st.sampled_from(Kind), st.sampled_from(FORMS))
+def test_the_short_way_reads_what_the_mapping_reads(document: Any, kind: Kind, form: dict[str, Any]) -> None:
     """
-    Messages of the plain form are decoded straight into records: the same records as those of the mapping.
+    Messages of the expected form are decoded straight into records: the same records as those of the mapping.
     """
     value = json.dumps(document).encode()
-    short = MessageReader(kind, MappingOptions(names=NAMES)).read(value)
-    long = MessageReader(kind, MappingOptions(names=NAMES, only=("nothing!=5",))).read(value)
+    options = MappingOptions(**form | {"names": NAMES | form.get("names", {})})
+    short = MessageReader(kind, options).read(value)
+    long = MessageReader(kind, replace(options, only=("nothing!=5",))).read(value)
     assert [repr(plain(entry)) for _, entry in short] == [repr(plain(entry)) for _, entry in long]

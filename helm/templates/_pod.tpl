@@ -28,6 +28,16 @@
 {{ include "shoal.secretVariable" (list "SHOAL_KAFKA__SSL_KEY_PASSWORD" .existingSecret .passwordKey) }}
 {{- end }}
 {{- end }}
+{{- with .Values.registry.credentials }}
+{{- if and .existingSecret .tokenKey }}
+{{ include "shoal.secretVariable" (list "SHOAL_REGISTRY__TOKEN" .existingSecret .tokenKey) }}
+{{- else if .existingSecret }}
+{{- if not $.Values.config.registry.username }}
+{{ include "shoal.secretVariable" (list "SHOAL_REGISTRY__USERNAME" .existingSecret .usernameKey) }}
+{{- end }}
+{{ include "shoal.secretVariable" (list "SHOAL_REGISTRY__PASSWORD" .existingSecret .passwordKey) }}
+{{- end }}
+{{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
@@ -59,6 +69,11 @@
 {{- if .Values.kafka.serviceAccountToken.enabled }}
 - name: token
   mountPath: {{ dir (include "shoal.path.token" .) }}
+  readOnly: true
+{{- end }}
+{{- if .Values.registry.certificateAuthority.existingSecret }}
+- name: registry-authority
+  mountPath: /etc/shoal/registry-authority
   readOnly: true
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
@@ -105,6 +120,16 @@
           path: {{ base (include "shoal.path.token" $root) }}
           audience: {{ .audience | quote }}
           expirationSeconds: {{ int64 .expirationSeconds }}
+{{- end }}
+{{- end }}
+{{- with .registry.certificateAuthority }}
+{{- if .existingSecret }}
+- name: registry-authority
+  secret:
+    secretName: {{ .existingSecret }}
+    items:
+      - key: {{ .key }}
+        path: {{ .key }}
 {{- end }}
 {{- end }}
 {{- with .extraVolumes }}

@@ -3,6 +3,7 @@
 {{- define "shoal.path.certificateAuthority" -}}/etc/shoal/certificate-authority/{{ .Values.kafka.certificateAuthority.key }}{{- end -}}
 {{- define "shoal.path.certificate" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.certificateKey }}{{- end -}}
 {{- define "shoal.path.privateKey" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.privateKeyKey }}{{- end -}}
+{{- define "shoal.path.registryAuthority" -}}/etc/shoal/registry-authority/{{ .Values.registry.certificateAuthority.key }}{{- end -}}
 {{- define "shoal.path.token" -}}/var/run/secrets/shoal/token{{- end -}}
 
 {{/* `config`, with the paths of mounted files. Helm removes a value that is set to null, and the worker would use its
@@ -23,6 +24,9 @@
 {{- end -}}
 {{- if .Values.kafka.serviceAccountToken.enabled -}}
 {{- $_ := set $config.kafka "oauth_token_file" (include "shoal.path.token" .) -}}
+{{- end -}}
+{{- if .Values.registry.certificateAuthority.existingSecret -}}
+{{- $_ := set $config.registry "cafile" (include "shoal.path.registryAuthority" .) -}}
 {{- end -}}
 {{- include "shoal.yaml" $config | trim -}}
 {{- end -}}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_settings import NoDecode
 
 from core.models.common.values import Duration
@@ -75,7 +75,11 @@ def _preset(value: str) -> str:
 
 
 PathName = Annotated[FieldName, AfterValidator(_path)]
-OptionalPath = Annotated[str, AfterValidator(_optional_path)]
+OptionalPath = Annotated[
+    str,
+    AfterValidator(_optional_path),
+    WithJsonSchema({"type": "string", "pattern": "^[^\\x00-\\x1f]*$"}),  # empty is allowed
+]
 Conditions = Annotated[tuple[Annotated[str, AfterValidator(_condition)], ...], NoDecode]
 
 

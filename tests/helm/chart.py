@@ -35,6 +35,7 @@ EXTERNAL = {
             "kafka-cluster-ca-cert",
             "pull",
             "pull-global",
+            "registry-ca",
             "shoal",
             "shoal-demands",
             "shoal-kafka",
@@ -42,6 +43,7 @@ EXTERNAL = {
             "shoal-kafka-tls",
             "shoal-more",
             "shoal-oauth",
+            "shoal-registry",
         )
     ),
     "TriggerAuthentication/prometheus",

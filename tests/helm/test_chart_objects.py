@@ -199,6 +199,21 @@ class TestSecrets:
                 },
             ),
             ("workload-identity", {"SHOAL_PRIVACY__SECRET": ("shoal", "secret")}),
+            (
+                "registry",
+                {
+                    "SHOAL_PRIVACY__SECRET": ("shoal", "secret"),
+                    "SHOAL_REGISTRY__USERNAME": ("shoal-registry", "username"),
+                    "SHOAL_REGISTRY__PASSWORD": ("shoal-registry", "password"),
+                },
+            ),
+            (
+                "registry-token",
+                {
+                    "SHOAL_PRIVACY__SECRET": ("shoal", "secret"),
+                    "SHOAL_REGISTRY__TOKEN": ("shoal-registry", "token"),
+                },
+            ),
         ],
     )
     def test_variables_come_from_the_named_secrets(
@@ -222,6 +237,7 @@ class TestSecrets:
                 },
             ),
             ("workload-identity", {"oauth_token_file": "token"}),
+            ("registry", {"cafile": "registry-authority"}),
         ],
     )
     def test_settings_name_the_mounted_files(self, helm4: Helm, feature: str, settings: dict[str, str]) -> None:
@@ -231,7 +247,8 @@ class TestSecrets:
         mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
         volumes = {one["name"]: one for one in pod["volumes"]}
         for setting, volume in settings.items():
-            path = Path(settings_of(objects)["kafka"][setting])
+            section = "registry" if feature == "registry" else "kafka"
+            path = Path(settings_of(objects)[section][setting])
             assert str(path.parent) == mounts[volume]
             items = volumes[volume].get("secret", {}).get("items") or [
                 source["serviceAccountToken"] for source in volumes[volume]["projected"]["sources"]

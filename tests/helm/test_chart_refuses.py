@@ -109,6 +109,28 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         {"terminationGracePeriodSeconds": 60, "config": {"worker": {"grace_period": "61s"}}},
         "at least config.worker.grace_period, 61s",
     ),
+    "credentials without a registry": (
+        {"registry": {"credentials": {"existingSecret": "shoal-registry"}}},
+        "config.registry.url is not: set the address of the schema registry",
+    ),
+    "an authority without a registry": (
+        {"registry": {"certificateAuthority": {"existingSecret": "ca"}}},
+        "config.registry.url is not: set the address of the schema registry",
+    ),
+    "a token and a user of the registry": (
+        {
+            "registry": {"credentials": {"existingSecret": "shoal-registry", "tokenKey": "token"}},
+            "config": {"registry": {"url": "https://registry:8081", "username": "shoal"}},
+        },
+        "choose a token, or user name and password",
+    ),
+    "two authorities of the registry": (
+        {
+            "registry": {"certificateAuthority": {"existingSecret": "ca"}},
+            "config": {"registry": {"url": "https://registry:8081", "cafile": "/ca.crt"}},
+        },
+        "registry.certificateAuthority.existingSecret and config",
+    ),
     "an alert that is none": (
         {"prometheusRule": {"enabled": True, "disabled": ["ShoalOfFish"]}},
         "it must be one of ShoalWindowRefused",
@@ -143,6 +165,10 @@ MISSPELT: dict[str, dict[str, Any]] = {
     "a broker beyond the last port": {"config": {"kafka": {"bootstrap_servers": "kafka-1:9092,kafka-2:65536"}}},
     "a broker that no resolver takes": {"config": {"kafka": {"bootstrap_servers": "kafka..example:9092"}}},
     "a password in an address": {"config": {"kafka": {"oauth_token_url": "https://u:p@login.example/t"}}},
+    "a password in a registry's address": {"config": {"registry": {"url": "https://u:p@registry.example"}}},
+    "a registry without a scheme": {"config": {"registry": {"url": "registry.example:8081"}}},
+    "a registry's password in plain": {"config": {"registry": {"password": "x"}}},
+    "a registry's token in plain": {"config": {"registry": {"token": "x"}}},
     "an empty group": {"config": {"kafka": {"group": ""}}},
     "a blank file": {"config": {"privacy": {"demands_file": " "}}},
     "an empty text for a list": {"config": {"privacy": {"sensitive_values": ""}}},
@@ -186,6 +212,7 @@ OPEN: dict[str, dict[str, Any]] = {
         "config": {"privacy": {"sensitive_values": [], "sensitive_locations": [], "attributes": {}}}
     },
     "brokers": {"config": {"kafka": {"bootstrap_servers": "a.example:9092, b_1:65535,[::1]:1"}}},
+    "registries": {"config": {"registry": {"url": "http://a:8081, https://b.example/apis/ccompat/v7"}}},
     "an address without a path": {"config": {"kafka": {"oauth_token_url": "https://login.example:8443"}}},
     "an override": {"config": {"checkins": {"window": {"size": "1h"}, "privacy": {"k": 9}}}},
     "values to take a default away": {"config": {"window": {"max_lead": "none"}, "privacy": {"chunk_size": None}}},

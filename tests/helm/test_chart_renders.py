@@ -85,9 +85,9 @@ def test_no_secret_is_in_a_config_map(helm: Helm, feature: str) -> None:
         settings_of(objects, "-topics") if "Job" in {o["kind"] for o in objects} else {},
     ):
         names = {name for section in settings.values() for name in section}
-        assert not names & {"secret", "sasl_password", "oauth_client_secret", "ssl_key_password"}
+        assert not names & {"secret", "sasl_password", "oauth_client_secret", "ssl_key_password", "password", "token"}
     for name, value in environment(objects).items():
-        if name.endswith(("SECRET", "PASSWORD")) and feature != "development":
+        if name.endswith(("SECRET", "PASSWORD", "TOKEN")) and feature != "development":
             assert "secretKeyRef" in value
 
 

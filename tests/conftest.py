@@ -77,8 +77,15 @@ def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKaf
         yield broker
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def apicurio_registry() -> Iterator[ApicurioRegistry]:
+    """A real schema registry for all tests: do not stop it, and take subjects of your own."""
+    with _running(ApicurioRegistry()) as registry:
+        yield registry
+
+
+@pytest.fixture
+def disposable_registry() -> Iterator[ApicurioRegistry]:
     """A real schema registry for one test, which may stop and start it."""
     with _running(ApicurioRegistry()) as registry:
         yield registry

@@ -14,6 +14,7 @@ from stream.cli.config import check_config, print_secret
 from stream.cli.demo import demo, generate
 from stream.cli.replay import reconstruct_windows, replay
 from stream.cli.topics import topics
+from stream.cli.view import view
 from stream.cli.worker import health, status, worker
 from stream.demo.broker import BrokerError
 from stream.demo.demo import DemoError
@@ -23,13 +24,14 @@ from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
 from stream.replay.reconstruction import ReconstructionError
 from stream.settings.errors import SettingsError
+from stream.worker.replayed_windows import ViewError
 from stream.worker.status import StatusError
 
 __all__ = ["main"]
 
 _OUR_ERRORS = (
     *(ClusterError, FileFormatError, DemoError, BrokerError),
-    *(ListenError, MissingExtraError, ReconstructionError, StatusError),
+    *(ListenError, MissingExtraError, ReconstructionError, StatusError, ViewError),
 )
 """Errors other than those of settings; their messages say what to do."""
 
@@ -67,7 +69,7 @@ def main() -> None:
 
 for command in (
     *(worker, status, health),
-    *(replay, reconstruct_windows),
+    *(replay, reconstruct_windows, view),
     topics,
     *(check_config, print_secret),
     *(demo, generate),

@@ -76,3 +76,5 @@ class WorkerStatus(msgspec.Struct, kw_only=True, frozen=True):
     """Whether the worker serves the page and the geometry of releases."""
 
     tile_url: str | None = None
+    replay: str | None = None
+    """Name of the folder of a replay that is shown, if it is not a worker."""

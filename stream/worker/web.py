@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp.web import Application, Request, Response
 
 from stream.observe.health import Health
-from stream.worker.recent_windows import RecentWindows
+from stream.worker.api import WindowFigures, WorkerStatus
+from stream.worker.shapes import Shapes
 
-__all__ = ["PAGE_IS_OFF", "add_pages"]
+__all__ = ["PAGE_IS_OFF", "ShownWindows", "add_pages"]
 
 PAGE_IS_OFF = "the live page is off: start the worker with web.page=true (SHOAL_WEB__PAGE=true) to turn it on"
 
@@ -21,7 +22,33 @@ _PAGE = Path(__file__).parent / "page"
 _TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def add_pages(app: Application, health: Health, recent: RecentWindows) -> None:
+class ShownWindows(Protocol):
+    """The windows that the pages show: of a worker, or of a folder."""
+
+    @property
+    def page(self) -> bool:
+        """Whether the page and the geometry of releases are served."""
+        ...
+
+    @property
+    def tile_url(self) -> str | None:
+        """Background map tiles."""
+        ...
+
+    def windows(self) -> list[WindowFigures]:
+        """Return the figures of the windows, the newest first."""
+        ...
+
+    def shapes(self, release: str) -> Shapes | None:
+        """Return the geometry of one release, or None."""
+        ...
+
+    def status(self, failing: list[str]) -> WorkerStatus:
+        """Return the state."""
+        ...
+
+
+def add_pages(app: Application, health: Health, recent: ShownWindows) -> None:
     """Add ``/api/status``, ``/api/windows`` and, if it is on, the page."""
     headers = _headers(recent.tile_url)
 

@@ -15,7 +15,7 @@ export const clock = ({ window: [start, end] }) => {
   return `${day(start)} ${start.slice(11, 16)}–${day(start) === day(end) ? "" : `${day(end)} `}${end.slice(11, 16)}`;
 };
 
-export function charts(newestFirst) {
+export function charts(newestFirst, isLive) {
   const windows = newestFirst.slice(0, MOST).reverse();
   const k = windows.at(-1).parameters.k;
   const figures = [
@@ -23,7 +23,7 @@ export function charts(newestFirst) {
     shares(windows),
     bars("Information loss", windows, lossOf, metres),
   ];
-  figures.push(bars("Close to release", windows, (one) => one.close_to_release_s, seconds));
+  if (isLive) figures.push(bars("Close to release", windows, (one) => one.close_to_release_s, seconds));
   const grid = document.createElement("div");
   grid.className = "charts";
   grid.append(...figures);

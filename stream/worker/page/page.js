@@ -1,4 +1,5 @@
 // The live page: asks its worker for its status every two seconds, and for its windows if there are new ones.
+// `shoal view` shows the folder of a replay with the same page.
 
 import { charts, clock, lossOf, seconds } from "./charts.js";
 import { ReleaseMap, metres, visitsOf } from "./map.js";
@@ -19,6 +20,7 @@ let windows = [];
 let started = null;
 let total = -1;
 let drawn = null;
+let source = "The worker";
 let isAway = false;
 let isPaused = false;
 let isAsking = false;
@@ -53,12 +55,25 @@ function row(labels, cells, numbers = []) {
 
 const labelsOf = (body) => [...body.closest("table").querySelectorAll("thead th")].map((cell) => cell.textContent);
 
+// What is different where the page shows a folder: nothing new comes, and there are no durations.
+function showSource({ replay }) {
+  if (replay === null) return;
+  source = "shoal view";
+  document.documentElement.classList.add("replay");
+  document.title = `Shoal: releases of ${replay}`;
+  at("lead").textContent = `The releases of a replay, from the folder ${replay}. They are anonymized data only.`;
+  at("withheld-caption").textContent = "Windows without a release, by reason";
+  at("pause").hidden = true;
+}
+
 function showStatus(status) {
   const badge = at("state");
-  badge.textContent = status.ready ? "ready" : `waiting for ${status.waiting_for.join(", ")}`;
+  const state = status.replay === null ? "ready" : "replay";
+  badge.textContent = status.ready ? state : `waiting for ${status.waiting_for.join(", ")}`;
   badge.className = `badge ${status.ready ? "good" : "bad"}`;
   const counts = Object.entries(status.counts).map(([outcome, n]) => `${number.format(n)} ${outcome}`);
-  at("since").textContent = `since ${status.started.slice(0, 16).replace("T", " ")} UTC: ${counts.join(", ")}`;
+  const since = `${status.replay === null ? "since" : "written"} ${status.started.slice(0, 16).replace("T", " ")} UTC`;
+  at("since").textContent = `${since}: ${counts.join(", ")}`;
   const labels = labelsOf(at("models"));
   const models = status.feeds.map((feed) => {
     const parameters = Object.entries(feed.parameters).map(([name, value]) => `${words(name)} ${value}`);
@@ -93,6 +108,7 @@ function windowRow(one, labels) {
   );
   made.className = `${one.outcome}-row`;
   made.children[3].classList.add("outcome");
+  made.children[10].classList.add("live");
   return made;
 }
 
@@ -133,7 +149,7 @@ function showCharts() {
   const kinds = [...new Set(windows.map((one) => one.kind))].sort();
   const parts = kinds.flatMap((kind) => {
     const own = windows.filter((one) => one.kind === kind);
-    return [element("h3", {}, `${kind}: ${own[0].model}`), charts(own)];
+    return [element("h3", {}, `${kind}: ${own[0].model}`), charts(own, source === "The worker")];
   });
   if (parts.length) at("charts").replaceChildren(...parts);
 }
@@ -243,11 +259,14 @@ async function refresh() {
   const isRestarted = started !== null && started !== status.started;
   const n = Object.values(status.counts).reduce((sum, count) => sum + count, 0);
   if (isAway || isRestarted) {
-    say(isRestarted ? "The worker has restarted: earlier windows are no longer shown." : "The worker answers again.");
+    say(isRestarted ? `${source} has restarted: earlier windows are no longer shown.` : `${source} answers again.`);
   }
   isAway = false;
   trouble("");
-  if (started === null) map.useTiles(status.tile_url);
+  if (started === null) {
+    map.useTiles(status.tile_url);
+    showSource(status);
+  }
   showStatus(status);
   if (n !== total || isRestarted) {
     const isFirst = started === null;
@@ -273,7 +292,7 @@ async function tick() {
   } catch {
     if (!isAway) {
       const when = new Date().toISOString().slice(11, 19);
-      trouble(`The worker has not answered since ${when} UTC. This page shows older data, and tries again every 2 seconds.`);
+      trouble(`${source} has not answered since ${when} UTC. This page shows older data, and tries again every 2 seconds.`);
       at("state").textContent = "does not answer";
       at("state").className = "badge bad";
     }

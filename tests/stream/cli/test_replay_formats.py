@@ -7,7 +7,6 @@ import os
 import sys
 from pathlib import Path
 
-import geopandas
 import pytest
 from click.testing import CliRunner, Result
 
@@ -42,6 +41,7 @@ def test_several_formats_hold_the_same_release(tmp_path: Path) -> None:
     """
     A format may be repeated or named with others; every file has the messages of the same release.
     """
+    geopandas = pytest.importorskip("geopandas")
     named = [word for name in ("geojson", "parquet", "ndjson", "geojson") for word in ("--format", name)]
     assert replay(tmp_path, *named).exit_code == 0
     out = tmp_path / "out"

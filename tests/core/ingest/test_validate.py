@@ -601,3 +601,63 @@ def test_valid_check_ins_print_without_what_is_told() -> None:
     valid, _ = check(told(41, "plus", "x"), profile=PROFILE)
     assert "profiles" not in repr(valid)
     assert str(int(valid.profiles[0])) not in repr(valid)
+
+
+# Units of numbers, and records that share a message
+
+
+UNITS_MS = {"seconds": 1000.0, "milliseconds": 1.0, "microseconds": 1e-3, "nanoseconds": 1e-6}
+
+
+@given(st.sampled_from([*UNITS_MS]), st.sampled_from([*UNITS_MS]), st.integers(-86_400, 600))
+def test_a_time_in_another_unit_is_rejected_and_the_unit_is_named(meant: str, stated: str, after_s: int) -> None:
+    """
+    A number of any unit means its instant where the settings state that unit. Elsewhere the sentence says which unit
+    the number looks like, unless it would be accepted by chance.
+    """
+    instant_ms = NOW_MS + 1000 * after_s
+    number = round(instant_ms / UNITS_MS[meant])
+    for rows, rejected in (
+        check(checkin(ts=number), by=rules(number_ms=UNITS_MS[stated])),
+        check_fragments(fragment([(number, 1.0, 2.0)]), by=rules(number_ms=UNITS_MS[stated])),
+    ):
+        if meant == stated:
+            ts_ms = rows.ts_ms if isinstance(rows, ValidCheckIns) else rows["ts_ms"]
+            assert abs(int(ts_ms[0]) - instant_ms) <= UNITS_MS[meant] / 2 + 1
+        else:
+            (fault,) = rejected
+            assert fault.reason is Reason.TIME_OUT_OF_RANGE
+            assert fault.detail.endswith(f"; the number looks like {meant} (time.unit)")
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=8), st.booleans())
+def test_records_of_one_message_are_judged_one_by_one(given_: list[tuple[int, bool]], of_fragments: bool) -> None:
+    """
+    They share its offset: a fault rejects its record alone, and says which of the list it was.
+    """
+    given_ = sorted(given_, key=lambda one: one[0])
+    offsets, good = [offset for offset, _ in given_], [is_good for _, is_good in given_]
+    elements = [i + 1 for i in range(len(given_))]
+    rejected: list[Rejected]
+    if of_fragments:
+        fragments = [fragment([(START_MS / 1000, 1.0, 2.0 if is_good else 200.0)]) for is_good in good]
+        rows, rejected, _ = validate_fragments(
+            list(zip(offsets, fragments, strict=True)), rules(), source=SOURCE, now_ms=NOW_MS, elements=elements
+        )
+        kept = rows["offset"].tolist()
+    else:
+        checkins = [checkin(lon=2.0 if is_good else 200.0) for is_good in good]
+        valid, rejected = validate_checkins(
+            list(zip(offsets, checkins, strict=True)),
+            rules(),
+            source=SOURCE,
+            now_ms=NOW_MS,
+            needs_position=True,
+            elements=elements,
+        )
+        kept = valid.offsets.tolist()
+        assert valid.numbers.tolist() == [i for i, is_good in enumerate(good) if is_good]
+    assert kept == [offset for offset, is_good in given_ if is_good]
+    assert [(one.offset, one.element) for one in rejected] == [
+        (offset, element) for (offset, is_good), element in zip(given_, elements, strict=True) if not is_good
+    ]

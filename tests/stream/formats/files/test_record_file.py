@@ -22,12 +22,13 @@ from core.places.geo import geocentric
 from core.records.profile import Categorical, Numeric, Profile
 from core.records.record import CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from stream.feeds.feed import Feed
+from stream.formats.files.columns import Columns
+from stream.formats.files.csv_records import CsvLines, HeaderError
+from stream.formats.files.dialect import Dialect
 from stream.formats.files.forms import Form, form_of
 from stream.formats.files.json_values import elements
 from stream.formats.files.metric_projection import MetricProjection
 from stream.formats.files.record_file import FileFormatError
-from stream.formats.files.csv_records import Columns, CsvLines, HeaderError
-from stream.formats.files.dialect import Dialect
 from stream.formats.input.mapping import Entry, Unreadable
 from stream.replay.replay import Replay
 from stream.settings.input import FieldSettings

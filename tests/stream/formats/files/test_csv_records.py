@@ -1,0 +1,159 @@
+"""CSV in all its dialects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.records.record import CheckIn, Kind, Reason
+from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
+from stream.formats.files.lines import CsvError, cells
+from stream.formats.files.record_file import FileFormatError
+from stream.formats.input.mapping import Entry, Unreadable
+from tests.builders.inputs import NAMES, record_file
+
+
+def read(path: Path, content: str | bytes, names: dict[str, str] | None = None, **dialect: Any) -> list[Entry]:
+    """Write a file and read its entries."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    file = record_file(path, Kind.CHECKINS, NAMES | (names or {}), dialect=Dialect(**dialect))
+    try:
+        return [entry for _, entry in file]
+    finally:
+        file.close()
+
+
+HEADER = ("user", "lat", "lon", "ts")
+ROWS = [("p1", "48.2082", "16.3738", "1760000000"), ("p2", "48.21", "16.36", "1760000060.5")]
+RECORDS = [CheckIn(user=user, ts=float(ts), lat=float(lat), lon=float(lon)) for user, lat, lon, ts in ROWS]
+
+
+def table(delimiter: str, *, decimal: str = ".", header: tuple[str, ...] | None = HEADER, quoted: bool = False) -> str:
+    """Write the rows as CSV."""
+    rows = [*([header] if header else []), *(tuple(value.replace(".", decimal) for value in row) for row in ROWS)]
+    return "".join(delimiter.join(f'"{value}"' if quoted else value for value in row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("quoted", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+def test_the_header_tells_what_separates_values(tmp_path: Path, delimiter: str, quoted: bool, named: bool) -> None:
+    """
+    It is the character with which all columns are there; a setting may name it.
+    """
+    content = table(delimiter, quoted=quoted)
+    assert read(tmp_path / "feed.csv", content, delimiter=delimiter if named else "") == RECORDS
+
+
+@pytest.mark.parametrize("delimiter", ["~", ":", " ", "^"])
+def test_any_character_may_separate_values(tmp_path: Path, delimiter: str) -> None:
+    """
+    One that is not tried by itself has to be named.
+    """
+    assert read(tmp_path / "feed.csv", table(delimiter), delimiter=delimiter) == RECORDS
+    with pytest.raises(FileFormatError, match="has no column"):
+        read(tmp_path / "feed.csv", table(delimiter))
+
+
+@pytest.mark.parametrize(("delimiter", "quoted"), [(";", False), (";", True), (",", True), ("\t", False)])
+def test_a_decimal_comma_is_read_where_a_setting_says_so(tmp_path: Path, delimiter: str, quoted: bool) -> None:
+    """
+    It is never guessed, and a point is then no decimal sign.
+    """
+    content = table(delimiter, decimal=",", quoted=quoted)
+    assert read(tmp_path / "feed.csv", content, decimal=",") == RECORDS
+    assert {type(entry) for entry in read(tmp_path / "feed.csv", content)} == {Unreadable}
+    assert {type(entry) for entry in read(tmp_path / "feed.csv", table(";"), decimal=",")} == {Unreadable}
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_a_file_without_a_header_has_the_columns_of_the_settings(tmp_path: Path, delimiter: str) -> None:
+    """
+    A row with an empty field is rejected by itself.
+    """
+    content = table(delimiter, header=None) + delimiter.join(("p3", "", "16.3", "")) + "\n"
+    found = read(tmp_path / "feed.txt", content, columns=HEADER)
+    assert found == [*RECORDS, Unreadable(Reason.MISSING_FIELD, "ts is needed")]
+    with pytest.raises(FileFormatError, match=r"input\.columns has no ts"):
+        read(tmp_path / "feed.txt", content, columns=("user", "lat", "lon", "when"))
+
+
+def test_upper_and_lower_case_of_a_header_do_not_count(tmp_path: Path) -> None:
+    """
+    Unless the file has both.
+    """
+    assert read(tmp_path / "feed.csv", table(",", header=("USER", "Lat", "LON", "Ts"))) == RECORDS
+    both = "user,USER,lat,lon,ts\np1,p9,48.2082,16.3738,1760000000\n"
+    assert read(tmp_path / "feed.csv", both) == RECORDS[:1]
+    with pytest.raises(FileFormatError, match="column User more than once"):
+        read(tmp_path / "feed.csv", both, {"user": "User"})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32"])
+def test_text_may_have_any_encoding_that_is_named(tmp_path: Path, encoding: str) -> None:
+    """
+    Also those in which a line ends in several bytes.
+    """
+    content = "user,lat,lon,ts\njosé,48.2,16.3,5\n".encode(encoding)
+    standard = text_encoding(encoding)
+    assert standard is not None
+    assert read(tmp_path / "feed.csv", content, encoding=standard) == [CheckIn(user="josé", ts=5.0, lat=48.2, lon=16.3)]
+
+
+def test_bytes_that_are_no_text_cost_their_line(tmp_path: Path) -> None:
+    """
+    In whatever encoding.
+    """
+    for encoding in ("utf-8", "ascii", "cp1252"):
+        found = read(tmp_path / "feed.csv", b"user,lat,lon,ts\n\x81,1,2,5\np,1,2,5\n", encoding=encoding)
+        assert [type(entry) for entry in found] == [Unreadable, CheckIn], encoding
+
+
+VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=6).map(str.strip)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=6), st.sampled_from([",", ";", "\t", "|"]), st.data())
+def test_what_was_written_is_read(row: list[str], delimiter: str, data: st.DataObject) -> None:
+    """
+    Quoted where it must be, and where it need not.
+    """
+    row = [value.replace("\t", " ").strip() for value in row]
+
+    def written(value: str) -> str:
+        must = delimiter in value or '"' in value
+        return '"' + value.replace('"', '""') + '"' if must or data.draw(st.booleans()) else value
+
+    assert cells(delimiter.join(map(written, row)), delimiter) == row
+
+
+@given(st.text(max_size=12), st.sampled_from([",", ";", "\t", "|"]))
+def test_no_line_is_anything_but_cells_or_no_csv(line: str, delimiter: str) -> None:
+    """
+    As many as it has delimiters outside of quotation marks, and at least one.
+    """
+    try:
+        found = cells(line, delimiter)
+    except CsvError:
+        assert '"' in line or "\0" in line
+    else:
+        assert 1 <= len(found) <= line.count(delimiter) + 1
+
+
+@pytest.mark.parametrize("name", ["", "tabs", "a", "1", '"', ".", "-", ",,", "\n"])
+def test_what_cannot_separate_values_is_refused(name: str) -> None:
+    """
+    Letters, digits and the signs of numbers.
+    """
+    assert delimiter_of(name) is None
+
+
+@pytest.mark.parametrize("name", ["", "klingon", "base64", "rot13", "zip"])
+def test_what_is_no_encoding_of_text_is_refused(name: str) -> None:
+    """
+    Python knows codecs of bytes, too.
+    """
+    assert text_encoding(name) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,8 @@ from core.records.record import Kind
 from stream.settings.input_topics import FeedTopics
 
 __all__ = ["FoundInputs", "find_inputs", "in_two_feeds", "inputs_of"]
+
+_LOOK_AGAIN_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,8 @@ class FoundInputs:
 async def find_inputs(client: Any, feeds: FeedTopics) -> FoundInputs:
     """Ask the cluster for the input topics that exist, and that this user may see.
 
+    It waits until the broker knows all topics that have names: a broker that has just restarted may not know them yet.
+
     Args:
         client: A started aiokafka client (``AIOKafkaProducer.client``).
         feeds: What each feed reads.
@@ -38,7 +43,11 @@ async def find_inputs(client: Any, feeds: FeedTopics) -> FoundInputs:
     Raises:
         KafkaError: The cluster does not answer.
     """
-    return inputs_of(await client.fetch_all_metadata(), feeds)
+    while True:
+        found = inputs_of(await client.fetch_all_metadata(), feeds)
+        if {*feeds.names} <= found.partitions.keys():
+            return found
+        await asyncio.sleep(_LOOK_AGAIN_S)
 
 
 def inputs_of(metadata: Any, feeds: FeedTopics) -> FoundInputs:

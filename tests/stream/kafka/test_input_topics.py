@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.records.record import Kind
-from stream.kafka.input_topics import inputs_of
+from stream.kafka.input_topics import find_inputs, inputs_of
 from stream.settings.input_topics import FeedTopics
 from stream.settings.kafka import TopicSettings
 
@@ -19,6 +21,27 @@ class Metadata:
 
     def partitions_for_topic(self, topic: str) -> set[int]:
         return set(range(self._topics[topic]))
+
+
+class Client:
+    """Stands in for aiokafka's client at a broker that learns of topics one after the other."""
+
+    def __init__(self, *answers: dict[str, int]) -> None:
+        self._answers = list(answers)
+
+    async def fetch_all_metadata(self) -> Metadata:
+        return Metadata(self._answers.pop(0))
+
+
+async def test_topics_with_names_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A broker that does not know a topic yet must not make it look like one that appears later; what a pattern may match
+    is not waited for.
+    """
+    monkeypatch.setattr("stream.kafka.input_topics._LOOK_AGAIN_S", 0.0)
+    feeds = FeedTopics(TopicSettings(checkins="a,b", fragments="^c.*"))
+    found = await find_inputs(Client({"a": 1}, {"a": 1, "b": 2}), feeds)
+    assert found.topics == {Kind.CHECKINS: {"a": 1, "b": 2}, Kind.FRAGMENTS: {}}
 
 
 def test_each_feed_has_its_topics_with_their_partitions() -> None:

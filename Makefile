@@ -135,7 +135,7 @@ test-image: install ## build and run the image with buildah and a real Kafka; ne
 
 lock: ## deploy/requirements*.txt: versions and hashes of the image's packages, the newest that fit
 	@$(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet --disable-pip-version-check 'uv>=0.8,<1'
-	$(LOCK) pyproject.toml --output-file deploy/requirements.txt
+	$(LOCK) --extra all pyproject.toml --output-file deploy/requirements.txt
 	$(LOCK) deploy/requirements-build.in --output-file deploy/requirements-build.txt
 
 lint: install ## ruff, mypy, the import contract; also part of `make test`

@@ -59,7 +59,7 @@ def test_the_base_is_pinned_in_one_place() -> None:
 )
 def test_the_lock_is_not_stale(asked: str, lock: str) -> None:
     """
-    Whatever the package asks for is locked, to versions that it takes, each with its hashes.
+    Whatever the package and its extras ask for is locked, to versions that they take, each with its hashes.
     """
     locked: dict[str, list[str]] = {}
     for entry in re.findall(r"^(?![# ])(?:.*\\\n)*.*$", (DEPLOY / lock).read_text(encoding="utf-8"), re.MULTILINE):
@@ -69,7 +69,10 @@ def test_the_lock_is_not_stale(asked: str, lock: str) -> None:
             assert "--hash=sha256:" in entry
             locked.setdefault(_normal(found[1]), []).append(found[2])
     if asked == "pyproject.toml":
-        lines = tomllib.loads((ROOT / asked).read_text(encoding="utf-8"))["project"]["dependencies"]
+        project = tomllib.loads((ROOT / asked).read_text(encoding="utf-8"))["project"]
+        extras = project["optional-dependencies"]
+        (everything,) = extras["all"]
+        lines = project["dependencies"] + [one for extra in Requirement(everything).extras for one in extras[extra]]
     else:
         lines = [line for line in (DEPLOY / asked).read_text(encoding="utf-8").splitlines() if line[0] != "#"]
         lines += tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]

@@ -14,10 +14,12 @@ from stream.cli.config import check_config, print_secret
 from stream.cli.demo import demo, generate
 from stream.cli.replay import reconstruct_windows, replay
 from stream.cli.topics import topics
+from stream.cli.try_input import try_input
 from stream.cli.view import view
 from stream.cli.worker import health, status, worker
 from stream.demo.broker import BrokerError
 from stream.demo.demo import DemoError
+from stream.feeds.trial.sample import TrialError
 from stream.formats.files.record_file import FileFormatError
 from stream.formats.input.extras import MissingExtraError
 from stream.kafka.topics import ClusterError
@@ -31,7 +33,7 @@ __all__ = ["main"]
 
 _OUR_ERRORS = (
     *(ClusterError, FileFormatError, DemoError, BrokerError),
-    *(ListenError, MissingExtraError, ReconstructionError, StatusError, ViewError),
+    *(ListenError, MissingExtraError, ReconstructionError, StatusError, TrialError, ViewError),
 )
 """Errors other than those of settings; their messages say what to do."""
 
@@ -62,6 +64,7 @@ def main() -> None:
 
     \b
     See a demonstration: shoal demo
+    Look at your feed:   shoal try checkins.csv, or shoal try TOPIC
     Anonymize a file:    shoal replay checkins.csv --kind checkins --output out/
     Run the service:     shoal check-config, then shoal topics create, then shoal worker
     """
@@ -69,7 +72,7 @@ def main() -> None:
 
 for command in (
     *(worker, status, health),
-    *(replay, reconstruct_windows, view),
+    *(try_input, replay, reconstruct_windows, view),
     topics,
     *(check_config, print_secret),
     *(demo, generate),

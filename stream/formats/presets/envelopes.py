@@ -16,6 +16,7 @@ _NAMES = (
 ENVELOPES: Mapping[str, Preset] = {
     "debezium": Preset(
         title="Debezium, changes of a table: whole events, and flattened ones",
+        known_by="payload.op|op|payload.after|after|payload.__deleted|__deleted|payload.__op|__op",
         note=(
             f"{_NAMES} (`us` for PostgreSQL's `timestamp`, `ms` for MySQL's `datetime`). Deletions are counted "
             "as tombstones, and change nothing that was read before."
@@ -53,6 +54,7 @@ ENVELOPES: Mapping[str, Preset] = {
     ),
     "connect-json": Preset(
         title="Kafka Connect, JsonConverter with schemas (`schema` and `payload`)",
+        known_by="schema",
         note=f"{_NAMES} (`ms` for Connect's `Timestamp`).",
         settings={"input": {"records": "payload"}},
         examples=(

@@ -55,6 +55,9 @@ class Preset:
     note: str = ""
     """What to know before it is used: who counts as a person, and what the form does not say."""
 
+    known_by: str = ""
+    """A path at which messages of this source have a value; needed if the settings read other feeds as well."""
+
     settings: Sections
     """The settings that read it."""
 

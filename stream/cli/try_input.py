@@ -1,0 +1,119 @@
+"""``shoal try``: what a file or a topic would be read as, and the settings that would read it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from core.records.record import Kind
+from stream.cli.console import progress_bar
+from stream.cli.options import KIND, load_given, with_settings
+from stream.cli.trial_report import report
+from stream.feeds.trial.file_source import FileSource
+from stream.feeds.trial.sample import TrialError
+from stream.feeds.trial.topic_source import TopicSource, newest_messages
+from stream.feeds.trial.trial import Trial, try_source
+from stream.kafka.topics import ClusterError
+from stream.settings.input_topics import FeedTopics
+from stream.settings.model import Settings
+
+__all__ = ["try_input"]
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+@click.command(name="try")
+@click.argument("source", metavar="FILE|TOPIC")
+@click.option("--kind", type=KIND, help="Kind of records in it; by default the one that more can be read as.")
+@click.option(
+    "--records",
+    type=click.IntRange(1, 10_000),
+    default=100,
+    show_default=True,
+    help="Number of records to look at; of a topic, the newest of each partition.",
+)
+@click.option(
+    "--within",
+    type=click.FloatRange(1, 600),
+    default=20,
+    show_default=True,
+    help="Seconds to wait for messages of a topic.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a report.")
+@with_settings
+def try_input(
+    source: str,
+    kind: str | None,
+    records: int,
+    within: float,
+    as_json: bool,
+    config: Path | None,
+    given: tuple[str, ...],
+) -> None:
+    """Show how the first records of FILE, or the newest of TOPIC, are read, and propose settings.
+
+    Shows what is understood and what is rejected and why; where each field is found, and of which type. If not
+    everything is understood, it proposes settings, for feeds of a known form or by names and types. It prints no value
+    of a record. Of a topic nothing is committed, and no group is joined.
+
+    The exit code is 1 if nothing was understood and no settings can be proposed.
+    """
+
+    def load(more: Mapping[str, Any]) -> Settings:
+        return load_given(config, given, dict(more))
+
+    settings = load({})
+    chosen = Kind(kind) if kind is not None else FeedTopics(settings.topics).kind_of(source)
+    path = Path(source)
+    if path.is_file():
+        trial = _of_file(path, load, Kind(kind) if kind is not None else None, records)
+    elif path.exists():
+        raise TrialError(f"{source} is a folder: name one file in it")
+    else:
+        trial = _of_topic(source, settings, load, chosen, records, within)
+    click.echo(json.dumps(trial.as_dict()) if as_json else report(trial))
+    if not trial.has_result:
+        sys.exit(1)
+
+
+def _of_file(path: Path, load: Callable[[Mapping[str, Any]], Settings], kind: Kind | None, records: int) -> Trial:
+    source = FileSource(path, records)
+    try:
+        return try_source(source, load, kind, records)
+    finally:
+        source.close()
+
+
+def _of_topic(
+    name: str,
+    settings: Settings,
+    load: Callable[[Mapping[str, Any]], Settings],
+    kind: Kind | None,
+    records: int,
+    within_s: float,
+) -> Trial:
+    if not _TOPIC.fullmatch(name):
+        raise TrialError(f"{name} is not a file here, and cannot be the name of a topic")
+    servers = settings.kafka.bootstrap_servers
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters of it is in our own message
+    with progress_bar() as bar:
+        task = bar.add_task(f"reading {name}", total=None)
+        reading = newest_messages(
+            settings, name, records, within_s=within_s, progress=lambda n: bar.update(task, completed=n)
+        )
+        try:
+            messages = asyncio.run(reading)
+        except ClusterError as fault:
+            raise TrialError(f"{name} is not a file here, and no topic can be read: {fault}") from None
+    if messages is None:
+        raise TrialError(f"{name} is neither a file here nor a topic of the cluster at {servers}")
+    # Messages may be lists of records; the newest of all partitions count, not those of the first ones.
+    return try_source(TopicSource(name, messages), load, kind, max(records, len(messages)))

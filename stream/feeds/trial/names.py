@@ -1,0 +1,71 @@
+"""Names under which feeds have our fields, in the order in which they are preferred."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["LATITUDES", "LONGITUDES", "PAIRS", "POINTS", "TIMES", "USERS", "normal", "rank"]
+
+USERS = (
+    *("user", "userid", "uid", "username", "person", "personid", "deviceuniqueid", "uniqueid", "deviceid", "device"),
+    *("vehiclevehicleid", "vehicleid", "vehicle", "mmsi", "imei", "driverid", "driver", "riderid", "rider"),
+    *("bikeid", "trackerid", "tid", "customerid", "customer", "subscriberid", "subscriber", "memberid", "member"),
+    *("accountid", "account", "participantid", "participant", "animalid", "entityid", "objectid", "agentid", "who"),
+    *("trajid", "trajectoryid", "icao24", "taxiid", "phoneid", "msisdn", "clientid"),
+)
+TIMES = (
+    *(
+        "ts",
+        "tst",
+        "timestamp",
+        "time",
+        "datetime",
+        "trackedat",
+        "recordedat",
+        "capturedat",
+        "measuredat",
+        "observedat",
+    ),
+    *(
+        "fixtime",
+        "devicetime",
+        "eventtime",
+        "locationtimestamp",
+        "basedatetime",
+        "timestampms",
+        "timestamputc",
+        "timems",
+    ),
+    *("timeutc", "utctime", "utc", "gpstime", "positiontime", "lastreported", "epoch", "unixtime", "date", "t"),
+    *("dateandtime", "datetimeutc", "eventtimestamp", "devicetimestamp", "checkintime", "when", "createdat", "sentat"),
+    *("receivedat", "servertime", "updatedat", "starttime", "starttimestamp"),
+)
+LATITUDES = (
+    *("lat", "latitude", "latitudedeg", "latdeg", "latitudee7", "late7", "gpslat", "gpslatitude", "lattitude"),
+    *("positionlat", "locationlat", "y", "ycoord"),
+)
+LONGITUDES = (
+    *("lon", "longitude", "longitudedeg", "londeg", "longitudee7", "lone7", "gpslon", "gpslongitude", "long", "lng"),
+    *("lnge7", "gpslng", "lngdeg", "positionlon", "locationlon", "positionlng", "locationlng", "x", "xcoord"),
+)
+PAIRS = {"latlng": (0, 1), "latlon": (0, 1), "latlong": (0, 1), "lonlat": (1, 0), "lnglat": (1, 0), "longlat": (1, 0)}
+"""Indices of latitude and longitude in a list or text whose name says their order."""
+
+POINTS = ("points", "positions", "locations", "track", "trajectory", "path", "trace", "route", "coords", "samples")
+
+
+def normal(name: str) -> str:
+    """Return a name without regard to case and signs.
+
+    >>> normal("Device_ID"), normal("# Timestamp")
+    ('deviceid', 'timestamp')
+    """
+    return re.sub(r"[^a-z0-9]", "", name.casefold())
+
+
+def rank(parts: tuple[str, ...], names: tuple[str, ...]) -> int | None:
+    """Return how much a path is preferred, by its last name, or its last two together; None if it is not at all."""
+    last = normal(parts[-1])
+    two = normal("".join(parts[-2:]))
+    found = [names.index(one) for one in (two, last) if one in names]
+    return min(found, default=None)

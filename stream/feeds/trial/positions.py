@@ -1,0 +1,73 @@
+"""Where in some records the position is: two fields by their names, a list, or one text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stream.feeds.trial.names import LATITUDES, LONGITUDES, PAIRS, normal, rank
+from stream.feeds.trial.shape import Leaf
+from stream.feeds.trial.values import degrees_unit, number_of
+from stream.formats.input.paths import NOWHERE, path_from
+
+__all__ = ["columns_of", "named_pair", "standard_pair", "text_pair"]
+
+
+def named_pair(leaves: Sequence[Leaf], decimal: str) -> tuple[Leaf, Leaf] | None:
+    """Return latitude and longitude by their names: beside each other, and with numbers that can be them."""
+    pairs: list[tuple[int, int, Leaf, Leaf]] = []
+    for lat, lon in _beside(leaves):
+        ranks = rank(lat.parts, LATITUDES), rank(lon.parts, LONGITUDES)
+        if None not in ranks and degrees_unit(*columns_of([lat, lon], decimal)) is not None:
+            pairs.append((len(lat.parts), sum(one or 0 for one in ranks), lat, lon))
+    best = min(pairs, key=lambda pair: pair[:2], default=None)
+    return None if best is None else best[2:]
+
+
+def _beside(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Leaf]]:
+    named = [leaf for leaf in leaves if leaf.index is None]
+    lats = [leaf for leaf in named if rank(leaf.parts, LATITUDES) is not None]
+    for lat in lats:
+        for lon in named:
+            if lat.parts[:-1] == lon.parts[:-1] and lat is not lon:
+                yield lat, lon
+
+
+def standard_pair(leaves: Sequence[Leaf]) -> tuple[Leaf, Leaf] | None:
+    """Return latitude and longitude in a list whose order a standard (GeoJSON), or its name, says."""
+    by_place = {(leaf.parts, leaf.index): leaf for leaf in leaves}
+    for leaf in leaves:
+        if leaf.index != 0:
+            continue
+        order = (1, 0) if leaf.parts[-1] == "coordinates" else PAIRS.get(normal(leaf.parts[-1]))
+        if order is not None and all((leaf.parts, i) in by_place for i in order):
+            lat, lon = (by_place[leaf.parts, i] for i in order)
+            if degrees_unit(*columns_of([lat, lon], ".")) == 1.0:
+                return lat, lon
+    return None
+
+
+def text_pair(leaves: Sequence[Leaf]) -> tuple[Leaf, Leaf] | None:
+    """Return latitude and longitude in one text whose form, or name, says their order."""
+    for leaf in leaves:
+        texts = [value for value in leaf.values if isinstance(value, str)]
+        if leaf.index is not None or not texts:
+            continue
+        start = texts[0].strip().upper()
+        order = PAIRS.get(normal(leaf.parts[-1]))
+        if start.startswith("GEO:") or "°" in start:
+            order = (0, 1)
+        elif start.startswith(("POINT", "SRID=4326")):
+            order = (1, 0)
+        if order is not None:
+            lat, lon = (Leaf(leaf.parts, i) for i in order)
+            for one in (lat, lon):
+                path = path_from(f"x[{one.index}]")
+                one.values = [path({"x": text}, NOWHERE) for text in texts]
+            if degrees_unit(*columns_of([lat, lon], ".")) == 1.0:
+                return lat, lon
+    return None
+
+
+def columns_of(leaves: Sequence[Leaf], decimal: str) -> list[list[float]]:
+    """Return the numbers among the values of some paths."""
+    return [[number for value in leaf.values if (number := number_of(value, decimal)) is not None] for leaf in leaves]

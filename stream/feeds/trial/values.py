@@ -1,0 +1,142 @@
+"""What the values of a field are: the unit of times, the form of texts, the unit of degrees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from stream.formats.input.errors import UnreadableError
+from stream.formats.input.numbers import to_number
+from stream.formats.input.times import TextTimes
+
+__all__ = ["FORMATS", "TimeForm", "are_times", "degrees_unit", "number_of", "time_form"]
+
+_UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
+_EARLIEST_S, _LATEST_S = 3e8, 4.2e9
+"""Years 1979 to 2103: the units do not overlap."""
+
+FORMATS = (
+    "%a %b %d %H:%M:%S %z %Y",
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%d/%m/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M:%S",
+    "%d/%m/%Y %H:%M",
+    "%m/%d/%Y %H:%M",
+    "%m/%d/%Y %I:%M:%S %p",
+    "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M",
+    "%d-%m-%Y %H:%M:%S",
+    "%Y/%m/%d %H:%M:%S",
+    "%Y/%m/%d %H:%M",
+    "%Y%m%d%H%M%S",
+    "%Y%m%dT%H%M%S%z",
+    "%Y%m%dT%H%M%S",
+    "%Y%m%d %H%M%S",
+    "%Y-%m-%d %H:%M:%S %z",
+    "%Y-%m-%d_%H:%M:%S",
+    "%Y-%m-%d %H.%M.%S",
+    "%d %b %Y %H:%M:%S",
+    "%b %d, %Y %H:%M:%S",
+)
+"""Forms of times that are tried."""
+
+_SHARE = 0.8
+"""Share of the values that must be of a form: some records of every feed are broken."""
+
+Form = tuple[str, Any]
+TimeForm = tuple[dict[str, str], bool, tuple[str, ...]]
+"""Settings ``unit`` or ``format``; whether an offset is missing; other formats that fit as well."""
+
+
+def number_of(value: Any, decimal: str = ".") -> float | None:
+    """Return a number, also one that is given as text; None if it is none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if abs(value) < 1e300 else None
+    if not isinstance(value, str):
+        return None
+    try:
+        return to_number(value.strip(), decimal)
+    except (ValueError, OverflowError):
+        return None
+
+
+def time_form(values: Sequence[Any]) -> TimeForm | None:
+    """Return how times are written; None if the values are no times."""
+    some = list(values[:200])
+    if not some:
+        return None
+    if _most(isinstance(value, datetime) for value in some):
+        return {}, False, ()
+    texts = [value for value in some if isinstance(value, str)]
+    if texts and (form := _text_form(texts, len(some))) is not None:
+        return form
+    numbers = [number for value in some if (number := number_of(value)) is not None]
+    for unit, per_s in _UNITS:
+        fitting = sum(_EARLIEST_S * per_s <= number <= _LATEST_S * per_s for number in numbers)
+        if fitting >= _SHARE * len(some):
+            return {"unit": unit}, False, ()
+    return None
+
+
+def are_times(values: Sequence[Any]) -> bool:
+    """Whether values are times beyond doubt: texts with a date, or datetimes, but no numbers."""
+    form = time_form(values)
+    return form is not None and "unit" not in form[0]
+
+
+def degrees_unit(lat: Sequence[float], lon: Sequence[float]) -> float | None:
+    """Return the unit of latitudes and longitudes, in degrees; None if they are no positions in any that is known."""
+    if not lat or not lon:
+        return None
+    if _most(abs(value) <= 90 for value in lat) and _most(abs(value) <= 180 for value in lon):
+        return 1.0
+    if not _most(float(value).is_integer() for value in (*lat, *lon)):
+        return None
+    for unit in (1e-7, 1e-6, 1e-5):
+        fits = _most(abs(value) * unit <= 90 for value in lat) and _most(abs(value) * unit <= 180 for value in lon)
+        # Near 0,0 every unit fits: the smallest is meant only if the numbers are as large as it makes them elsewhere.
+        if fits and max(map(abs, (*lat, *lon))) * unit >= 1:
+            return unit
+    return None
+
+
+def _text_form(texts: Sequence[str], n: int) -> TimeForm | None:
+    with_offset = sum(_reads(TextTimes(), text) for text in texts)
+    if with_offset >= _SHARE * n:
+        return {}, False, ()
+    is_local = sum(
+        re.fullmatch(r"\s*\d{4}-\d\d-\d\d[Tt ]+\d\d:\d\d(:\d\d)?(\.\d+)?\s*", text) is not None for text in texts
+    )
+    if with_offset + is_local >= _SHARE * n:
+        return {}, True, ()
+    fitting = [one for one in FORMATS if sum(_parses(text, one) for text in texts) >= _SHARE * n]
+    best = max((sum(_parses(text, one) for text in texts) for one in fitting), default=0)
+    fitting = [one for one in fitting if sum(_parses(text, one) for text in texts) == best]
+    if not fitting:
+        return None
+    return {"format": fitting[0]}, "%z" not in fitting[0], tuple(fitting[1:])
+
+
+def _reads(times: TextTimes, text: str) -> bool:
+    try:
+        times.read(text, "")
+    except UnreadableError:
+        return False
+    return True
+
+
+def _parses(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text.strip(), form)  # noqa: DTZ007 - only whether it fits
+    except ValueError:
+        return False
+    return True
+
+
+def _most(found: Any) -> bool:
+    each = list(found)
+    return bool(each) and sum(each) >= _SHARE * len(each)

@@ -617,6 +617,21 @@ def test_moving_features_are_read(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ damage
 
 
+@pytest.mark.parametrize("name", ["feed.parquet", "feed.avro", "feed.pb", "feed.geojson", "feed.gpx"])
+@pytest.mark.parametrize("end", [12, -100, -5])
+def test_damaged_gzip_around_any_form_is_named(name: str, end: int, tmp_path: Path) -> None:
+    """
+    Wherever it is cut off.
+    """
+    start = {".parquet": b"PAR1", ".avro": b"Obj\x01", ".geojson": b'{"features": [', ".gpx": b"<gpx>"}
+    content = start.get(Path(name).suffix, b"") + random.Random(1).randbytes(200_000).hex().encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content)[:end])
+    exit_code, errors, _, _ = replayed(tmp_path, [path], {"input.preset": "gtfs-realtime"})
+    assert exit_code == 1
+    assert f"shoal: {path}: " in errors
+
+
 def _damaged(content: bytes, numbers: random.Random) -> bytes:
     changed = bytearray(content)
     for _ in range(numbers.randint(1, 4)):

@@ -141,7 +141,7 @@ def _refuse_binary(head: bytes) -> None:
         if start_of.match(head):
             raise FormError(f"is {name}: unpack or export it to CSV, NDJSON or Parquet, gzipped or not")
     if is_utf16(head):
-        raise FormError("is UTF-16 or UTF-32: save it as UTF-8")
+        raise FormError("is UTF-16 or UTF-32: save it as UTF-8, or set input.text_encoding, such as to utf-16")
     start = head[:_LOOKED_AT]
     if 10 * len(_CONTROL.findall(start)) > len(start):
         raise FormError(

@@ -16,7 +16,7 @@ from stream.formats.files.form_error import FormError
 from stream.formats.files.lines import NumberedLines, blocks, numbered
 from stream.formats.input.json_messages import BOM
 
-__all__ = ["HEAD", "OpenedFile"]
+__all__ = ["HEAD", "OpenedFile", "why_unreadable"]
 
 HEAD = 2**16
 """Number of bytes at the start from which the form of a file is detected."""
@@ -50,7 +50,7 @@ class OpenedFile:
             self.magic: bytes = self._unpacked.peek(8)[:8]
             """The first bytes, whatever they are."""
         except (OSError, EOFError, zlib.error) as fault:
-            raise FormError(_unreadable(fault)) from None
+            raise FormError(f"cannot be read ({why_unreadable(fault)})") from None
 
     @property
     def position(self) -> int:
@@ -75,20 +75,14 @@ class OpenedFile:
 
         Args:
             encoding: The encoding of the text.
-
-        Raises:
-            FormError: The file is damaged gzip.
         """
         text = self.binary if encoding == "utf-8" else cast("IO[bytes]", Transcoded(self.binary, encoding))
         self._text = text
-        try:
-            head = text.read(HEAD)
-            is_whole, is_object = len(head) < HEAD, head.removeprefix(BOM).lstrip().startswith(b"{")
-            while is_object and not is_whole and len(head) < _LONGEST_LINE and b"\n" not in head and b"\r" not in head:
-                more = text.read(len(head))
-                head, is_whole = head + more, not more
-        except (OSError, EOFError, zlib.error) as fault:
-            raise FormError(_unreadable(fault)) from None
+        head = text.read(HEAD)
+        is_whole, is_object = len(head) < HEAD, head.removeprefix(BOM).lstrip().startswith(b"{")
+        while is_object and not is_whole and len(head) < _LONGEST_LINE and b"\n" not in head and b"\r" not in head:
+            more = text.read(len(head))
+            head, is_whole = head + more, not more
         self.head, self.is_whole = head, is_whole
 
     def content(self) -> Iterator[bytes]:
@@ -106,5 +100,6 @@ class OpenedFile:
                 stream.close()
 
 
-def _unreadable(fault: Exception) -> str:
-    return f"cannot be read ({getattr(fault, 'strerror', None) or 'damaged gzip'})"
+def why_unreadable(fault: Exception) -> str:
+    """Return in a few words why a file cannot be read."""
+    return getattr(fault, "strerror", None) or "damaged gzip"

@@ -21,7 +21,7 @@ from stream.formats.files.json_documents import document_entries
 from stream.formats.files.json_values import elements, texts_of_sequence
 from stream.formats.files.lines import NumberedLines
 from stream.formats.files.metric_projection import MetricProjection
-from stream.formats.files.opened_file import HEAD, OpenedFile
+from stream.formats.files.opened_file import HEAD, OpenedFile, why_unreadable
 from stream.formats.files.parquet import ParquetRows
 from stream.formats.input.decoding import Decoder
 from stream.formats.input.json_messages import BOM
@@ -86,6 +86,9 @@ class RecordFile:
         except (FormError, HeaderError) as fault:
             self.close()
             raise FileFormatError(f"{path}: {fault}") from None
+        except (OSError, EOFError, zlib.error) as fault:
+            self.close()
+            raise FileFormatError(f"{path}: cannot be read ({why_unreadable(fault)})") from None
 
     @property
     def position(self) -> int:

@@ -206,10 +206,21 @@ def _replayed(settings: Settings, kind: Kind, path: Path, content: bytes) -> tup
             content = gzip.decompress(content)
         # A byte order mark is no part of the first line.
         every = re.split(rb"\r\n|\r|\n", content.removeprefix(b"\xef\xbb\xbf"))
-        filled = sum(bool(line.strip()) for line in every) - files[0].has_header
+        filled = sum(map(_records_in, every)) - files[0].has_header
         if filled != summary.records:
-            return summary.records, f"{filled} lines are not blank, {summary.records} records are counted"
+            return summary.records, f"the lines have {filled} records, {summary.records} are counted"
     return summary.records, ""
+
+
+def _records_in(line: bytes) -> int:
+    """Return how many records a line holds: a list has its elements, any other line that is not blank has one."""
+    if not line.strip().startswith(b"["):
+        return bool(line.strip())
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return 1
+    return len(found)
 
 
 # ---------------------------------------------------------------------- messages

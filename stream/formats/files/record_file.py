@@ -85,7 +85,7 @@ class RecordFile:
             self._prepare(needed)
         except (FormError, HeaderError) as fault:
             self.close()
-            raise FileFormatError(f"{path}: {fault}") from None
+            raise FileFormatError(f"{path}: {fault}{self._metres_hint()}") from None
         except (OSError, EOFError, zlib.error) as fault:
             self.close()
             raise FileFormatError(f"{path}: cannot be read ({why_unreadable(fault)})") from None
@@ -170,6 +170,10 @@ class RecordFile:
             is_metres=self._projection is not None,
             has_list=bool(self._options.records),
         )
+
+    def _metres_hint(self) -> str:
+        is_table = self._kind is Kind.FRAGMENTS and self._projection is None and ".tsv" in self.path.suffixes
+        return "; lines of user, time, x and y in metres need files.metres" if is_table else ""
 
     def _prepare(self, needed: Collection[str]) -> None:
         """Read what stands before the records."""

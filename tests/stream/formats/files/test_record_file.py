@@ -364,14 +364,12 @@ def test_metres_that_are_nowhere_become_a_position_that_is_rejected(
 
 def test_metres_without_a_projection_are_refused(tmp_path: Path) -> None:
     """
-    The sentence names the file and the setting; check-ins have no metres, so theirs is a CSV by another name.
+    Without one a .tsv is a CSV with tabs. The sentence names the setting for the case that it is not.
     """
     with pytest.raises(FileFormatError) as fault:
         read(tmp_path / "feed.tsv", METRES, Kind.FRAGMENTS)
-    assert str(fault.value) == (
-        f"{tmp_path / 'feed.tsv'}: files.metres is not set: the metres of a .tsv file need a map projection such as "
-        "EPSG:2100"
-    )
+    assert str(fault.value).startswith(f"{tmp_path / 'feed.tsv'}: its first line holds values, not names")
+    assert str(fault.value).endswith("; lines of user, time, x and y in metres need files.metres")
     assert read(tmp_path / "feed.tsv", ROWS) == RECORDS
 
 
@@ -735,7 +733,7 @@ GOOD = '{"user":"u1","ts":5}'
     ("bad", "reason"),
     [
         ("5", Reason.WRONG_TYPE),
-        ("[]", Reason.WRONG_TYPE),
+        ("[[]]", Reason.WRONG_TYPE),
         ("{}", Reason.MISSING_FIELD),
         ('{"user":"u1","ts":noon}', Reason.NOT_JSON),
         ('{"user":"u1" "ts":5}', Reason.NOT_JSON),
@@ -755,6 +753,15 @@ def test_a_bad_element_costs_that_element(bad: str, reason: Reason | None, tmp_p
     found = read_with_numbers(tmp_path / "feed.json", content)
     assert [number for number, _ in found] == [1, 2, 3]
     assert reasons([entry for _, entry in found]) == [None, reason, None]
+
+
+def test_an_element_may_be_a_list_of_records_itself(tmp_path: Path) -> None:
+    """
+    An empty one holds none.
+    """
+    found = read_with_numbers(tmp_path / "feed.json", f"[[{GOOD}, {{}}], [], {GOOD}]")
+    assert [number for number, _ in found] == [1, 1, 3]
+    assert reasons([entry for _, entry in found]) == [None, Reason.MISSING_FIELD, None]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -67,27 +65,24 @@ def try_input(
     The exit code is 1 if nothing was understood and no settings can be proposed.
     """
 
-    def load(more: Mapping[str, Any]) -> Settings:
-        return load_given(config, given, dict(more))
-
-    settings = load({})
+    settings = load_given(config, given)
     chosen = Kind(kind) if kind is not None else FeedTopics(settings.topics).kind_of(source)
     path = Path(source)
     if path.is_file():
-        trial = _of_file(path, load, Kind(kind) if kind is not None else None, records)
-    elif path.exists():
+        trial = _of_file(path, settings, Kind(kind) if kind is not None else None, records)
+    elif source and path.exists():
         raise TrialError(f"{source} is a folder: name one file in it")
     else:
-        trial = _of_topic(source, settings, load, chosen, records, within)
+        trial = _of_topic(source, settings, chosen, records, within)
     click.echo(json.dumps(trial.as_dict()) if as_json else report(trial))
     if not trial.has_result:
         sys.exit(1)
 
 
-def _of_file(path: Path, load: Callable[[Mapping[str, Any]], Settings], kind: Kind | None, records: int) -> Trial:
+def _of_file(path: Path, settings: Settings, kind: Kind | None, records: int) -> Trial:
     source = FileSource(path, records)
     try:
-        return try_source(source, load, kind, records)
+        return try_source(source, settings, kind, records)
     finally:
         source.close()
 
@@ -95,7 +90,6 @@ def _of_file(path: Path, load: Callable[[Mapping[str, Any]], Settings], kind: Ki
 def _of_topic(
     name: str,
     settings: Settings,
-    load: Callable[[Mapping[str, Any]], Settings],
     kind: Kind | None,
     records: int,
     within_s: float,
@@ -116,4 +110,4 @@ def _of_topic(
     if messages is None:
         raise TrialError(f"{name} is neither a file here nor a topic of the cluster at {servers}")
     # Messages may be lists of records; the newest of all partitions count, not those of the first ones.
-    return try_source(TopicSource(name, messages), load, kind, max(records, len(messages)))
+    return try_source(TopicSource(name, messages), settings, kind, max(records, len(messages)))

@@ -72,7 +72,8 @@ class FileSource:
     def form(self) -> str:
         """See :class:`stream.feeds.trial.findings.RecordSource`."""
         try:
-            return self._form().value
+            form = self._form()
+            return "not text" if form is Form.MESSAGE else form.value
         except FormError as fault:
             return f"unknown: the file {fault}"
 

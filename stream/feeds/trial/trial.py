@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from stream.feeds.feed import Feed
 from stream.feeds.trial.findings import Findings, RecordSource, findings
 from stream.feeds.trial.guess import Guess, guess_documents
 from stream.feeds.trial.looks import FRAMED_AVRO, FRAMED_PROTOBUF
+from stream.feeds.trial.more_settings import with_more
 from stream.feeds.trial.sample import Sample
 from stream.feeds.trial.tables import guess_table
 from stream.formats.input.paths import path_from
@@ -21,9 +22,6 @@ from stream.settings.model import Settings
 from stream.settings.secret import new_secret
 
 __all__ = ["Proposal", "Trial", "TrialSource", "try_source"]
-
-Loader = Callable[[Mapping[str, Any]], Settings]
-"""Loads the settings in force, with more by dotted name."""
 
 _TO_TRY = {"time.zone": "UTC", "fields.user": "=somebody"}
 """What stands for a setting that only the owner of the data can choose, to see whether the rest fits."""
@@ -99,19 +97,18 @@ class Trial:
         }
 
 
-def try_source(source: TrialSource, load: Loader, kind: Kind | None, most: int) -> Trial:
+def try_source(source: TrialSource, settings: Settings, kind: Kind | None, most: int) -> Trial:
     """Try to read the first records of a source.
 
     Args:
         source: The source.
-        load: Loads the settings.
+        settings: The settings in force.
         kind: What it holds; None to find out.
         most: Number of records.
 
     Raises:
         SettingsError: The settings in force do not fit one another.
     """
-    settings = load({})
     kinds = [kind] if kind is not None else list(Kind)
     feeds = {one: Feed(settings, one, secret=new_secret()) for one in kinds}
     in_force = {one: findings(source, settings, one, most, feeds[one]) for one in kinds}
@@ -119,7 +116,7 @@ def try_source(source: TrialSource, load: Loader, kind: Kind | None, most: int) 
     done = next((one for one in in_force.values() if one.is_all_understood), None)
     if done is not None:
         return Trial(source.name, form, done)
-    search = {one: _Search(source, load, settings, one, most, feeds[one]) for one in kinds}
+    search = {one: _Search(source, settings, one, most, feeds[one]) for one in kinds}
     found = {one: (search[one].best(in_force[one]), in_force[one]) for one in kinds}
 
     def rank(one: Kind) -> tuple[int, ...]:
@@ -145,11 +142,9 @@ def try_source(source: TrialSource, load: Loader, kind: Kind | None, most: int) 
 class _Search:
     """Looks for settings that read a source as one kind of feed."""
 
-    def __init__(
-        self, source: TrialSource, load: Loader, settings: Settings, kind: Kind, most: int, feed: Feed
-    ) -> None:
-        self._source, self._load, self._kind, self._most, self._feed = source, load, kind, most, feed
-        self._settings = settings
+    def __init__(self, source: TrialSource, settings: Settings, kind: Kind, most: int, feed: Feed) -> None:
+        self._source, self._settings, self._kind = source, settings, kind
+        self._most, self._feed = most, feed
         self.sample = source.sample(settings, kind)
         table = self.sample.lines
         self.guess = guess_table(table) if table else guess_documents(self.sample, kind)
@@ -185,11 +180,11 @@ class _Search:
         for name, preset in PRESETS.items():
             if preset.known_by and not self._knows(preset.known_by):
                 continue
-            chosen = {f"{self._kind.value}.input.preset": name}
+            chosen = {"input.preset": name}
             if (found := self._findings(chosen)) is not None:
                 self._by_preset[name] = found
                 remarks = [preset.note] if preset.note else []
-                yield Proposal(self._kind, chosen, preset=name, remarks=remarks, findings=found)
+                yield Proposal(self._kind, self._named(chosen), preset=name, remarks=remarks, findings=found)
 
     def _guessed(self, guess: Guess | None) -> Iterator[Proposal]:
         if guess is None or not guess.has_position:
@@ -200,18 +195,18 @@ class _Search:
                 "no field looks like a person's id: set fields.user to the one that is, or to file:name if every file "
                 "is one person"
             )
-        settings = {f"{self._kind.value}.{name}": value for name, value in self._different(guess.settings).items()}
-        to_try = {f"{self._kind.value}.{name}": _TO_TRY[name] for name in needs if name in _TO_TRY}
+        settings = self._different(guess.settings)
+        to_try = {name: _TO_TRY[name] for name in needs if name in _TO_TRY}
         found = self._findings(settings | to_try)
         if found is not None:
-            yield Proposal(self._kind, settings, needs=needs, remarks=list(guess.remarks), findings=found)
+            yield Proposal(self._kind, self._named(settings), needs=needs, remarks=list(guess.remarks), findings=found)
 
     def _of_registry(self) -> Proposal | None:
         """Return a proposal for messages of a schema registry whose schema is not known yet."""
         for looks, encoding in ((FRAMED_AVRO, "avro"), (FRAMED_PROTOBUF, "protobuf")):
             if 2 * self.sample.looks.get(looks, 0) > self.sample.looks.total():
                 needs = {} if self._settings.registry.url is not None else {"registry.url": _NEEDS_REGISTRY}
-                return Proposal(self._kind, {f"{self._kind.value}.input.encoding": encoding}, needs=needs)
+                return Proposal(self._kind, self._named({"input.encoding": encoding}), needs=needs)
         return None
 
     def _different(self, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,9 +215,13 @@ class _Search:
         now = {f"{name}.{key}": value for name in ("fields", "input", "time") for key, value in getattr(own, name)}
         return {name: value for name, value in settings.items() if now[name] != value}
 
+    def _named(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        return {f"{self._kind.value}.{name}": value for name, value in settings.items()}
+
     def _findings(self, settings: Mapping[str, Any]) -> Findings | None:
         with suppress(SettingsError):
-            return findings(self._source, self._load(settings), self._kind, self._most, self._feed)
+            more = with_more(self._settings, self._kind, settings)
+            return findings(self._source, more, self._kind, self._most, self._feed)
         return None
 
     def _knows(self, path: str) -> bool:

@@ -26,13 +26,13 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from core.records.record import Kind
 from stream.demo.broker import free_port
 from stream.feeds.feed import Feed
+from stream.feeds.record_files import open_files
 from stream.kafka.topic_ids import topic_ids
 from stream.kafka.topics import create_topics
 from stream.replay.replay import Replay
 from stream.replay.summary import Summary
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
-from tests.builders.inputs import record_file
 from tests.cluster.brokers import RunningBroker, unique
 from tests.cluster.zygote import EXIT_CODE, Zygote
 from tests.paths import ROOT
@@ -533,16 +533,7 @@ def replay(
     settings = place.settings
     secret = settings.for_kind(kind).privacy.secret
     feed = Feed(settings, kind, secret=secret.get_secret_value() if secret is not None else SECRET)
-    records = [
-        record_file(
-            file,
-            kind,
-            settings.fields.model_dump(),
-            max_bytes=settings.limits.message_bytes,
-            attributes=feed.attributes,
-        )
-        for file in files
-    ]
+    records = open_files(settings, feed, files)
     run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=settings.limits.message_bytes)
     summary = run.run(output)
     for file in records:

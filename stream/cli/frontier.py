@@ -114,9 +114,8 @@ def draw_frontier(
     frontier = Frontier(load, kind, ranges=ranges, variants=variants)
     for line in frontier.left_out:
         print_line(line)
-    settings = load({})
-    max_bytes = settings.limits.message_bytes
-    files = open_files(settings, frontier.feed, paths)
+    max_bytes = frontier.settings.limits.message_bytes
+    files = open_files(frontier.settings, frontier.feed, paths)
     # Create the files first: hours of work must not be lost because the folder cannot be written.
     output.mkdir(parents=True, exist_ok=True)
     parts = {name: output / f"{name}.part" for name in ("frontier.csv", "frontier.svg")}

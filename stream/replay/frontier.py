@@ -118,6 +118,7 @@ class Frontier:
         # Used if privacy.secret is not set. No release is published, so a random secret will do.
         self._secret = new_secret()
         self._feed: Feed | None = None
+        self._settings: Settings | None = None
         self.left_out: list[str] = []
         """Messages about the combinations that cannot run with the settings, with the reason."""
 
@@ -149,6 +150,13 @@ class Frontier:
             raise RuntimeError("a frontier without a feed is never made")
         return self._feed
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of that feed; those of the run alone may name a model that cannot run."""
+        if self._settings is None:
+            raise RuntimeError("a frontier without a feed is never made")
+        return self._settings
+
     def _combinations_of(self, variant: Variant, *, must_run: bool) -> list[Combination]:
         """Make the combinations of a variant, and note the ones that cannot run."""
         found: list[Combination] = []
@@ -174,7 +182,7 @@ class Frontier:
         secret = own.get_secret_value() if own is not None else self._secret
         feed = Feed(settings, self._kind, secret=secret, like=self._feed)
         if self._feed is None:
-            self._feed = feed
+            self._feed, self._settings = feed, settings
         elif feed.vocabulary != self._feed.vocabulary:
             raise RuntimeError(f"{variant.name} would read the records differently: a variant sets nothing but privacy")
         return Combination(variant=variant.name, values=values, promise=feed.plan.promise, plan=feed.plan.remembering())

@@ -172,7 +172,7 @@ BAD: list[tuple[Kind, str, bytes | None, str]] = [
     (Kind.CHECKINS, "invalid UTF-8", check_in().replace(b"very", b"\xff\xfe"), "not_utf8"),
     (Kind.CHECKINS, "half a message", check_in()[:20], "not_json"),
     (Kind.CHECKINS, "an empty message", b"", "not_json"),
-    (Kind.CHECKINS, "not an object", b"[1, 2]", "wrong_type"),
+    (Kind.CHECKINS, "a list of no object", b"[1]", "wrong_type"),
     (Kind.CHECKINS, "a wrong type", check_in(lat="north"), "wrong_type"),
     (Kind.CHECKINS, "no user", json.dumps({"ts": NOON_S, "lat": LAT, "lon": LON}).encode(), "missing_field"),
     (Kind.CHECKINS, "no position", json.dumps({"user": USER, "ts": NOON_S}).encode(), "missing_field"),

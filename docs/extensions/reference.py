@@ -6,6 +6,7 @@
 ``shoal-message NAME``   fields, example and schema of a message: see :data:`docs.extensions.messages.TOPICS`
 ``shoal-figures``        figures of ``information_loss``; ``shoal-parameters``: ``parameters``
 ``shoal-models [KIND]``  the table of the models, of one kind of feed or of both
+``shoal-encoding NAME``  examples and schemas of a release encoding; ``shoal-tables``: the columns of tables
 =======================  ===============================================================================
 
 The schemas are also written as files, into ``reference/schemas/`` of the site.
@@ -23,6 +24,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from core.records.record import Kind
+from docs.extensions.encodings import AVSC, ENCODING_SCHEMAS, EXAMPLES, encoding_markdown, tables_markdown
 from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
 from docs.extensions.metrics import labels_markdown, metrics_markdown
 from docs.extensions.models import models_table, page_of_the_site
@@ -62,6 +64,8 @@ _DIRECTIVES = {
     "shoal-message": _directive(**{topic: partial(message_markdown, topic) for topic in TOPICS}),
     "shoal-figures": _directive(**{"": figures_markdown}),
     "shoal-parameters": _directive(**{"": parameters_markdown}),
+    "shoal-encoding": _directive(**{name: partial(encoding_markdown, name) for name in EXAMPLES}),
+    "shoal-tables": _directive(**{"": tables_markdown}),
     "shoal-models": _directive(**{"": _models(None)}, **{kind.value: _models(kind) for kind in Kind}),
 }
 
@@ -71,8 +75,10 @@ def _write_schemas(app: Sphinx, fault: Exception | None) -> None:
         return
     folder = Path(app.outdir) / "reference" / "schemas"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, schema in SCHEMAS.items():
-        (folder / f"{name}.json").write_text(json.dumps(schema(), indent=2) + "\n", encoding="utf-8")
+    texts = {f"{name}.json": schema() for name, schema in (SCHEMAS | ENCODING_SCHEMAS).items()}
+    texts |= {f"{name}.avsc": schema for name, schema in AVSC.items()}
+    for file, schema in texts.items():
+        (folder / file).write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

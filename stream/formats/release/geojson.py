@@ -15,6 +15,7 @@ import msgspec
 
 from stream.formats.release.encoding import Content, Positions, ReleaseEncoding
 from stream.formats.release.places import places_of
+from stream.formats.release.times import alike, shortest
 
 __all__ = ["GEOJSON", "GeoJsonRelease", "read_collection", "window_collection"]
 
@@ -28,7 +29,7 @@ class GeoJsonRelease(ReleaseEncoding):
         """See :meth:`ReleaseEncoding.trajectory`."""
         properties = dict(content)
         if (points := properties.pop("points", None)) is not None:
-            properties["times"] = [time for time, _, _ in points]
+            properties["times"] = alike([time for time, _, _ in points])
             geometry: Content | None = _line([(lon, lat) for _, lat, lon in points])
         else:
             geometry = _multipoint([positions[place] for place in places_of(content)])
@@ -46,7 +47,7 @@ class GeoJsonRelease(ReleaseEncoding):
         if times is not None:
             drawn = feature["geometry"]["coordinates"]
             line = [drawn] if feature["geometry"]["type"] == "Point" else drawn
-            content["points"] = [[time, lat, lon] for time, (lon, lat) in zip(times, line, strict=True)]
+            content["points"] = [[shortest(time), lat, lon] for time, (lon, lat) in zip(times, line, strict=True)]
         return content
 
     def read_window(self, value: bytes) -> Content:

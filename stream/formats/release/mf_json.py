@@ -12,6 +12,7 @@ import msgspec
 
 from stream.formats.release.encoding import Content, Positions, ReleaseEncoding
 from stream.formats.release.geojson import read_collection, window_collection
+from stream.formats.release.times import alike, shortest
 
 __all__ = ["CRS", "MF_JSON", "TRS", "MfJsonRelease"]
 
@@ -32,7 +33,7 @@ class MfJsonRelease(ReleaseEncoding):
         points = content["points"]
         moving = {
             "type": "MovingPoint",
-            "datetimes": [time for time, _, _ in points],
+            "datetimes": alike([time for time, _, _ in points]),
             "coordinates": [(lon, lat) for _, lat, lon in points],
             "interpolation": "Linear",
         }
@@ -50,7 +51,7 @@ class MfJsonRelease(ReleaseEncoding):
         moving = feature["temporalGeometry"]
         pairs = zip(moving["datetimes"], moving["coordinates"], strict=True)
         content: Content = feature["properties"]
-        return content | {"points": [[time, lat, lon] for time, (lon, lat) in pairs]}
+        return content | {"points": [[shortest(time), lat, lon] for time, (lon, lat) in pairs]}
 
     def read_window(self, value: bytes) -> Content:
         """See :meth:`ReleaseEncoding.read_window`."""

@@ -107,4 +107,6 @@ def _cell(value: Any, column: Column) -> Any:
         return ""
     if column.type == "flag":
         return "true" if value else "false"
+    if column.type == "instant":  # readers take the form of the first for that of all
+        return value if "." in value else value.removesuffix("Z") + ".000Z"
     return msgspec.json.encode(value).decode() if column.type in ("texts", "json") else value

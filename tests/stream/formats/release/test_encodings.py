@@ -175,3 +175,19 @@ def test_only_points_can_move(model: str) -> None:
     refused = needs_points("mf-json", model)
     assert (refused is None) == has_points(model) == (model in models_of(Kind.FRAGMENTS))
     assert refused is None or (model in refused and "w4m" in refused)
+
+
+def test_times_of_a_trajectory_have_one_form() -> None:
+    """
+    Where one has milliseconds all have: pandas takes the form of the first for that of all. What is read back has the
+    form of JSON again.
+    """
+    points = [["2026-01-01T00:00:00Z", 1.0, 2.0], ["2026-01-01T00:00:01.500Z", 1.0, 2.0]]
+    content = {"schema": 1, "points": points}
+    times = ["2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.500Z"]
+    value = GEOJSON.trajectory(content, {})
+    assert json.loads(value)["properties"]["times"] == times
+    assert GEOJSON.read_trajectory(value) == content
+    value = MF_JSON.trajectory(content, {})
+    assert json.loads(value)["temporalGeometry"]["datetimes"] == times
+    assert MF_JSON.read_trajectory(value) == content

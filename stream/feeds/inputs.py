@@ -10,6 +10,7 @@ from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
 from stream.formats.input.mapping import MappingOptions, Observer
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.times import TextTimes
+from stream.settings.input import UNIT_MS
 from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
 
@@ -37,6 +38,7 @@ def mapping_options(settings: Settings, feed: Feed, observer: Observer | None = 
             ambiguous=own.time.ambiguous,
             format=own.time.format,
         ),
+        unit_ms=UNIT_MS[own.time.unit],
         max_records=settings.limits.records_per_message,
         max_points=settings.limits.points_per_fragment,
         observer=observer,

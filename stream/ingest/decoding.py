@@ -45,9 +45,19 @@ def decoded(messages: Sequence[Any], reader: MessageReader, source: Source, *, m
     """
     found = Decoded()
     records, elements = found.records, found.elements
-    for message in messages:
+    at_once = None
+    if reader.reads_many:
+        fits = ((message.value, message.value is not None and len(message.value) <= max_bytes) for message in messages)
+        at_once = reader.records([value if does else None for value, does in fits])
+        if at_once is not None and None not in at_once:
+            pairs = [(message.offset, record) for message, record in zip(messages, at_once, strict=True) if record]
+            return Decoded(pairs, [None] * len(messages))
+    for i, message in enumerate(messages):
         value, offset = message.value, message.offset
-        if value is None:
+        if at_once is not None and (record := at_once[i]) is not None:
+            records.append((offset, record))
+            elements.append(None)
+        elif value is None:
             found.n_tombstones += 1
         elif len(value) > max_bytes:
             detail = f"the message is larger than {max_bytes} bytes"

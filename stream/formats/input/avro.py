@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from core.records.record import Reason
+from stream.formats.input.avro_columns import AvroColumns, NoColumnsError
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.extras import needs_extra
 
-__all__ = ["AvroSchemaError", "avro_reader"]
+__all__ = ["AvroReader", "AvroSchemaError", "avro_reader"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -35,7 +37,7 @@ class AvroSchemaError(Exception):
     """A text is not a schema that can be used; the message says why, and repeats none of it."""
 
 
-def avro_reader(text: str, references: Sequence[str] = ()) -> Callable[[bytes], Any]:
+def avro_reader(text: str, references: Sequence[str] = ()) -> AvroReader:
     """Return a function that decodes messages with their schema.
 
     Times with a logical type become datetimes, or texts if they are local times. Decimals become numbers, dates and
@@ -44,9 +46,6 @@ def avro_reader(text: str, references: Sequence[str] = ()) -> Callable[[bytes], 
     Args:
         text: The schema, JSON.
         references: Schemas with the types that it names, each after those that it refers to itself.
-
-    Returns:
-        A function that raises :class:`~stream.formats.input.errors.UnreadableError`.
 
     Raises:
         AvroSchemaError: The schema cannot be used.
@@ -62,7 +61,8 @@ def avro_reader(text: str, references: Sequence[str] = ()) -> Callable[[bytes], 
     fault: str | None = None
     try:
         for one in (*references, text):
-            schema = fastavro.parse_schema(rewriting.rewrite(_loaded(one)), named_schemas=named)
+            prepared = rewriting.rewrite(_loaded(one))
+            schema = fastavro.parse_schema(prepared, named_schemas=named)
     except AvroSchemaError:
         raise
     except Exception as error:  # of many kinds, for what a schema can have wrong
@@ -70,12 +70,43 @@ def avro_reader(text: str, references: Sequence[str] = ()) -> Callable[[bytes], 
     if fault is not None:
         raise AvroSchemaError(f"it is not an Avro schema ({fault})")
     # The fast reader would overflow the stack where a message nests values of a recursive type a million times.
-    reader = careful_reader if rewriting.is_recursive else fastavro.schemaless_reader
+    if rewriting.is_recursive:
+        return AvroReader(careful_reader, schema, None)
+    return AvroReader(fastavro.schemaless_reader, schema, None if references else prepared)
 
-    def document(value: bytes) -> Any:
+
+def _loaded(text: str) -> Any:
+    text = text.strip()
+    if text in _PRIMITIVE:  # registries hand out such a schema with or without quotation marks
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise AvroSchemaError("it is not JSON") from None
+
+
+class AvroReader:
+    """Decodes messages of one schema.
+
+    Args:
+        read: The function that reads one value from a stream.
+        parsed: The schema for it.
+        schema: The schema with our logical types; None if it needs others, or contains itself.
+    """
+
+    def __init__(self, read: Callable[[Any, Any, None], Any], parsed: Any, schema: Any) -> None:
+        self._read, self._parsed, self._schema = read, parsed, schema
+        self._columns: dict[Any, AvroColumns | None] = {}
+
+    def __call__(self, value: bytes) -> Any:
+        """Return the document of a message.
+
+        Raises:
+            UnreadableError: It is not a message of the schema.
+        """
         source = io.BytesIO(value)
         try:
-            found = reader(source, schema, None)
+            found = self._read(source, self._parsed, None)
             why = None if source.tell() == len(value) else "something follows its end"
         except EOFError:
             why = "it ends too early"
@@ -88,17 +119,15 @@ def avro_reader(text: str, references: Sequence[str] = ()) -> Callable[[bytes], 
             raise UnreadableError(Reason.NOT_AVRO, f"the message is not Avro of its schema: {why}")
         return found
 
-    return document
-
-
-def _loaded(text: str) -> Any:
-    text = text.strip()
-    if text in _PRIMITIVE:  # registries hand out such a schema with or without quotation marks
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise AvroSchemaError("it is not JSON") from None
+    def columns(self, base: type[Any], paths: Mapping[str, tuple[str, ...]]) -> AvroColumns | None:
+        """Return what reads many messages at once into records; None if the schema does not allow it."""
+        key = (base, *paths.items())
+        if key not in self._columns:
+            self._columns[key] = None
+            if self._schema is not None:
+                with contextlib.suppress(NoColumnsError):
+                    self._columns[key] = AvroColumns(self._schema, base, paths)
+        return self._columns[key]
 
 
 class _Rewriting:

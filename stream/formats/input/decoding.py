@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from core.records.record import Reason
-from stream.formats.input.avro import AvroSchemaError, avro_reader
+from stream.formats.input.avro import AvroReader, AvroSchemaError, avro_reader
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import FRAME_BYTES, frame_of, framed, message_indexes, payload_of
 from stream.formats.input.gtfs_realtime import gtfs_realtime_reader
@@ -25,6 +25,9 @@ from stream.formats.input.registered import RegisteredSchema, SchemaKind
 
 __all__ = ["Decoder", "FramedJson", "PlainJson", "SchemaFileError", "new_decoder"]
 
+_LEAST_AT_ONCE = 64
+"""Fewer messages are decoded faster one by one."""
+
 Reader = Callable[[bytes], Any]
 """Turns bytes into a document; raises :class:`UnreadableError`."""
 
@@ -36,6 +39,9 @@ class SchemaFileError(Exception):
 class Decoder(ABC):
     """Decodes the messages of one feed."""
 
+    reads_many = False
+    """Whether :meth:`records` may decode messages at once."""
+
     @abstractmethod
     def document(self, value: bytes) -> Any:
         """Decode a message.
@@ -43,6 +49,22 @@ class Decoder(ABC):
         Raises:
             UnreadableError: It cannot be decoded.
         """
+
+    def records(
+        self, values: Sequence[bytes | None], base: type[Any], paths: Mapping[str, tuple[str, ...]], unit_ms: float
+    ) -> list[Any] | None:
+        """Decode many messages into records at once, if that is faster.
+
+        Args:
+            values: The messages; None for one that is passed over.
+            base: The type of the records.
+            paths: For each of its fields the names that lead to it in a document.
+            unit_ms: Milliseconds in the unit of times that are numbers.
+
+        Returns:
+            The record of each message, or None for one to decode by itself; None if all are.
+        """
+        return None
 
     def missing(self, values: Iterable[bytes | None]) -> set[int]:
         """Return the ids of the schemas that messages need from the registry, and that are not known.
@@ -142,8 +164,15 @@ class _AvroOfFile(Decoder):
     An Avro message may begin like a frame by itself. Both readings check that the message ends where its values do.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    reads_many = True
+
+    def __init__(self, reader: AvroReader) -> None:
         self._reader = reader
+
+    def records(
+        self, values: Sequence[bytes | None], base: type[Any], paths: Mapping[str, tuple[str, ...]], unit_ms: float
+    ) -> list[Any] | None:
+        return _in_groups(values, lambda start: self._reader, base, paths, unit_ms)
 
     def document(self, value: bytes) -> Any:
         if (frame := framed(value)) is not None:
@@ -245,10 +274,16 @@ class _Registered(Decoder):
 
 class _RegisteredAvro(_Registered):
     kind, encoding, not_framed = "AVRO", "avro", Reason.NOT_AVRO
+    reads_many = True
 
     def __init__(self) -> None:
         super().__init__()
         avro_reader('"null"')  # without the library a worker should not even start
+
+    def records(
+        self, values: Sequence[bytes | None], base: type[Any], paths: Mapping[str, tuple[str, ...]], unit_ms: float
+    ) -> list[Any] | None:
+        return _in_groups(values, self._readers.get, base, paths, unit_ms)
 
     def _compiled(self, schema: RegisteredSchema) -> Reader:
         return avro_reader(schema.text, [text for _, text in schema.references])
@@ -263,3 +298,39 @@ class _RegisteredProtobuf(_Registered):
 
     def _compiled(self, schema: RegisteredSchema) -> Reader:
         return _ByIndexes(compiled(schema.text, dict(schema.references))).read
+
+
+def _in_groups(
+    values: Sequence[bytes | None],
+    reader_of: Callable[[bytes], Any],
+    base: type[Any],
+    paths: Mapping[str, tuple[str, ...]],
+    unit_ms: float,
+) -> list[Any] | None:
+    """Decode messages of the same schema together; see :meth:`Decoder.records`.
+
+    Args:
+        values: The messages.
+        reader_of: Returns the reader of messages that begin with some bytes; empty for those without a frame.
+        base: The type of the records.
+        paths: For each of its fields the names that lead to it.
+        unit_ms: Milliseconds in the unit of times that are numbers.
+    """
+    if len(values) < _LEAST_AT_ONCE:
+        return None
+    starts = [b"" if value is None or value[:1] != b"\0" else value[:FRAME_BYTES] for value in values]
+    of_start = set(starts)
+    found: list[Any] = [None] * len(values)
+    for start in of_start:
+        reader = reader_of(start if len(start) == FRAME_BYTES else b"")
+        columns = reader.columns(base, paths) if isinstance(reader, AvroReader) else None
+        if columns is None:
+            continue
+        if len(of_start) == 1 and None not in values:
+            return columns.records(cast("Sequence[bytes]", values), skip=len(start), unit_ms=unit_ms)
+        numbers = [i for i, own in enumerate(starts) if own == start and values[i]]
+        if len(numbers) >= _LEAST_AT_ONCE:
+            group = [value for i in numbers if (value := values[i])]
+            for number, record in zip(numbers, columns.records(group, skip=len(start), unit_ms=unit_ms), strict=True):
+                found[number] = record
+    return found

@@ -75,6 +75,9 @@ class MappingOptions:
     degrees_per_unit: float = 1.0
     times: TextTimes = field(default_factory=TextTimes)
 
+    unit_ms: float = 1000
+    """Milliseconds in the unit of times that are numbers."""
+
     max_records: int = 5_000
     """Most records of one document. Those of one message are forwarded together."""
 

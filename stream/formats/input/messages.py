@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -38,13 +38,24 @@ class MessageReader:
         self.decoder = decoder
         """What decodes a message; its schemas have to be fetched before."""
         self._mapping, self._document = DocumentMapping(kind, options), decoder.document
-        self._wire = wire_of(kind, options)
+        self._wire, self._unit_ms = wire_of(kind, options), options.unit_ms
         self._decode = None if self._wire is None else _short_way(self._wire, decoder)
 
     @property
     def needs_origin(self) -> bool:
         """Whether what surrounds a message may matter."""
         return self._decode is None
+
+    @property
+    def reads_many(self) -> bool:
+        """Whether :meth:`records` may read messages at once."""
+        return self._wire is not None and self.decoder.reads_many
+
+    def records(self, values: Sequence[bytes | None]) -> list[CheckIn | Fragment | None] | None:
+        """Decode many messages into records at once, if that is faster; see :meth:`Decoder.records`."""
+        if self._wire is None:
+            return None
+        return self.decoder.records(values, self._wire.base, self._wire.paths, self._unit_ms)
 
     def read(self, value: bytes, origin: Origin | None = None) -> Iterable[tuple[int | None, Entry]]:
         """Return the records of a message, each with its number in the message's list; the first is 1.

@@ -6,6 +6,7 @@ or wrong, are refused here, and read by :class:`stream.formats.input.mapping.Doc
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
@@ -29,6 +30,12 @@ class Wire(NamedTuple):
 
     record: Callable[[Any], Record] | None
     """Makes the record of that; None if it is the record itself."""
+
+    base: builtins.type[Record]
+    """The type of the record."""
+
+    paths: Mapping[str, tuple[str, ...]]
+    """For each of its fields the names that lead to it in a document."""
 
 
 class _Leaf(NamedTuple):
@@ -55,7 +62,7 @@ def wire_of(kind: Kind, options: MappingOptions) -> Wire | None:
         return None
     found = {field: (*records, *(path or ())) for field, path in paths.items()}
     if all(len(path) == 1 for path in found.values()):
-        return Wire(_renamed(base, {field: path[0] for field, path in found.items()}), None)
+        return Wire(_renamed(base, {field: path[0] for field, path in found.items()}), None, base, found)
     # A field whose own name is the path comes first, if there is one: such messages have another form.
     literals = {(*records, ".".join(path or ())) for path in paths.values() if path is not None and len(path) > 1}
     tree = _tree(base, found, literals)
@@ -70,7 +77,7 @@ def wire_of(kind: Kind, options: MappingOptions) -> Wire | None:
             raise msgspec.ValidationError("the message has another form")
         return base(*values(wire))
 
-    return Wire(made, record)
+    return Wire(made, record, base, found)
 
 
 def _renamed(base: type[Record], names: Mapping[str, str]) -> type[Record]:

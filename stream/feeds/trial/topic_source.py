@@ -143,9 +143,12 @@ async def newest_messages(
     )
     try:
         await consumer.start()
-        if topic not in await consumer.topics():
+        # The public methods know the partitions of subscribed topics alone.
+        numbers = (await consumer._client.fetch_all_metadata()).partitions_for_topic(topic)
+        if numbers is None:
             return None
-        return await _newest(consumer, topic, most, time.monotonic() + within_s, progress)
+        partitions = [TopicPartition(topic, number) for number in sorted(numbers)]
+        return await _newest(consumer, partitions, most, time.monotonic() + within_s, progress)
     except (KafkaError, OSError) as fault:
         raise ClusterError(
             f"the topic {topic} cannot be read at {settings.kafka.bootstrap_servers} ({type(fault).__name__}): check "
@@ -156,9 +159,12 @@ async def newest_messages(
 
 
 async def _newest(
-    consumer: AIOKafkaConsumer, topic: str, most: int, deadline_s: float, progress: Progress
+    consumer: AIOKafkaConsumer,
+    partitions: Sequence[TopicPartition],
+    most: int,
+    deadline_s: float,
+    progress: Progress,
 ) -> list[Any]:
-    partitions = [TopicPartition(topic, n) for n in sorted(consumer.partitions_for_topic(topic) or ())]
     consumer.assign(partitions)
     firsts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
     for at in partitions:

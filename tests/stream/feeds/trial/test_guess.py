@@ -1,0 +1,258 @@
+"""Guesses: where position, time and person are, by names and values, and what is never guessed."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.records.record import Kind
+from stream.feeds.trial.beginning import beginning_of_json
+from stream.feeds.trial.guess import Guess, guess_documents
+from stream.feeds.trial.looks import FRAMED_AVRO, FRAMED_PROTOBUF, looks_like
+from stream.feeds.trial.sample import Sample
+from stream.feeds.trial.shape import escaped, shape_of
+from stream.feeds.trial.tables import guess_table
+from stream.feeds.trial.values import FORMATS, degrees_unit, time_form
+from stream.formats.input.paths import NOWHERE, Origin, path_from
+from tests.budgets import examples
+
+T = 1_760_000_000
+ISO = "2025-10-09T08:53:20Z"
+
+
+def guessed(*documents: Any, kind: Kind = Kind.CHECKINS, **origin: Any) -> Guess:
+    found = guess_documents(Sample(list(documents), [Origin(**origin) for _ in documents]), kind)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("document", "settings"),
+    [
+        ({"uid": "a", "time": T, "lat": 1.5, "lng": 2.5}, {"ts": "time", "user": "uid", "lat": "lat", "lon": "lng"}),
+        (
+            {"vehicle": {"id": "a"}, "gps": {"LAT": 1.5, "LON": 2.5}, "at": ISO},
+            {"user": "vehicle.id", "lat": "gps.LAT", "lon": "gps.LON", "ts": "at"},
+        ),
+        (
+            {"user_id": 7, "pos": {"type": "Point", "coordinates": [16.4, 48.2]}, "t": T},
+            {"user": "user_id", "lat": "pos.coordinates[1]", "lon": "pos.coordinates[0]", "ts": "t"},
+        ),
+        ({"user": "a", "latLng": "48.2°, 16.4°", "time": ISO}, {"lat": "latLng[0]", "lon": "latLng[1]"}),
+        ({"user": "a", "geom": "POINT(16.4 48.2)", "time": ISO}, {"lat": "geom[1]", "lon": "geom[0]"}),
+        ({"user": "a", "lonlat": [16.4, 48.2], "ts": T}, {"lat": "lonlat[1]", "lon": "lonlat[0]"}),
+        ({"user": "a", "x": 16.4, "y": 48.2, "ts": T}, {"lat": "y", "lon": "x"}),
+        ({"data": {"rows": [{"user": "a", "lat": 1.5, "lon": 2.5, "ts": T}]}}, {"user": "user"}),
+        ({"user": "a", "deep": {"list": [{"lat": 1.5, "lon": 2.5, "ts": T}]}}, {"user": "/user"}),
+        ({"u.v": {"user": "a"}, "lat": 1.5, "lon": 2.5, "ts": T}, {"user": r"u\.v.user"}),
+    ],
+)
+def test_fields_by_their_names(document: dict[str, Any], settings: dict[str, str]) -> None:
+    """
+    Fields are found under usual names, at any depth and in any of the forms of a position.
+    """
+    found = guessed(document).settings
+    assert {name: found[f"fields.{name}"] for name in settings} == settings
+
+
+def test_lists_of_records_and_of_points() -> None:
+    """
+    A list of objects is a list of records; as fragments of the person around it, it is a list of points.
+    """
+    document = {"user": "a", "track": [{"lat": 1.5, "lon": 2.5, "ts": T}]}
+    assert guessed(document).settings["input.records"] == "track"
+    assert guessed(document, kind=Kind.FRAGMENTS).settings["fields.points"] == "track"
+    triples = {"user": "a", "positions": [[T, 48.2, 16.4], [T + 1, 48.3, 16.5]]}
+    assert guessed(triples, kind=Kind.FRAGMENTS).settings["fields.points"] == "positions"
+
+
+@pytest.mark.parametrize(
+    ("values", "settings"),
+    [
+        ({"ts": T * 1000}, {"time.unit": "ms"}),
+        ({"ts": T * 10**6}, {"time.unit": "us"}),
+        ({"ts": T * 10**9}, {"time.unit": "ns"}),
+        ({"ts": str(T)}, {"input.numbers_as_text": True}),
+        ({"lat": "48.2"}, {"input.numbers_as_text": True}),
+        ({"ts": "09.10.2025 08:53:20"}, {"time.format": "%d.%m.%Y %H:%M:%S"}),
+        ({"ts": "Thu Oct 09 08:53:20 +0000 2025"}, {"time.format": "%a %b %d %H:%M:%S %z %Y"}),
+        ({"lat": 482_082_000, "lon": 163_738_000}, {"input.degrees_per_unit": 1e-7}),
+    ],
+)
+def test_how_values_are_written(values: dict[str, Any], settings: dict[str, Any]) -> None:
+    """
+    Units of times, numbers as text, forms of times and integers of degrees are seen from the values.
+    """
+    found = guessed({"user": "a", "ts": T, "lat": 48.2, "lon": 16.4} | values).settings
+    assert found.items() >= settings.items()
+
+
+def test_what_only_the_owner_knows() -> None:
+    """
+    A zone, the order of day and month, and an unnamed order of coordinates are asked for and not guessed.
+    """
+    plain = {"user": "a", "lat": 48.2, "lon": 16.4}
+    found = guessed(plain | {"ts": "2025-10-09 08:53:20"})
+    assert (set(found.needs), "time.zone" in found.settings) == ({"time.zone"}, False)
+    assert set(guessed(plain | {"ts": "09/10/2025 08:53:20"}).needs) == {"time.zone", "time.format"}
+    assert set(guessed(plain | {"ts": "19/10/2025 08:53:20"}).needs) == {"time.zone"}
+    unknown = guessed({"user": "a", "position": [48.2, 16.4], "ts": T})
+    assert not unknown.has_position
+    assert "nothing says which of them is the latitude" in unknown.remarks[0]
+
+
+def test_the_person_around_a_message() -> None:
+    """
+    A header with the name of a person's id is taken before the key; the id of a record never is.
+    """
+    document = {"id": "r1", "ts": T, "lat": 48.2, "lon": 16.4}
+    assert guessed(document, key=b"k").settings["fields.user"] == "kafka:key"
+    found = guessed(document, key=b"k", headers=(("device_id", b"d"),))
+    assert found.settings["fields.user"] == "kafka:header:device_id"
+    assert "fields.user" not in guessed(document).settings
+
+
+@pytest.mark.parametrize(
+    ("lines", "settings"),
+    [
+        (["uid|when|y|x", f"a|{ISO}|48.2|16.4"], {"fields.user": "uid", "fields.ts": "when", "fields.lat": "y"}),
+        (["user;ts;lat;lon", f"a;{ISO};48,2082;16,3738"], {"input.decimal": ","}),
+        (["user,ts,lat,lon", f'a,{ISO},"48,2082","16,3738"'], {"input.decimal": ","}),
+        (
+            [f"a\t{ISO}\t148.2\t16.4", f"b\t{ISO}\t148.3\t16.5"],
+            {"input.columns": ["user", "ts", "lon", "lat"], "input.delimiter": "tab"},
+        ),
+    ],
+)
+def test_tables(lines: list[str], settings: dict[str, Any]) -> None:
+    """
+    Delimiter, decimal sign and columns of a table are found; without a header as far as values tell.
+    """
+    found = guess_table([line.encode() for line in lines])
+    assert found is not None
+    assert found.settings.items() >= settings.items()
+
+
+def test_text_of_another_encoding() -> None:
+    """
+    Text that is not UTF-8 may be Latin-1, which nothing can prove.
+    """
+    found = guess_table([b"user,ts,lat,lon,name", f"a,{ISO},48.2,16.4,Caf\xe9".encode("latin-1")])
+    assert found is not None
+    assert found.settings["input.text_encoding"] == "latin-1"
+    assert found.remarks
+
+
+@given(st.integers(300_000_000, 4_100_000_000), st.sampled_from(FORMATS))
+@settings(max_examples=examples(200), deadline=None)
+def test_a_form_that_is_found_reads_the_time(seconds: int, form: str) -> None:
+    """
+    Whatever the time, a form among those found reads it as it was written.
+    """
+    moment = datetime.fromtimestamp(seconds, UTC)
+    text = moment.strftime(form)
+    found = time_form([text])
+    assert found is not None
+    chosen, lacks_offset, others = found
+    if "unit" in chosen:  # digits alone may be a number, too
+        assert text.isdigit()
+        return
+    assert lacks_offset is ("%z" not in form)
+    assert form in (chosen["format"], *others)
+
+
+@given(
+    st.integers(300_000_000, 4_100_000_000), st.sampled_from([("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
+)
+def test_units_do_not_overlap(seconds: int, unit: tuple[str, int]) -> None:
+    """
+    The magnitude of a number says its unit, from 1979 to 2100.
+    """
+    assert time_form([seconds * unit[1]]) == ({"unit": unit[0]}, False, ())
+
+
+def test_degrees() -> None:
+    """
+    Degrees are themselves; integers beyond them have one unit; other numbers are no positions.
+    """
+    assert degrees_unit([48.2], [16.4]) == 1.0
+    assert degrees_unit([482_082_000.0], [163_738_000.0]) == 1e-7
+    assert degrees_unit([4_207_591.63], [486_253.85]) is None
+    assert degrees_unit([], []) is None
+
+
+def test_keys_that_are_ids_are_no_names() -> None:
+    """
+    A key with digits like those of an id never becomes part of a path.
+    """
+    shape = shape_of([{"u12345": {"lat": 1.5}, "4f2a": {"lat": 1.5}, "pos": {"lat_1": 2.5}}])
+    assert [leaf.path for leaf in shape.leaves] == ["pos.lat_1"]
+
+
+@given(st.text("ab.|&\\[]/=:", min_size=1, max_size=8))
+def test_names_are_escaped(name: str) -> None:
+    """
+    The path of a field leads to the field, whatever signs its name has.
+    """
+    assert path_from(escaped(name))({name: 7}, NOWHERE) == 7
+
+
+JSON = st.recursive(
+    st.integers() | st.text(max_size=5) | st.none(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner),
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), JSON, min_size=1), st.integers(0, 200))
+def test_the_beginning_of_a_document(document: dict[str, Any], at: int) -> None:
+    """
+    What is cut off is a document again, and holds nothing that the whole does not.
+    """
+    text = json.dumps(document).encode()
+    found = beginning_of_json(text[:at])
+    if found is not None:
+        begun = json.loads(found)
+        assert begun.keys() <= document.keys()
+        assert len(found) <= at + 20
+    assert beginning_of_json(text) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "looks"),
+    [
+        (b'{"a": 1}', None),
+        (b" ", "nothing: it is empty"),
+        (b"\x1f\x8b\x08", "gzip"),
+        (b"Obj\x01", "an Avro container file"),
+        (b"\0\0\0\0\7\x06p01\x80\xa0", FRAMED_AVRO),
+        (b"\0\0\0\0\7\0\x0a\x03p01\x11" + bytes(8), FRAMED_PROTOBUF),
+        (b'\0\0\0\0\7{"a": 1}', "messages of a schema registry: a byte 0, the id of a schema, then JSON"),
+        (b"\x0a\x03p01\x11" + bytes(8), "Protobuf"),
+        ('{"a": 1}'.encode("utf-16"), "text in UTF-16"),
+        (b"<gpx/>", "XML"),
+        (b"a,b,c", "text that is not JSON"),
+        (bytes(range(128, 200)), "an unknown encoding"),
+    ],
+)
+def test_what_bytes_look_like(value: bytes, looks: str | None) -> None:
+    """
+    Messages that are not JSON are recognized by their first bytes and their structure.
+    """
+    found = looks_like(value)
+    assert (found is None) if looks is None else (found or "").startswith(looks)
+
+
+def test_local_times_are_no_times_with_an_offset() -> None:
+    """
+    The same instant with an offset needs no zone; datetimes never do.
+    """
+    local = datetime(2025, 10, 9, 8, 53, 20, tzinfo=ZoneInfo("Europe/Vienna"))
+    assert time_form([local]) == ({}, False, ())
+    assert time_form([local.isoformat()]) == ({}, False, ())
+    assert time_form([local.replace(tzinfo=None).isoformat()]) == ({}, True, ())

@@ -5,6 +5,7 @@
 ``shoal-metrics``        every metric; ``shoal-labels``: every label
 ``shoal-message NAME``   fields, example and schema of a message: see :data:`docs.extensions.messages.TOPICS`
 ``shoal-figures``        figures of ``information_loss``; ``shoal-parameters``: ``parameters``
+``shoal-presets``        the presets, with their settings and examples
 ``shoal-models [KIND]``  the table of the models, of one kind of feed or of both
 ``shoal-encoding NAME``  examples and schemas of a release encoding; ``shoal-tables``: the columns of tables
 =======================  ===============================================================================
@@ -28,6 +29,7 @@ from docs.extensions.encodings import AVSC, ENCODING_SCHEMAS, EXAMPLES, encoding
 from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
 from docs.extensions.metrics import labels_markdown, metrics_markdown
 from docs.extensions.models import models_table, page_of_the_site
+from docs.extensions.presets import presets_markdown
 from docs.extensions.settings import settings_markdown
 
 __all__ = ["setup"]
@@ -66,6 +68,7 @@ _DIRECTIVES = {
     "shoal-parameters": _directive(**{"": parameters_markdown}),
     "shoal-encoding": _directive(**{name: partial(encoding_markdown, name) for name in EXAMPLES}),
     "shoal-tables": _directive(**{"": tables_markdown}),
+    "shoal-presets": _directive(**{"": presets_markdown}),
     "shoal-models": _directive(**{"": _models(None)}, **{kind.value: _models(kind) for kind in Kind}),
 }
 

@@ -19,8 +19,10 @@ from deploy.chart.settings import settings
 from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
 from docs.extensions.metrics import labels_markdown, metrics_markdown
 from docs.extensions.models import models_table, readme_of_the_repository
+from docs.extensions.presets import presets_markdown
 from docs.extensions.replays import dead_letter_example, records, replayed
 from docs.extensions.settings import allowed, models_that_read, settings_markdown
+from stream.formats.presets.registry import PRESETS
 from stream.formats.schemas import dead_letter_schema, record_schema, released_schema, windows_schema
 from stream.observe.metrics import LABELS, Metrics
 from stream.settings.privacy import PrivacySettings
@@ -220,3 +222,16 @@ def test_the_examples_of_the_generators_hold(name: str) -> None:
     What a docstring shows is what the function returns.
     """
     assert doctest.testmod(importlib.import_module(f"docs.extensions.{name}")).failed == 0
+
+
+def test_every_preset_is_in_the_reference() -> None:
+    """
+    Every preset has a row in the table, and below it all of its settings and an example.
+    """
+    text = presets_markdown()
+    for name, preset in PRESETS.items():
+        assert f"| `{name}` | {preset.title} |" in text
+        details = text.partition(f"{{dropdown}} {name}\n")[2].partition("\n````")[0]
+        for sections in (preset.settings, *preset.of_kind.values()):
+            assert [key for values in sections.values() for key in values if f"  {key}:" not in details] == []
+        assert details.count("It reads") == len(preset.examples)

@@ -42,8 +42,8 @@ def test_the_newest_messages_of_every_partition(apache_kafka: ApacheKafka) -> No
     place = Place(apache_kafka, {"kafka.partitions": "2"})
     place.create_topics()
     for partition in (0, 1):
-        old = [(None, b"of another form")] * 20
-        new = [
+        old: list[tuple[bytes | None, bytes]] = [(None, b"of another form")] * 20
+        new: list[tuple[bytes | None, bytes]] = [
             (
                 b"p%d" % i,
                 json.dumps({"at": START_S + i, "pos": {"lat": 48.2, "lon": 16.4}, "time": START_S + i}).encode(),

@@ -2,9 +2,9 @@
 
 Each line is a process of its own that reads the same check-ins, one record a message, four partitions: a bare aiokafka
 loop that only decodes, a plain Faust agent that only decodes, Shoal's ingest alone (of plain JSON, of nested JSON and
-of Avro), and workers end to end, with windows of check-ins and of fragments. A record's cost is the CPU time of the process and its children
-from the first record to the last, so that neither the broker's share nor a busy machine counts. Everything stays on
-loopback and stops by itself.
+of Avro), and workers end to end, with windows of check-ins and of fragments. A record's cost is the CPU time of the
+process and its children from the first record to the last, so that neither the broker's share nor a busy machine
+counts. Everything stays on loopback and stops by itself.
 """
 
 from __future__ import annotations

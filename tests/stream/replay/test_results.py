@@ -95,7 +95,7 @@ def expected(contents: Rows) -> dict[Any, Any]:
 
 def chunks(content: dict[str, Any]) -> dict[Any, Any]:
     """The locations of a group by where they stand."""
-    found = {}
+    found: dict[Any, Any] = {}
     for i, cluster in enumerate(content["clusters"]):
         for j, chunk in enumerate(cluster["record_chunks"]):
             found |= {("record", i, i + 1, cluster["size"], j, n): names for n, names in enumerate(chunk)}

@@ -47,7 +47,8 @@ def test_what_is_no_address_is_refused(url: str) -> None:
     """
     Also addresses with a user or password, which would be printed.
     """
-    with pytest.raises(SettingsError, match=r"registry\.url .*(must be addresses such as|has a user or password)") as raised:
+    says = r"registry\.url .*(must be addresses such as|has a user or password)"
+    with pytest.raises(SettingsError, match=says) as raised:
         load_settings(given={"registry.url": url})
     assert "u:p" not in str(raised.value)
 

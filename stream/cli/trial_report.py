@@ -104,7 +104,7 @@ def _proposed(proposal: Proposal) -> Iterator[str]:
     if proposal.settings:
         yield "or"
         yield ""
-        yield f"    {as_set_options(proposal.settings)}"
+        yield "    " + as_set_options(proposal.settings, between=" \\\n    ")
     for sentence in proposal.needs.values():
         yield ""
         yield from _wrapped(f"you must choose: {sentence}", "")
@@ -136,13 +136,17 @@ def as_yaml(settings: Mapping[str, Any]) -> str:
     return yaml.safe_dump(nested, sort_keys=False, allow_unicode=True, default_flow_style=False)
 
 
-def as_set_options(settings: Mapping[str, Any]) -> str:
+def as_set_options(settings: Mapping[str, Any], *, between: str = " ") -> str:
     """Return settings as ``--set`` options of a shell.
+
+    Args:
+        settings: Values by dotted name.
+        between: What stands between the options.
 
     >>> print(as_set_options({"checkins.fields.ts": "# Timestamp", "checkins.input.numbers_as_text": True}))
     --set 'checkins.fields.ts="# Timestamp"' --set checkins.input.numbers_as_text=true
     """
-    return " ".join(f"--set {shlex.quote(f'{name}={_written(value)}')}" for name, value in settings.items())
+    return between.join(f"--set {shlex.quote(f'{name}={_written(value)}')}" for name, value in settings.items())
 
 
 def _written(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -142,6 +143,8 @@ def _records(document: Any) -> list[Any]:
 
 def _degrees(guess: Guess, lat: Leaf, lon: Leaf, decimal: str) -> None:
     unit = degrees_unit(*columns_of([lat, lon], decimal))
+    if unit != 1.0 and (named := re.search("e([5-7])$", normal(lat.parts[-1]))) is not None:
+        unit = float(f"1e-{named[1]}")
     if unit is not None and unit != 1.0:
         guess.settings["input.degrees_per_unit"] = unit
         guess.remarks.append(

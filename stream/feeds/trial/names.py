@@ -54,6 +54,18 @@ PAIRS = {"latlng": (0, 1), "latlon": (0, 1), "latlong": (0, 1), "lonlat": (1, 0)
 POINTS = ("points", "positions", "locations", "track", "trajectory", "path", "trace", "route", "coords", "samples")
 
 
+_KEYS = frozenset({"id", "uid", "uuid", "key", "name", "number", "code"})
+"""Names of what identifies the object that they stand in."""
+
+_PARTS = {
+    LATITUDES: re.compile("latitude|^lat[a-z]?[0-9]?$|lat$"),
+    LONGITUDES: re.compile("longitude|^lo?ng?[a-z]?[0-9]?$|lon$|lng$"),
+    TIMES: re.compile("time|date|timestamp|epoch|utc|at$"),
+    USERS: re.compile("(user|device|vehicle|person|driver|rider|tracker)(id|uuid|uid|name|number|key|hash)"),
+}
+"""Parts of other names that may mean a field."""
+
+
 def normal(name: str) -> str:
     """Return a name without regard to case and signs.
 
@@ -68,4 +80,8 @@ def rank(parts: tuple[str, ...], names: tuple[str, ...]) -> int | None:
     last = normal(parts[-1])
     two = normal("".join(parts[-2:]))
     found = [names.index(one) for one in (two, last) if one in names]
+    if names is USERS and last in _KEYS and len(parts) > 1 and (parent := normal(parts[-2])) in names:
+        found.append(names.index(parent))
+    if not found and _PARTS[names].search(last) is not None:
+        return len(names)
     return min(found, default=None)

@@ -48,6 +48,10 @@ def guessed(*documents: Any, kind: Kind = Kind.CHECKINS, **origin: Any) -> Guess
         ({"user": "a", "geom": "POINT(16.4 48.2)", "time": ISO}, {"lat": "geom[1]", "lon": "geom[0]"}),
         ({"user": "a", "lonlat": [16.4, 48.2], "ts": T}, {"lat": "lonlat[1]", "lon": "lonlat[0]"}),
         ({"user": "a", "x": 16.4, "y": 48.2, "ts": T}, {"lat": "y", "lon": "x"}),
+        (
+            {"driver": {"name": "a"}, "start_latitude": 1.5, "start_longitude": 2.5, "pickup_time": ISO},
+            {"user": "driver.name", "lat": "start_latitude", "lon": "start_longitude", "ts": "pickup_time"},
+        ),
         ({"data": {"rows": [{"user": "a", "lat": 1.5, "lon": 2.5, "ts": T}]}}, {"user": "user"}),
         ({"user": "a", "deep": {"list": [{"lat": 1.5, "lon": 2.5, "ts": T}]}}, {"user": "/user"}),
         ({"u.v": {"user": "a"}, "lat": 1.5, "lon": 2.5, "ts": T}, {"user": r"u\.v.user"}),
@@ -82,6 +86,7 @@ def test_lists_of_records_and_of_points() -> None:
         ({"lat": "48.2"}, {"input.numbers_as_text": True}),
         ({"ts": "09.10.2025 08:53:20"}, {"time.format": "%d.%m.%Y %H:%M:%S"}),
         ({"ts": "Thu Oct 09 08:53:20 +0000 2025"}, {"time.format": "%a %b %d %H:%M:%S %z %Y"}),
+        ({"lat": None, "lon": None, "latE6": 48_208_200, "lonE6": 16_373_800}, {"input.degrees_per_unit": 1e-6}),
         ({"lat": 482_082_000, "lon": 163_738_000}, {"input.degrees_per_unit": 1e-7}),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from stream.feeds.trial.names import LATITUDES, LONGITUDES, PAIRS, normal, rank
@@ -14,13 +15,19 @@ __all__ = ["columns_of", "named_pair", "standard_pair", "text_pair"]
 
 def named_pair(leaves: Sequence[Leaf], decimal: str) -> tuple[Leaf, Leaf] | None:
     """Return latitude and longitude by their names: beside each other, and with numbers that can be them."""
-    pairs: list[tuple[int, int, Leaf, Leaf]] = []
+    pairs: list[tuple[bool, int, int, Leaf, Leaf]] = []
     for lat, lon in _beside(leaves):
         ranks = rank(lat.parts, LATITUDES), rank(lon.parts, LONGITUDES)
         if None not in ranks and degrees_unit(*columns_of([lat, lon], decimal)) is not None:
-            pairs.append((len(lat.parts), sum(one or 0 for one in ranks), lat, lon))
-    best = min(pairs, key=lambda pair: pair[:2], default=None)
-    return None if best is None else best[2:]
+            is_other = _without_word(lat) != _without_word(lon)
+            pairs.append((is_other, len(lat.parts), sum(one or 0 for one in ranks), lat, lon))
+    best = min(pairs, key=lambda pair: pair[:3], default=None)
+    return None if best is None else best[3:]
+
+
+def _without_word(leaf: Leaf) -> str:
+    """Return what is left of a name without the word for latitude or longitude: the same for both of a pair."""
+    return re.sub("latitude|longitude|long|lat|lon|lng|x|y", "", normal(leaf.parts[-1]), count=1)
 
 
 def _beside(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Leaf]]:

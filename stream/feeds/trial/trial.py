@@ -155,11 +155,12 @@ class _Search:
         proposals = [*self._presets(), *self._guessed(self.guess)]
         most = max((one.findings.understood for one in proposals if one.findings is not None), default=0)
 
-        def rank(one: Proposal) -> tuple[bool, bool, int, int, int]:
+        def rank(one: Proposal) -> tuple[bool, bool, int, int, bool, int]:
             found = one.findings or Findings(self._kind)
             # A preset that leaves out what its source does not mean is better than a guess that reads it all.
             is_whole = found.rejected == 0 and 2 * found.understood >= most
-            return is_whole, one.preset is not None, *found.rank, -len(one.needs)
+            is_known = one.preset is not None
+            return is_whole, is_whole and is_known, *found.rank, is_known, -len(one.needs)
 
         best = max(proposals, key=rank, default=None)
         if (
@@ -203,8 +204,9 @@ class _Search:
 
     def _of_registry(self) -> Proposal | None:
         """Return a proposal for messages of a schema registry whose schema is not known yet."""
+        now = self._settings.for_kind(self._kind).input.encoding
         for looks, encoding in ((FRAMED_AVRO, "avro"), (FRAMED_PROTOBUF, "protobuf")):
-            if 2 * self.sample.looks.get(looks, 0) > self.sample.looks.total():
+            if now != encoding and 2 * self.sample.looks.get(looks, 0) > self.sample.looks.total():
                 needs = {} if self._settings.registry.url is not None else {"registry.url": _NEEDS_REGISTRY}
                 return Proposal(self._kind, self._named({"input.encoding": encoding}), needs=needs)
         return None

@@ -49,7 +49,13 @@ def guessed(*documents: Any, kind: Kind = Kind.CHECKINS, **origin: Any) -> Guess
         ({"user": "a", "lonlat": [16.4, 48.2], "ts": T}, {"lat": "lonlat[1]", "lon": "lonlat[0]"}),
         ({"user": "a", "x": 16.4, "y": 48.2, "ts": T}, {"lat": "y", "lon": "x"}),
         (
-            {"driver": {"name": "a"}, "start_latitude": 1.5, "start_longitude": 2.5, "pickup_time": ISO},
+            {
+                "driver": {"name": "a"},
+                "end_longitude": 2.5,
+                "start_latitude": 1.5,
+                "start_longitude": 2.5,
+                "pickup_time": ISO,
+            },
             {"user": "driver.name", "lat": "start_latitude", "lon": "start_longitude", "ts": "pickup_time"},
         ),
         ({"data": {"rows": [{"user": "a", "lat": 1.5, "lon": 2.5, "ts": T}]}}, {"user": "user"}),

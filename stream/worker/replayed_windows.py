@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from core.models.common.values import show_duration
 from core.models.registry import FAMILIES, family_of
@@ -21,16 +20,14 @@ from core.places.locate import H3Cells, Locator
 from core.records.instants import rfc3339
 from core.release.outcome import WithholdReason
 from stream.worker.api import FeedStatus, WindowFigures, WithheldStatus, WorkerStatus
+from stream.worker.fitting_vocabulary import Place, fitting_vocabulary
 from stream.worker.recent_windows import MAPPED_BYTES, MAPPED_TRAJECTORIES, MEANINGS
-from stream.worker.shapes import Shapes, outline, shapes
+from stream.worker.shapes import Shapes, shapes
 
 __all__ = ["SHOWN_WINDOWS", "ReplayedWindows", "ViewError"]
 
 SHOWN_WINDOWS = 1000
 """Most windows on the page: the last of the file."""
-
-_MOST_CHECKED = 40
-"""Members of a location whose outlines are compared with its centroid."""
 
 _MODELS = frozenset(model for family in FAMILIES for model in family.models)
 _MEANINGS = {reason.value: meaning for reason, meaning in MEANINGS.items()}
@@ -41,14 +38,8 @@ class ViewError(Exception):
     """A folder cannot be shown; the message says what to do."""
 
 
-class _Place(msgspec.Struct):
-    members: list[str]
-    lat: float
-    lon: float
-
-
 class _Located(msgspec.Struct):
-    locations: list[_Place] = []
+    locations: list[Place] = []
 
 
 class _Line(msgspec.Struct):
@@ -107,7 +98,8 @@ class ReplayedWindows:
         self._trajectories_at: dict[str, _At] = {}
         if self._trajectories.is_file():
             self._index_trajectories(progress, self._marks.stat().st_size)
-        self.locator = self._fitting([_H3] if locator is None else [locator, _H3])
+        candidates = [_H3] if locator is None else [locator, _H3]
+        self.locator = fitting_vocabulary(candidates, next(self._places(), []))
 
     @staticmethod
     def size(folder: Path) -> int:
@@ -202,17 +194,11 @@ class ReplayedWindows:
             file.seek(at.start)
             return file.read(at.end - at.start)
 
-    def _places(self) -> Iterator[Sequence[_Place]]:
+    def _places(self) -> Iterator[Sequence[Place]]:
         """Yield the generalized locations of releases that have some, the last one first."""
         for release in reversed(self._windows):
             if places := _located.decode(self._mark(release)).locations:
                 yield places
-
-    def _fitting(self, locators: Sequence[Locator]) -> Locator | None:
-        """Return the first vocabulary whose locations are where the folder's centroids are; None if none is."""
-        places = next(self._places(), [])
-        small = [place for place in places if len(place.members) <= _MOST_CHECKED][:5]
-        return next((one for one in locators if small and all(_fits(one, place) for place in small)), None)
 
     def status(self, failing: list[str]) -> WorkerStatus:
         """Return the state of the folder, as that of a worker.
@@ -254,14 +240,3 @@ def _promise(window: WindowFigures) -> str:
         return ""
     promise = family_of(window.model).promise
     return re.sub(r"`(\w+)`", lambda found: str(window.parameters.get(found[1], found[1])), promise)
-
-
-def _fits(locator: Locator, place: _Place) -> bool:
-    """Whether the outlines of a location's members lie around its centroid."""
-    outlines = [np.array(outline(locator, name)) for name in place.members]
-    if any(not len(corners) for corners in outlines):
-        return False
-    middle = np.mean([corners.mean(axis=0) for corners in outlines], axis=0)
-    size = max(float(np.ptp(corners, axis=0).max()) for corners in outlines)
-    apart = (middle - (place.lat, place.lon) + 180) % 360 - 180
-    return bool(np.abs(apart).max() <= 0.1 * size + 2e-6 * (1 + len(place.members)))

@@ -26,7 +26,8 @@ def report(trial: Trial) -> str:
 
 def _lines(trial: Trial) -> Iterator[str]:
     found = trial.in_force
-    yield f"{trial.source}: {trial.form}, read as {found.kind.value}"
+    also = "" if trial.also is None else f" (--kind {trial.also.value} is possible as well)"
+    yield f"{trial.source}: {trial.form}, read as {found.kind.value}{also}"
     for looks, n in trial.looks.items():
         yield f"  {n} messages look like {looks}"
     if found.refusal is not None:

@@ -73,6 +73,9 @@ class Trial:
     source: str
     form: str
     in_force: Findings
+    also: Kind | None = None
+    """Another kind of feed as which as many records can be read."""
+
     looks: dict[str, int] = field(default_factory=dict)
     proposal: Proposal | None = None
     remarks: list[str] = field(default_factory=list)
@@ -91,6 +94,7 @@ class Trial:
             "form": self.form,
             "looks_like": self.looks,
             **self.in_force.as_dict(),
+            "also": None if self.also is None else self.also.value,
             "remarks": self.remarks,
             "presets": self.presets,
             "proposal": None if self.proposal is None else self.proposal.as_dict(),
@@ -115,7 +119,8 @@ def try_source(source: TrialSource, settings: Settings, kind: Kind | None, most:
     form = source.form()
     done = next((one for one in in_force.values() if one.is_all_understood), None)
     if done is not None:
-        return Trial(source.name, form, done)
+        others = (one for one in in_force.values() if one is not done and one.is_all_understood)
+        return Trial(source.name, form, done, also=next((one.kind for one in others), None))
     search = {one: _Search(source, settings, one, most, feeds[one]) for one in kinds}
     found = {one: (search[one].best(in_force[one]), in_force[one]) for one in kinds}
 
@@ -126,12 +131,14 @@ def try_source(source: TrialSource, settings: Settings, kind: Kind | None, most:
 
     chosen = max(kinds, key=rank)
     proposal, now = found[chosen]
+    also = next((one for one in kinds if one is not chosen and rank(one) == rank(chosen) > (False, 0, 0)), None)
     guess = search[chosen].guess
     remarks = [] if guess is None or proposal is not None else guess.remarks
     return Trial(
         source.name,
         form,
         now,
+        also=also,
         looks=dict(search[chosen].sample.looks),
         proposal=proposal,
         remarks=list(remarks),

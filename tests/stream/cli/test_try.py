@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shlex
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,25 @@ def test_nothing_of_a_record_is_printed(
     else:
         printed = shoal_try(file).output + shoal_try(file, "--json").output
     assert [value for _, values in drawn for value in values if value in printed] == []
+
+
+def test_a_large_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Of a large JSON document only the beginning is read, and nothing of it is left behind.
+    """
+    one = {
+        "timestamp": "2025-10-09T08:53:20Z",
+        "latitudeE7": 482_082_000,
+        "longitudeE7": 163_738_000,
+        "note": "x" * 900,
+    }
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    file = tmp_path / "p01.json"
+    file.write_text(json.dumps({"locations": [one] * 6_000}))
+    result = shoal_try(file, "--json")
+    found = json.loads(result.stdout)
+    assert (found["source"], found["proposal"]["preset"]) == (str(file), "google-records")
+    assert found["proposal"]["records"]["understood"] == 100
+    assert not list(folder.iterdir())

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.image
 
 DATA = ROOT.parent / "shared" / "data"
 USER = 10001
-MOST_BYTES = 300 * 10**6
+MOST_BYTES = 550 * 10**6
 SOURCE = "https://git.example/shoal"
 BUILD = {"SOURCE": SOURCE, "SOURCE_DATE_EPOCH": "1700000000"}
 N_RECORDS = 20_000
@@ -127,7 +127,7 @@ def test_its_labels(image: Image) -> None:
 
 def test_it_is_small(image: Image) -> None:
     """
-    With its base it stays below 300 MB.
+    With its base it stays below 550 MB, of which pyarrow, for Parquet, has 170.
     """
     with image.layers() as layers:
         sizes = [sum(member.size for member in layer if member.isfile()) for layer in layers]

@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from stream.feeds.trial.findings import Findings
-from stream.feeds.trial.trial import Proposal, Trial
+from stream.feeds.trial.search import Proposal
+from stream.feeds.trial.trial import Trial
 
 __all__ = ["as_set_options", "as_yaml", "report"]
 
@@ -62,12 +63,18 @@ def _counts(found: Findings) -> Iterator[str]:
         f"records: {found.read} looked at, {found.understood} understood"
         + (f" ({found.people} people, {found.points} places)" if found.understood else "")
         + f", {found.rejected} rejected"
-        + "".join(f", {n} {word}" for n, word in ((found.filtered, "filtered"), (found.tombstones, "tombstones")) if n)
+        + (f", {found.filtered} filtered" if found.filtered else "")
+        + _tombstones(found, before=", ")
     )
     for one in found.rejections[:_MOST_FAULTS]:
         yield from _wrapped(f"{one.records} {one.reason.value}: {one.detail} (first: {one.place})", "  ")
     if (more := len(found.rejections) - _MOST_FAULTS) > 0:
         yield f"  and {more} other faults"
+
+
+def _tombstones(found: Findings, *, before: str = "", after: str = "") -> str:
+    n = found.tombstones
+    return f"{before}{n} tombstone{'s' * (n > 1)}{after}" if n else ""
 
 
 def _fields(found: Findings) -> Iterator[str]:
@@ -92,9 +99,11 @@ def _proposed(proposal: Proposal) -> Iterator[str]:
         yield "proposed:"
     else:
         chosen = " when they are complete" if proposal.needs else ""
+        people = "" if "fields.user" in proposal.needs else f"{found.people} people, "
+        others = f"{found.filtered} filtered, " + _tombstones(found, after=", ")
         yield (
             f"proposed settings; they read {found.understood} of {found.read} records{chosen}"
-            f" ({found.people} people, {found.points} places; {found.filtered} filtered, {found.rejected} rejected):"
+            f" ({people}{found.points} places; {others}{found.rejected} rejected):"
         )
     yield ""
     yield (

@@ -17,7 +17,7 @@ from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import Origin, Path, path_from
 from stream.formats.input.times import moment
 
-__all__ = ["Coverage", "FieldCoverage", "type_of"]
+__all__ = ["Coverage", "FieldCoverage", "FieldValues", "type_of"]
 
 _POINT = ("ts", "lat", "lon")
 
@@ -39,8 +39,8 @@ class FieldCoverage:
         return {"field": self.field, "path": self.path, "records": self.records, "types": dict(self.types)}
 
 
-class Coverage:
-    """Watches records before they are read.
+class FieldValues:
+    """Finds the values at the paths of the fields of a record; those of all its points together.
 
     Args:
         kind: What the feed holds.
@@ -54,20 +54,46 @@ class Coverage:
         for i, path in enumerate(options.attributes):
             names[attribute_field(i)] = path
             of_kind.append(attribute_field(i))
+        self.names = {name: names[name] for name in of_kind}
+        """The path of each field of the kind."""
+        self._paths: dict[str, Path] = {name: path_from(path) for name, path in self.names.items()}
+
+    def __call__(self, record: Any, origin: Origin) -> dict[str, list[Any]]:
+        """Return the values of each field, None among them where there is none."""
+        found = {name: [path(record, origin)] for name, path in self._paths.items() if name not in _POINT}
+        points = found.get("points", [None])[0]
+        for name in _POINT:
+            if isinstance(points, list):
+                found[name] = [self._of_point(name, point, origin) for point in points]
+            else:
+                value = self._paths[name](record, origin)
+                found[name] = value if isinstance(value, list) else [value]
+        return found
+
+    def _of_point(self, name: str, point: Any, origin: Origin) -> Any:
+        if isinstance(point, list) and not self.names[name].startswith("["):
+            index = _POINT.index(name)
+            return point[index] if index < len(point) else None
+        return self._paths[name](point, origin)
+
+
+class Coverage:
+    """Watches records before they are read.
+
+    Args:
+        kind: What the feed holds.
+        options: Where the fields are.
+    """
+
+    def __init__(self, kind: Kind, options: MappingOptions) -> None:
+        self._values_of = FieldValues(kind, options)
         self.records = 0
-        self.fields = {name: FieldCoverage(name, names[name]) for name in of_kind}
-        self._paths: dict[str, Path] = {name: path_from(names[name]) for name in of_kind}
+        self.fields = {name: FieldCoverage(name, path) for name, path in self._values_of.names.items()}
 
     def observe(self, record: Any, origin: Origin) -> None:
         """See one record."""
         self.records += 1
-        points = self._paths["points"](record, origin) if "points" in self._paths else None
-        for name, path in self._paths.items():
-            if name in _POINT and isinstance(points, list):
-                found = [self._of_point(name, point, origin) for point in points]
-            else:
-                value = path(record, origin)
-                found = value if isinstance(value, list) and name in _POINT else [value]
+        for name, found in self._values_of(record, origin).items():
             if types := {type_of(value) for value in found if value is not None}:
                 self.fields[name].records += 1
                 self.fields[name].types.update(types)
@@ -75,12 +101,6 @@ class Coverage:
     def shown(self) -> Iterable[FieldCoverage]:
         """Return the fields of which anything can be said: those that are needed, and others with values."""
         return [one for one in self.fields.values() if one.records or one.field in ("user", *_POINT)]
-
-    def _of_point(self, name: str, point: Any, origin: Origin) -> Any:
-        if isinstance(point, list) and not self.fields[name].path.startswith("["):
-            index = _POINT.index(name)
-            return point[index] if index < len(point) else None
-        return self._paths[name](point, origin)
 
 
 def type_of(value: Any) -> str:

@@ -97,8 +97,9 @@ class FileSource:
             found.documents.append(record)
             found.origins.append(origin)
 
-        # The whole document counts as the record, so that its lists are seen as well.
-        options = MappingOptions(names=FieldSettings().model_dump(), records="/", observer=keep)
+        # The whole document counts as the record, so that its lists are seen as well. GPX is refused without `time`.
+        names = FieldSettings().model_dump() | {"ts": "ts|time"}
+        options = MappingOptions(names=names, records="/", observer=keep)
         is_encoded = settings.for_kind(kind).input.schema_file is not None
         with suppress(FileFormatError):
             file = RecordFile(

@@ -91,6 +91,11 @@ class Findings:
         """What makes one reading of a source better than another."""
         return self.understood, -self.rejected
 
+    @property
+    def share_understood(self) -> float:
+        """Share of the records that are understood, of those that are meant to be records."""
+        return self.understood / max(self.understood + self.rejected, 1)
+
     def counts(self) -> dict[str, int]:
         """Return the counts by name."""
         names = ("read", "understood", "filtered", "tombstones", "rejected", "people", "points")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from core.records.record import Kind
@@ -13,9 +11,11 @@ from stream.feeds.trial.names import POINTS, TIMES, USERS, normal, rank
 from stream.feeds.trial.positions import columns_of, named_pair, standard_pair, text_pair
 from stream.feeds.trial.sample import Sample
 from stream.feeds.trial.shape import Leaf, Shape, escaped, shape_of
+from stream.feeds.trial.split_time import split_time
 from stream.feeds.trial.values import are_times, degrees_unit, number_of, time_form
+from stream.feeds.trial.written import Guess
 
-__all__ = ["Guess", "guess_documents", "guess_fields"]
+__all__ = ["Guess", "best_user", "guess_documents", "guess_fields", "time_in", "values_together"]
 
 _ORDER_UNKNOWN = (
     "{path} has two numbers that may be a position, but nothing says which of them is the latitude: set fields.lat and "
@@ -23,23 +23,13 @@ _ORDER_UNKNOWN = (
 )
 
 
-@dataclass(slots=True)
-class Guess:
-    """Settings that may read a source, by dotted name below the kind of feed."""
+_WEAK = ("id", "identifier", "uuid", "guid", "key", "name")
+"""Names of what may identify a person, but a record, a trip or a message as well."""
 
-    settings: dict[str, Any] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-
-    needs: dict[str, str] = field(default_factory=dict)
-    """Settings that only the owner of the data can choose, and why."""
-
-    n_found: int = 0
-    """How many of position, time and person were found."""
-
-    @property
-    def has_position(self) -> bool:
-        """Whether a position was found."""
-        return "fields.lat" in self.settings
+_TIME_ELSEWHERE = (
+    "{path} has lists of numbers whose time is [{time}]: set fields.points to {path}, fields.ts to [{time}], and "
+    "fields.lat and fields.lon to [{first}] and [{second}], or the other way round; nothing says which is the latitude"
+)
 
 
 def guess_documents(sample: Sample, kind: Kind) -> Guess | None:
@@ -74,19 +64,21 @@ def guess_fields(shape: Shape, *, is_text: bool, decimal: str = ".") -> Guess:
         lat, lon = lat_lon
         guess.n_found += 1
         guess.settings |= {"fields.lat": lat.path, "fields.lon": lon.path}
-        _degrees(guess, lat, lon, decimal)
-        _text_numbers(guess, (lat, lon), is_text=is_text)
+        guess.add_degrees(lat.parts[-1], lat.values, lon.values, decimal)
+        guess.add_text_numbers(
+            [value for leaf in lat_lon if leaf.index is None for value in leaf.values], is_text=is_text
+        )
     else:
         guess.remarks += [
             _ORDER_UNKNOWN.format(path=".".join(map(escaped, leaf.parts)))
             for leaf in leaves
             if leaf.index == 1 and degrees_unit(*columns_of([leaf, leaf], decimal)) == 1.0
         ][:1]
-    if (time := _time(leaves)) is not None:
+    if times := time_in(leaves):
         guess.n_found += 1
-        guess.settings["fields.ts"] = time.path
-        _time_form(guess, time, is_text=is_text)
-    if (user := _best(leaves, USERS, _is_id)) is not None:
+        guess.settings["fields.ts"] = path = " + ".join(leaf.path for leaf in times)
+        guess.add_time(path, values_together(times), is_text=is_text)
+    if (user := best_user(leaves)) is not None:
         guess.n_found += 1
         guess.settings["fields.user"] = user.path
     return guess
@@ -99,11 +91,18 @@ def _of_list(parts: tuple[str, ...], inner: Shape, whole: Shape, kind: Kind) -> 
     guess = guess_fields(inner, is_text=False)
     path = ".".join(map(escaped, parts))
     around = guess_fields(Shape(whole.n, whole.leaves, {}), is_text=False)
-    if kind is Kind.FRAGMENTS and "fields.user" not in guess.settings and "fields.user" in around.settings:
-        guess.settings |= {"fields.points": path, "fields.user": around.settings["fields.user"]}
-        guess.n_found += 1
+    weak = "" if "fields.user" in guess.settings else _id_beside(parts, whole)
+    # Elements that name nobody are all of one person.
+    is_of_one = kind is Kind.FRAGMENTS and "fields.user" not in guess.settings and "fields.ts" in guess.settings
+    if is_of_one and ("fields.user" in around.settings or weak or whole.n > 1):
+        guess.settings["fields.points"] = path
+        guess.weak_user = weak
+        if "fields.user" in around.settings:
+            guess.settings["fields.user"] = around.settings["fields.user"]
+            guess.n_found += 1
         return guess
     guess.settings["input.records"] = path
+    guess.weak_user = f"/{weak}" if weak else ""
     for name in ("fields.user", "fields.ts"):
         if name not in guess.settings and name in around.settings:
             guess.settings[name] = f"/{around.settings[name]}"
@@ -117,72 +116,66 @@ def _of_list(parts: tuple[str, ...], inner: Shape, whole: Shape, kind: Kind) -> 
 def _of_triples(parts: tuple[str, ...], whole: Shape) -> Guess:
     """Return a guess for points that are lists, which begin with time, latitude and longitude."""
     triples = [point for points in whole.lists[parts] for point in points if isinstance(point, list) and len(point) > 2]
-    guess = Guess()
+    guess, path = Guess(), ".".join(map(escaped, parts))
     columns = list(zip(*(triple[:3] for triple in triples), strict=True))
     if len(columns) < 3 or (form := time_form(columns[0])) is None:
+        if (time := next((i for i, column in enumerate(columns) if time_form(column) is not None), None)) is not None:
+            first, second = (i for i in range(3) if i != time)
+            guess.remarks.append(_TIME_ELSEWHERE.format(path=path, time=time, first=first, second=second))
         return guess
     lat, lon = ([number for value in column if (number := number_of(value)) is not None] for column in columns[1:])
     if degrees_unit(lat, lon) != 1.0:
         return guess
-    guess.settings = {"fields.points": ".".join(map(escaped, parts)), "fields.lat": "lat", "fields.lon": "lon"}
+    guess.settings = {"fields.points": path, "fields.lat": "lat", "fields.lon": "lon"}
     guess.settings |= {f"time.{name}": value for name, value in form[0].items()}
     guess.remarks.append("points are read as lists of time, latitude and longitude: check the order of the last two")
     guess.n_found = 2
-    if (user := _best(whole.often(), USERS, _is_id)) is not None:
+    if (user := best_user(whole.often())) is not None:
         guess.settings["fields.user"] = user.path
         guess.n_found += 1
+    guess.weak_user = _id_beside(parts, whole)
     return guess
+
+
+def _id_beside(parts: tuple[str, ...], whole: Shape) -> str:
+    """Return the path of an id that stands beside a list, or around it; empty if there is none."""
+    found = [
+        (-len(leaf.parts), _WEAK.index(normal(leaf.parts[-1])), leaf.path)
+        for leaf in whole.often()
+        if leaf.index is None
+        and normal(leaf.parts[-1]) in _WEAK
+        and leaf.parts[:-1] == parts[: len(leaf.parts) - 1]
+        and _is_id(leaf.values)
+    ]
+    return min(found, default=(0, 0, ""))[2]
 
 
 def _records(document: Any) -> list[Any]:
     return document if isinstance(document, list) else [document]
 
 
-# ---------------------------------------------------------------------- position
-
-
-def _degrees(guess: Guess, lat: Leaf, lon: Leaf, decimal: str) -> None:
-    unit = degrees_unit(*columns_of([lat, lon], decimal))
-    if unit != 1.0 and (named := re.search("e([5-7])$", normal(lat.parts[-1]))) is not None:
-        unit = float(f"1e-{named[1]}")
-    if unit is not None and unit != 1.0:
-        guess.settings["input.degrees_per_unit"] = unit
-        guess.remarks.append(
-            f"positions are whole numbers, and {unit:g} degrees in one unit would make positions of them: check on a "
-            "map that this is what the source means, because another power of ten may be accepted as well"
-        )
-
-
-def _text_numbers(guess: Guess, leaves: Sequence[Leaf], *, is_text: bool) -> None:
-    if not is_text and any(isinstance(value, str) for leaf in leaves if leaf.index is None for value in leaf.values):
-        guess.settings["input.numbers_as_text"] = True
-
-
 # ---------------------------------------------------------------------- time and person
 
 
-def _time(leaves: Sequence[Leaf]) -> Leaf | None:
-    named = _best(leaves, TIMES, lambda values: time_form(values) is not None)
-    return named or next((leaf for leaf in leaves if leaf.index is None and are_times(leaf.values)), None)
+def time_in(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
+    """Return the field with the time; or two, with the date and the time of day; or none."""
+    if (named := _best(leaves, TIMES, lambda values: time_form(values) is not None)) is not None:
+        return (named,)
+    if (other := next((leaf for leaf in leaves if leaf.index is None and are_times(leaf.values)), None)) is not None:
+        return (other,)
+    return split_time(leaves) or ()
 
 
-def _time_form(guess: Guess, time: Leaf, *, is_text: bool) -> None:
-    form = time_form(time.values)
-    if form is None:
-        return
-    settings, lacks_offset, others = form
-    guess.settings |= {f"time.{name}": value for name, value in settings.items()}
-    if "unit" in settings and not is_text and any(isinstance(value, str) for value in time.values):
-        guess.settings["input.numbers_as_text"] = True
-    if lacks_offset:
-        guess.needs["time.zone"] = (
-            f"the times in {time.path} have no offset: set time.zone to the zone in which they were written, such as "
-            "UTC or Europe/Vienna"
-        )
-    if others:
-        guess.needs["time.format"] = (
-            f"the times in {time.path} also fit {' and '.join(others)}: set time.format to the one that is meant"
-        )
+def values_together(leaves: Sequence[Leaf]) -> list[Any]:
+    """Return the values of one field, or the texts of several, joined."""
+    if len(leaves) == 1:
+        return leaves[0].values
+    return [" ".join(map(str, row)) for row in zip(*(leaf.values for leaf in leaves), strict=False)]
+
+
+def best_user(leaves: Sequence[Leaf]) -> Leaf | None:
+    """Return the field with the id of the person, by its name."""
+    return _best(leaves, USERS, _is_id)
 
 
 def _person(guess: Guess, sample: Sample) -> None:
@@ -199,6 +192,13 @@ def _person(guess: Guess, sample: Sample) -> None:
         guess.settings["fields.user"] = "kafka:key"
         guess.remarks.append(
             "no field looks like a person's id, so the key of the message is taken: check that it is one"
+        )
+        guess.n_found += 1
+    elif guess.weak_user:
+        guess.settings["fields.user"] = guess.weak_user
+        guess.remarks.append(
+            f"fields.user is {guess.weak_user}, which stands beside the list: check that it is the id of the person, "
+            "and not of the record or the trip, each of which would count as a person"
         )
         guess.n_found += 1
 

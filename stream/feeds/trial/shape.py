@@ -15,7 +15,7 @@ _LONGEST = 6
 
 _NAME = re.compile(r"[@#$_]{0,2} ?[^\W\d]\w{0,39}(?:[ \-.:/]\w{1,20}){0,4}")
 _DIGITS = re.compile(r"\d{3}|\d\D+\d")
-_SIGNS = re.compile(r"([\\.\[\]|&])")
+_SIGNS = re.compile(r"([\\.\[\]|&+])")
 
 Parts = tuple[str, ...]
 

@@ -10,11 +10,12 @@ from itertools import chain
 from core.records.record import Kind, attribute_field
 from stream.formats.input.conditions import names_of_condition
 from stream.formats.input.mapping import MappingOptions
-from stream.formats.input.paths import is_elsewhere, names_in
+from stream.formats.input.paths import is_elsewhere, names_in, needed_names
 
-__all__ = ["Columns", "columns_of", "reads_whole_rows", "top_levels"]
+__all__ = ["Columns", "columns_of", "in_words", "reads_whole_rows", "top_levels"]
 
 _STEP = re.compile(r"[.\[]")
+_MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,12 @@ def columns_of(
     conditions = [name for text in options.only for name in names_of_condition(text)]
     return Columns(
         used=list(dict.fromkeys([*chain.from_iterable(map(names_in, paths.values())), *conditions])),
-        needed=[names_in(path) for name, path in paths.items() if name in needed and not is_elsewhere(path)],
+        needed=[
+            either
+            for name, path in paths.items()
+            if name in needed and not is_elsewhere(path)
+            for either in needed_names(path)
+        ],
     )
 
 
@@ -69,3 +75,16 @@ def top_levels(names: Sequence[str]) -> list[str]:
     ['position.lat', 'position', 'coordinates[1]', 'coordinates']
     """
     return list(dict.fromkeys(chain.from_iterable((name, _STEP.split(name)[0]) for name in names)))
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Return the names of a table's columns for a sentence; those that cannot be printed are only counted.
+
+    >>> in_words(["user", ""]), in_words(["a", "\\x01"]), in_words(["\\x01"])
+    ('user, (empty)', 'a, and 1 more', '1 column with a name that cannot be printed')
+    """
+    shown = [name[:40] or "(empty)" for name in names if name.isprintable()][:_MOST_SHOWN]
+    more = len(names) - len(shown)
+    if not shown:
+        return f"{more} column{'s' * (more > 1)} with a name that cannot be printed"
+    return ", ".join([*shown, *([f"and {more} more"] if more else [])])

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from core.records.record import Reason
-from stream.formats.files.columns import Columns
+from stream.formats.files.columns import Columns, in_words
 from stream.formats.files.dialect import DELIMITERS, Dialect
 from stream.formats.files.lines import CsvError, NumberedLines, cells
 from stream.formats.input.mapping import Unreadable
 from stream.formats.input.rejection_reasons import NOT_UTF8
 
-__all__ = ["CsvLines", "HeaderError", "Row"]
+__all__ = ["CsvLines", "HeaderError", "Row", "are_names"]
 
 Row = dict[str, str]
 """The values of a line that are not empty, by the names that paths use for their columns."""
@@ -27,8 +27,6 @@ _HEADER_WORD = re.compile(
     re.IGNORECASE,
 )
 """Words of headers: a first line without any of them may be the record of a person."""
-
-_MOST_SHOWN = 20
 
 
 class HeaderError(Exception):
@@ -106,7 +104,36 @@ def _split(line: str, columns: Columns, dialect: Dialect) -> tuple[str, list[str
             continue
         if not _missing(columns, names):
             return sign, names
-    return tried[0], cells(line, tried[0])
+    return _with_most_columns(line, tried)
+
+
+def _with_most_columns(line: str, tried: Sequence[str]) -> tuple[str, list[str]]:
+    found: list[tuple[str, list[str]]] = []
+    faults: list[CsvError] = []
+    for sign in tried:
+        try:
+            found.append((sign, cells(line, sign)))
+        except CsvError as fault:
+            faults.append(fault)
+    if not found:
+        raise faults[0]
+    return max(found, key=lambda one: len(one[1]))
+
+
+def are_names(first: Sequence[str], *, known: bool = False) -> bool:
+    """Whether the first line of a table names its columns beyond doubt, so that it may be shown.
+
+    Args:
+        first: Its values.
+        known: Whether one of them is a name of the settings.
+    """
+    return (known or any(_HEADER_WORD.search(name) for name in first)) and not _hold_values(first, known=known)
+
+
+def _hold_values(first: Sequence[str], *, known: bool) -> bool:
+    return any(_NUMBER_OR_TIME.fullmatch(name) for name in first) or (
+        not known and any(_NUMBER_INSIDE.search(name) for name in first)
+    )
 
 
 def _found(name: str, names: Sequence[str]) -> list[int]:
@@ -137,17 +164,14 @@ def _without(missing: list[str], found: list[str], *, known: bool) -> str:
     needs = (
         "a CSV begins with a header of the columns user, ts, lat, lon, venue and so on (or fields.* in the settings)"
     )
-    is_header = known or any(_HEADER_WORD.search(name) for name in found)
-    if any(_NUMBER_OR_TIME.fullmatch(name) for name in found) or (
-        not known and any(_NUMBER_INSIDE.search(name) for name in found)
-    ):
+    if _hold_values(found, known=known):
         return (
             "its first line holds values, not names: a header is needed, or the names of the columns in input.columns; "
             f"{lacks}: {needs}"
         )
-    if not is_header:
+    if not are_names(found, known=known):
         return f"{lacks}, nor any other known name: {needs}"
-    shown = [name[:40] or "(empty)" for name in found if name.isprintable()][:_MOST_SHOWN]
-    if more := len(found) - len(shown):
-        shown.append(f"and {more} more")
-    return f"{lacks}; it has {', '.join(shown)}: {needs}"
+    others = [name for name, sign in DELIMITERS.items() if sign and sign in found[0]] if len(found) == 1 else []
+    if others:
+        return f"{lacks}; it is one column, which input.delimiter {' or '.join(others)} would divide: {needs}"
+    return f"{lacks}; it has {in_words(found)}: {needs}"

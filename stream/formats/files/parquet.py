@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from stream.formats.files.arrow_values import plain_values
-from stream.formats.files.columns import Columns, top_levels
+from stream.formats.files.columns import Columns, in_words, top_levels
 from stream.formats.files.form_error import FormError
 from stream.formats.files.geoparquet import geometries, geometry_columns
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ParquetRows"]
 
-_MOST_SHOWN = 20
 _BATCH = 5_000
 _BUFFER = 2**20
 """Bytes of a column that are read at a time, to bound the memory where a row group is large."""
@@ -61,9 +60,7 @@ class ParquetRows:
         """
         found = set(self.columns)
         if missing := [" or ".join(either) for either in columns.needed if found.isdisjoint(top_levels(either))]:
-            shown = [name[:40] for name in self.columns if name.isprintable()][:_MOST_SHOWN]
-            more = [f"and {n} more"] if (n := len(self.columns) - len(shown)) else []
-            raise FormError(f"has no column {', '.join(missing)} (fields.*); it has {', '.join(shown + more)}")
+            raise FormError(f"has no column {', '.join(missing)} (fields.*); it has {in_words(self.columns)}")
         used = set(top_levels(columns.used))
         self._chosen = [name for name in self.columns if name in used]
 

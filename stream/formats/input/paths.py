@@ -9,6 +9,7 @@ A path is written as people write it in a settings file:
 ``points[].lat``        the field ``lat`` of every element of a list
 ``start & end``         the values at several paths, as a list: a record with two times and two places
 ``/header.timestamp``   a field of the whole message, for a record that is only a part of it; ``/`` is the message
+``date + time``         the texts at several paths, joined with a space: a time in two columns
 ``a|b``                 the first of several paths at which there is a value
 ``kafka:key``           the key of the message as text; ``kafka:key.id`` is a field of a key in JSON
 ``kafka:header:NAME``   a header of the message
@@ -17,6 +18,9 @@ A path is written as people write it in a settings file:
 ``file:name``           the name of the file without its suffixes
 ``=text``               the text itself
 ======================  ==============================================================================================
+
+``|`` divides before ``&``, and ``&`` before ``+``. What is joined must be text: a number, such as the time 85320, may
+have lost zeros at its beginning. Where one text is missing, there is no value.
 
 A backslash before a character takes away its meaning: ``a\\.b`` is the field ``a.b``. An index also takes a number out
 of a position that is one text: ``latLng[0]`` is the first number of ``48.2°, 16.4°``, ``48.2,16.4``, ``geo:48.2,16.4``,
@@ -29,6 +33,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -43,6 +48,7 @@ __all__ = [
     "is_elsewhere",
     "is_of_lists",
     "names_in",
+    "needed_names",
     "path_from",
 ]
 
@@ -77,7 +83,7 @@ _Step = str | int | None
 
 _STEP = re.compile(r"(?P<name>(?:[^\\.\[\]|]|\\.)+)|\[(?P<index>-?[0-9]{1,6})?\]|(?P<dot>\.)", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_BAR, _AND = (re.compile(rf"(?<!\\)((?:\\\\)*)\{sign}") for sign in "|&")
+_BAR, _AND, _PLUS = (re.compile(rf"(?<!\\)((?:\\\\)*)\{sign}") for sign in "|&+")
 
 _NUMBER = r"[-+]?[0-9]{1,3}(?:\.[0-9]{1,20})?"
 _PAIR = re.compile(
@@ -121,7 +127,17 @@ def names_in(text: str) -> list[str]:
     ['lat', 'position.lat']
     """
     parts = (part for alternative in alternatives_in(text) for part in _parts(alternative))
-    return [_ESCAPED.sub(r"\1", part) for part in parts if not _leads_out(part)]
+    return [name for part in parts for name in _own_names(part)]
+
+
+def needed_names(text: str) -> list[list[str]]:
+    """Return the names of columns that a table must have for a path: one of each list.
+
+    >>> needed_names("lat|latitude"), needed_names("date + time"), needed_names("ts|date + time")
+    ([['lat', 'latitude']], [['date'], ['time']], [['ts', 'date'], ['ts', 'time']])
+    """
+    parts = [part for alternative in alternatives_in(text) for part in _parts(alternative)]
+    return [list(dict.fromkeys(names)) for names in product(*(_own_names(part) for part in parts))]
 
 
 def field_names(text: str) -> tuple[str, ...] | None:
@@ -131,7 +147,7 @@ def field_names(text: str) -> tuple[str, ...] | None:
     (('position', 'lat'), None, None)
     """
     alternatives = alternatives_in(text)
-    if len(alternatives) > 1 or _leads_out(text) or len(_parts(text)) > 1:
+    if len(alternatives) > 1 or _leads_out(text) or len(_parts(text)) > 1 or len(_joined_parts(text)) > 1:
         return None
     steps = _steps(text)
     names = tuple(step for step in steps if isinstance(step, str))
@@ -164,14 +180,36 @@ def alternatives_in(text: str) -> list[str]:
     return parts
 
 
-def _parts(alternative: str) -> list[str]:
+def _parts(alternative: str, sign: re.Pattern[str] = _AND) -> list[str]:
     if alternative.startswith("="):
         return [alternative]
-    return [part.strip() for part in _AND.sub("\\1\0", alternative).split("\0")]
+    return [part.strip() for part in sign.sub("\\1\0", alternative).split("\0")]
+
+
+def _joined_parts(part: str) -> list[str]:
+    return _parts(part, _PLUS)
+
+
+def _own_names(part: str) -> list[str]:
+    return [_ESCAPED.sub(r"\1", one) for one in _joined_parts(part) if not _leads_out(one)]
+
+
+def _joined(part: str) -> Path:
+    paths = [_one(one) for one in _joined_parts(part)]
+    if len(paths) == 1:
+        return paths[0]
+    if "[]" in part:
+        raise PathError("lists cannot be joined: + stands between texts, such as date + time")
+
+    def text(record: Any, origin: Origin) -> str | None:
+        found = [path(record, origin) for path in paths]
+        return " ".join(found) if all(isinstance(one, str) for one in found) else None
+
+    return text
 
 
 def _listed(alternative: str) -> Path:
-    paths = [_one(part) for part in _parts(alternative)]
+    paths = [_joined(part) for part in _parts(alternative)]
     if len(paths) == 1:
         return paths[0]
 
@@ -218,6 +256,7 @@ def _of_message(what: str) -> Path:
         inside = _inside(what.removeprefix("key."))
         return lambda _record, origin: inside(_json(origin.key))
     if what.startswith("header:") and (name := what.removeprefix("header:")):
+        name = _ESCAPED.sub(r"\1", name)
         return lambda _record, origin: _text(next((value for key, value in origin.headers if key == name), None))
     raise PathError("it must be kafka:key, kafka:key.FIELD, kafka:header:NAME, kafka:timestamp or kafka:topic")
 

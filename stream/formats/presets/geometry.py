@@ -57,6 +57,7 @@ GEOMETRY: Mapping[str, Preset] = {
     ),
     "gpx": Preset(
         title="GPX 1.0 and 1.1: tracks, and other points with a time",
+        known_by="type_of_point",
         note=(
             "The file does not say whose it is, so its name counts as the person: give every person one file, "
             "named by an id. `fields.user: track` takes the name of the track instead."

@@ -129,12 +129,122 @@ def test_the_person_around_a_message() -> None:
     assert "fields.user" not in guessed(document).settings
 
 
+def test_an_id_beside_a_list() -> None:
+    """
+    An id beside a list of points may be the person's, which is to be checked; a key of the message comes first.
+    """
+    document = {"id": "a", "meta": {"id": "m"}, "trace": [{"lat": 1.5, "lon": 2.5, "time": T * 1000}]}
+    found = guessed(document, kind=Kind.FRAGMENTS)
+    assert found.settings == {
+        "fields.points": "trace",
+        "fields.user": "id",
+        "fields.ts": "time",
+        "fields.lat": "lat",
+        "fields.lon": "lon",
+        "time.unit": "ms",
+    }
+    assert "check that it is the id of the person" in found.remarks[0]
+    found = guessed(document)
+    assert (found.settings["input.records"], found.settings["fields.user"]) == ("trace", "/id")
+    assert "check that it is the id of the person" in found.remarks[0]
+    assert guessed(document, kind=Kind.FRAGMENTS, key=b"k").settings["fields.user"] == "kafka:key"
+    lists = {"uuid": "a", "points": [[T, 48.2, 16.4], [T + 1, 48.3, 16.5]]}
+    assert guessed(lists, kind=Kind.FRAGMENTS).settings["fields.user"] == "uuid"
+    with_users = {"id": "a", "items": [{"uid": "b", "lat": 1.5, "lon": 2.5, "time": T}]}
+    assert guessed(with_users, kind=Kind.FRAGMENTS).settings["fields.user"] == "uid"
+
+
+def test_points_whose_time_is_not_first() -> None:
+    """
+    Nothing says which of two other numbers is the latitude, so both orders are told.
+    """
+    found = guessed({"user": "a", "trace": [[16.4, 48.2, T], [16.5, 48.3, T + 1]]}, kind=Kind.FRAGMENTS)
+    assert not found.has_position
+    assert "set fields.points to trace, fields.ts to [2]" in found.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "path", "settings"),
+    [
+        ({"Date": "2025-10-09", "Time": "08:53:20"}, "Date + Time", {}),
+        ({"Datum": "09.10.2025", "Uhrzeit": "08:53:20"}, "Datum + Uhrzeit", {"time.format": "%d.%m.%Y %H:%M:%S"}),
+        ({"day": "20251009", "time": "085320"}, "day + time", {"time.format": "%Y%m%d %H%M%S"}),
+        ({"a.b": "2025-10-09", "b": "08:53:20Z"}, r"a\.b + b", {}),
+    ],
+)
+def test_a_time_in_two_fields(values: dict[str, str], path: str, settings: dict[str, str]) -> None:
+    """
+    A date and the time of day beside it are joined.
+    """
+    found = guessed({"user": "a", "lat": 1.5, "lon": 2.5} | values)
+    assert found.settings["fields.ts"] == path
+    assert {name: value for name, value in found.settings.items() if name.startswith("time.")} == settings
+    assert ("time.zone" in found.needs) is not ("Z" in values.get("b", ""))
+
+
+@pytest.mark.parametrize(
+    "values", [{"date": 20251009, "time": 85320}, {"size": "20251009", "code": "085320"}, {"x": "2025-10-09"}]
+)
+def test_what_is_no_time_in_two_fields(values: dict[str, Any]) -> None:
+    """
+    Numbers may have lost zeros, digits without a name may be anything, and a date is no time.
+    """
+    assert "fields.ts" not in guessed({"user": "a", "lat": 1.5, "lon": 2.5} | values).settings
+
+
+COLUMNS = [b"%s;48,2082;16,3738;09.10.2025 10:53:20", b"%s;48,21;16,36;09.10.2025 10:54:20"]
+
+
+def test_columns_of_unknown_names() -> None:
+    """
+    Values tell the delimiter, the decimal sign and the time; columns have numbers, as the first line may be a record.
+    """
+    found = guess_table(["Benutzer;Breite;Länge;Zeit".encode(), *(line % b"p" for line in COLUMNS)])
+    assert found is not None
+    assert found.settings == {
+        "input.delimiter": "semicolon",
+        "input.decimal": ",",
+        "time.format": "%d.%m.%Y %H:%M:%S",
+    }
+    assert set(found.needs) == {"fields.lat", "fields.ts", "fields.user", "time.zone"}
+    assert found.needs["fields.lat"].startswith("columns 2 and 3 may be latitude and longitude")
+    assert found.to_try == {"fields.lat": "Breite", "fields.lon": "Länge", "fields.ts": "Zeit"}
+    assert not any(name in sentence for name in ("Breite", "Länge", "Zeit") for sentence in found.needs.values())
+
+
+def test_unknown_names_beside_known_ones() -> None:
+    """
+    A header beyond doubt is shown, and beyond 90 degrees there is only a longitude.
+    """
+    found = guess_table(["id;Breite;Länge;Zeit".encode(), *(line % b"p" for line in COLUMNS)])
+    assert found is not None
+    assert found.settings["fields.ts"] == "Zeit"
+    assert found.needs["fields.lat"].startswith("columns 2 (Breite) and 3 (Länge) may be")
+    found = guess_table(
+        ["id;Länge;Breite;Zeit".encode(), *((line % b"p").replace(b";48", b";148") for line in COLUMNS)]
+    )
+    assert found is not None
+    assert (found.settings["fields.lat"], found.settings["fields.lon"]) == ("Breite", "Länge")
+
+
+def test_two_columns_of_a_time_without_a_header() -> None:
+    """
+    They get names, and their joined texts are the time.
+    """
+    found = guess_table([b"48.20,16.30,0,492,39744.12,2025-10-09,08:53:20"] * 2)
+    assert found is not None
+    assert found.settings["input.columns"] == ["lat", "lon", "user", "column4", "column5", "date", "time"]
+    assert found.settings["fields.ts"] == "date + time"
+    assert "all its values are the same" in found.remarks[0]
+
+
 @pytest.mark.parametrize(
     ("lines", "settings"),
     [
         (["uid|when|y|x", f"a|{ISO}|48.2|16.4"], {"fields.user": "uid", "fields.ts": "when", "fields.lat": "y"}),
         (["user;ts;lat;lon", f"a;{ISO};48,2082;16,3738"], {"input.decimal": ","}),
         (["user,ts,lat,lon", f'a,{ISO},"48,2082","16,3738"'], {"input.decimal": ","}),
+        ([f"a;{ISO};48,2082;16,3738", f"b;{ISO};48,21;16,36"], {"input.decimal": ",", "input.delimiter": "semicolon"}),
         (
             [f"a\t{ISO}\t148.2\t16.4", f"b\t{ISO}\t148.3\t16.5"],
             {"input.columns": ["user", "ts", "lon", "lat"], "input.delimiter": "tab"},
@@ -206,7 +316,7 @@ def test_keys_that_are_ids_are_no_names() -> None:
     assert [leaf.path for leaf in shape.leaves] == ["pos.lat_1"]
 
 
-@given(st.text("ab.|&\\[]/=:", min_size=1, max_size=8))
+@given(st.text("ab.|&+\\[]/=:", min_size=1, max_size=8))
 def test_names_are_escaped(name: str) -> None:
     """
     The path of a field leads to the field, whatever signs its name has.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,38 @@ def test_a_file_without_a_header_has_the_columns_of_the_settings(tmp_path: Path,
     assert found == [*RECORDS, Unreadable(Reason.MISSING_FIELD, "ts is needed")]
     with pytest.raises(FileFormatError, match=r"input\.columns has no ts"):
         read(tmp_path / "feed.txt", content, columns=("user", "lat", "lon", "when"))
+
+
+@pytest.mark.parametrize(
+    ("content", "dialect", "says"),
+    [
+        (table("\t"), {"delimiter": ","}, "it is one column, which input.delimiter tab would divide"),
+        (table(";"), {"delimiter": ","}, "it is one column, which input.delimiter semicolon would divide"),
+        ("who;ts;lat;lon", {}, "it has who, ts, lat, lon"),
+        ("user;x\u200by\n", {}, "it has user, and 1 more"),
+    ],
+)
+def test_a_header_without_a_column_is_told_in_a_sentence(
+    tmp_path: Path, content: str, dialect: dict[str, Any], says: str
+) -> None:
+    """
+    With the delimiter that divides it, or the columns that it has; names that cannot be printed are counted.
+    """
+    with pytest.raises(FileFormatError) as fault:
+        read(tmp_path / "feed.csv", content, **dialect)
+    assert f"; {says}: " in str(fault.value)
+
+
+def test_a_time_in_two_columns(tmp_path: Path) -> None:
+    """
+    Both columns are needed, and a line that lacks one of the two texts has no time.
+    """
+    content = "user,lat,lon,day,at\np1,1,2,2025-10-09,08:53:20Z\np1,1,2,2025-10-09,\n"
+    found = read(tmp_path / "feed.csv", content, {"ts": "day + at"})
+    assert [getattr(entry, "ts", None) for entry in found] == [datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC), None]
+    assert found[1] == Unreadable(Reason.MISSING_FIELD, "day + at is needed")
+    with pytest.raises(FileFormatError, match="no column when; it has"):
+        read(tmp_path / "feed.csv", content, {"ts": "day + when"})
 
 
 def test_upper_and_lower_case_of_a_header_do_not_count(tmp_path: Path) -> None:

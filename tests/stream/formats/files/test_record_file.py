@@ -478,7 +478,7 @@ def test_a_line_may_be_as_long_as_a_message(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "missing"),
     [
-        ("who;lat;lon;when\n", Kind.CHECKINS, "user, ts; it has who;lat;lon;when"),
+        ("who;lat;lon;when\n", Kind.CHECKINS, "user, ts; it has who, lat, lon, when"),
         ("user,time\n", Kind.CHECKINS, "ts; it has user, time"),
         ("User,Latitude,Timestamp\n", Kind.CHECKINS, "ts; it has User, Latitude, Timestamp"),
         ("user,ts\n", Kind.FRAGMENTS, "lat, lon; it has user, ts"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.records.record import CheckIn, Fragment, Kind
+from stream.feeds.trial.shape import escaped
 from stream.formats.input.mapping import DocumentMapping, MappingOptions, Skipped, Unreadable
-from stream.formats.input.paths import NOWHERE, Origin, PathError, is_of_lists, names_in, path_from
+from stream.formats.input.paths import NOWHERE, Origin, PathError, is_of_lists, names_in, needed_names, path_from
 from stream.formats.input.record_path import MISSING, RecordPath
 from tests.builders.inputs import NAMES
 
@@ -23,6 +24,14 @@ from tests.builders.inputs import NAMES
         ("a & b|c", {"c": 3}, 3),
         (r"a\&b", {"a&b": 1}, 1),
         ("=a & b", {}, "a & b"),
+        ("a + b", {"a": "1", "b": "2"}, "1 2"),
+        ("a + b.c + =x", {"a": "1", "b": {"c": "2"}}, "1 2 x"),
+        ("a + b", {"a": "1"}, None),
+        ("a + b", {"a": "1", "b": 85320}, None),
+        ("a + b|c", {"a": "1", "c": 3}, 3),
+        ("a + b & c + d", {"a": "1", "b": "2", "c": "3", "d": "4"}, ["1 2", "3 4"]),
+        (r"a\+b", {"a+b": 1}, 1),
+        ("=a + b", {}, "a + b"),
         ("c[][1]|c[1]", {"c": [16.4, 48.2]}, 48.2),
         ("c[][1]|c[1]", {"c": [[16.4, 48.2], [16.5, 48.3]]}, [48.2, 48.3]),
         ("c[][1]", {"c": []}, []),
@@ -60,10 +69,42 @@ def test_names_of_columns() -> None:
     assert [is_of_lists(path) for path in ("a & b", "a[].b", r"a\&b", "a[0]|b")] == [True, True, False, False]
 
 
-@pytest.mark.parametrize("path", ["a & ", "& a", "a | b &"])
+def test_signs_in_the_name_of_a_header() -> None:
+    """
+    A backslash takes away the meaning of a sign, in a header's name as in that of a field.
+    """
+    origin = Origin(headers=(("a+b", b"1"), ("c", b"2")))
+    assert path_from(r"kafka:header:a\+b + kafka:header:c")({}, origin) == "1 2"
+
+
+@given(st.lists(st.text("ab +&|\\.", min_size=1, max_size=4), min_size=1, max_size=3, unique=True), st.data())
+def test_joined_texts(names: list[str], data: st.DataObject) -> None:
+    """
+    Whatever the names, joined paths lead to their texts with spaces between them, or to nothing if one is missing.
+    """
+    record = {name: data.draw(st.text(max_size=3) | st.none() | st.integers()) for name in names}
+    values = list(record.values())
+    path = " + ".join(map(escaped, (name.strip() for name in names)))
+    assume(all(name == name.strip() for name in names))
+    texts = [value for value in values if isinstance(value, str)]
+    expected = values[0] if len(values) == 1 else " ".join(texts) if len(texts) == len(values) else None
+    assert path_from(path)(record, NOWHERE) == expected
+
+
+def test_columns_that_are_needed() -> None:
+    """
+    Of alternatives one column is needed, of joined texts every one, and none if the value may be elsewhere.
+    """
+    assert needed_names(r"ts|day + a\+t") == [["ts", "day"], ["ts", "a+t"]]
+    assert needed_names("start & end") == [["start", "end"]]
+    assert needed_names("day + =UTC") == [["day"]]
+    assert needed_names("day & kafka:timestamp") == []
+
+
+@pytest.mark.parametrize("path", ["a & ", "& a", "a | b &", "a +", "+", "a + + b", "a[].b + c"])
 def test_a_wrong_path_is_refused(path: str) -> None:
     """
-    A list of paths has no empty one.
+    A list of paths has no empty one, and lists cannot be joined.
     """
     with pytest.raises(PathError):
         path_from(path)

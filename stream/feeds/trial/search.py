@@ -128,6 +128,10 @@ class Search:
     def _refinement(self, name: str) -> Guess | None:
         """Return what a preset that reads not everything leaves open."""
         stated = [f"{section}.{key}" for section, keys in preset_settings(name, self._kind).items() for key in keys]
+        has_fields = any(one.startswith("fields.") for one in stated)
+        is_envelope = bool(PRESETS[name].known_by) and not has_fields
+        if not (has_fields or is_envelope or self.sample.lines):
+            return None  # the columns of a table are no sign that records of another form come from the same source
         with suppress(SettingsError, FileFormatError):
             more = with_more(self._settings, self._kind, {"input.preset": name})
             feed = Feed(more, self._kind, secret=new_secret(), like=self._feed)
@@ -137,7 +141,7 @@ class Search:
                 options,
                 stated,
                 is_text=bool(self.sample.lines),
-                is_envelope=bool(PRESETS[name].known_by) and not any(one.startswith("fields.") for one in stated),
+                is_envelope=is_envelope,
                 may_name_person=self.guess is None or not self.guess.has_position,
             )
             for _ in islice(self._source.entries(more, feed, refinement.observe), self._most):

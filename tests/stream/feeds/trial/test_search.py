@@ -166,6 +166,13 @@ def test_a_file_of_several_people(tmp_path: Path) -> None:
     assert proposed(tried(tmp_path / "feed.ndjson", coded))["input.degrees_per_unit"] == 1e-7
 
 
+def test_records_of_no_known_source(tmp_path: Path) -> None:
+    """
+    A preset that only names the columns of a table is not combined with records of another form.
+    """
+    assert proposed(tried(tmp_path / "feed.ndjson", list(rows()))) == {"time.unit": "ms"}
+
+
 def test_a_track(tmp_path: Path) -> None:
     """
     GPX is known by its own form.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from core.records.record import CheckIn, Fragment, Reason, Rejected, Source
-from stream.formats.input.mapping import Skipped, Unreadable
+from stream.formats.input.mapping import Entry, Skipped, Unreadable
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.paths import Origin
 
@@ -28,6 +28,20 @@ class Decoded:
     n_tombstones: int = 0
     n_filtered: int = 0
 
+    def add(self, entry: Entry, element: int | None, source: Source, offset: int) -> None:
+        """Add what was found in a message."""
+        if isinstance(entry, Unreadable):
+            self.rejected.append(
+                Rejected(reason=entry.reason, detail=entry.detail, source=source, offset=offset, element=element)
+            )
+        elif entry is Skipped.TOMBSTONE:
+            self.n_tombstones += 1
+        elif isinstance(entry, Skipped):
+            self.n_filtered += 1
+        else:
+            self.records.append((offset, entry))
+            self.elements.append(element)
+
     @property
     def n_read(self) -> int:
         """Number of records found: a message that cannot be read, or is a tombstone, counts as one."""
@@ -43,42 +57,27 @@ def decoded(messages: Sequence[Any], reader: MessageReader, source: Source, *, m
         source: The partition.
         max_bytes: A longer message is rejected.
     """
+    is_short = [message.value is not None and len(message.value) <= max_bytes for message in messages]
+    at_once = reader.records(
+        [message.value if short else None for message, short in zip(messages, is_short, strict=True)]
+    )
+    if all(at_once):
+        pairs = [(message.offset, record) for message, record in zip(messages, at_once, strict=True)]
+        return Decoded(cast("list[tuple[int, CheckIn | Fragment]]", pairs), [None] * len(pairs))
     found = Decoded()
-    records, elements = found.records, found.elements
-    at_once = None
-    if reader.reads_many:
-        fits = ((message.value, message.value is not None and len(message.value) <= max_bytes) for message in messages)
-        at_once = reader.records([value if does else None for value, does in fits])
-        if at_once is not None and None not in at_once:
-            pairs = [(message.offset, record) for message, record in zip(messages, at_once, strict=True) if record]
-            return Decoded(pairs, [None] * len(messages))
-    for i, message in enumerate(messages):
-        value, offset = message.value, message.offset
-        if at_once is not None and (record := at_once[i]) is not None:
-            records.append((offset, record))
-            elements.append(None)
-        elif value is None:
+    for message, record in zip(messages, at_once, strict=True):
+        if record is not None:
+            found.records.append((message.offset, record))
+            found.elements.append(None)
+        elif message.value is None:
             found.n_tombstones += 1
-        elif len(value) > max_bytes:
-            detail = f"the message is larger than {max_bytes} bytes"
-            found.rejected.append(
-                Rejected(reason=Reason.MESSAGE_TOO_LARGE, detail=detail, source=source, offset=offset)
-            )
+        elif len(message.value) > max_bytes:
+            fault = Unreadable(Reason.MESSAGE_TOO_LARGE, f"the message is larger than {max_bytes} bytes")
+            found.add(fault, None, source, message.offset)
         else:
-            for element, entry in reader.read(value, _origin(message) if reader.needs_origin else None):
-                if isinstance(entry, (CheckIn, Fragment)):
-                    records.append((offset, entry))
-                    elements.append(element)
-                elif isinstance(entry, Unreadable):
-                    found.rejected.append(
-                        Rejected(
-                            reason=entry.reason, detail=entry.detail, source=source, offset=offset, element=element
-                        )
-                    )
-                elif entry is Skipped.TOMBSTONE:
-                    found.n_tombstones += 1
-                else:
-                    found.n_filtered += 1
+            origin = _origin(message) if reader.needs_origin else None
+            for element, entry in reader.read(message.value, origin):
+                found.add(entry, element, source, message.offset)
     return found
 
 

@@ -158,7 +158,7 @@ def _end_to_end(place: Place, n: int, n_windows: int, kind: Kind) -> tuple[float
         wait_until(
             lambda: worker.metric("shoal_records_total", kind=kind.value, outcome="read") > 0,
             within_s=90,
-            what="a start",
+            what=lambda: worker.log[-2000:],
             every_s=0.01,
         )
         before, used, begun = (

@@ -18,6 +18,10 @@ from stream.formats.input.wire import Wire, wire_of
 __all__ = ["MessageReader"]
 
 
+_OTHER_FORM = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnreadableError)
+"""What is raised for a message that is not of the expected form."""
+
+
 class MessageReader:
     """Reads the messages of one kind of feed.
 
@@ -46,16 +50,26 @@ class MessageReader:
         """Whether what surrounds a message may matter."""
         return self._decode is None
 
-    @property
-    def reads_many(self) -> bool:
-        """Whether :meth:`records` may read messages at once."""
-        return self._wire is not None and self.decoder.reads_many
+    def records(self, values: Sequence[bytes | None]) -> list[CheckIn | Fragment | None]:
+        """Return the record of each message of the expected form; None for every other, which :meth:`read` reads.
 
-    def records(self, values: Sequence[bytes | None]) -> list[CheckIn | Fragment | None] | None:
-        """Decode many messages into records at once, if that is faster; see :meth:`Decoder.records`."""
-        if self._wire is None:
-            return None
-        return self.decoder.records(values, self._wire.base, self._wire.paths, self._unit_ms)
+        Args:
+            values: Messages; None stays None.
+        """
+        decode = self._decode
+        if decode is None or self._wire is None:
+            return [None] * len(values)
+        if self.decoder.reads_many:
+            many = self.decoder.records(values, self._wire.base, self._wire.paths, self._unit_ms)
+            if many is not None:
+                return many
+        found: list[CheckIn | Fragment | None] = []
+        for value in values:
+            try:
+                found.append(None if value is None else decode(value))
+            except _OTHER_FORM:
+                found.append(None)
+        return found
 
     def read(self, value: bytes, origin: Origin | None = None) -> Iterable[tuple[int | None, Entry]]:
         """Return the records of a message, each with its number in the message's list; the first is 1.
@@ -70,7 +84,7 @@ class MessageReader:
         if self._decode is not None:
             try:
                 return ((None, self._decode(value)),)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnreadableError):
+            except _OTHER_FORM:
                 pass
         try:
             document = self._document(value)

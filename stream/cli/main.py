@@ -21,7 +21,7 @@ from stream.demo.broker import BrokerError
 from stream.demo.demo import DemoError
 from stream.feeds.trial.sample import TrialError
 from stream.formats.files.record_file import FileFormatError
-from stream.formats.input.extras import MissingExtraError
+from stream.formats.input.encodings.extras import MissingExtraError
 from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
 from stream.replay.reconstruction import ReconstructionError

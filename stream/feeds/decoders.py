@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.records.record import Kind
-from stream.formats.input.decoding import Decoder, SchemaFileError, new_decoder
-from stream.formats.input.extras import MissingExtraError
+from stream.formats.input.encodings.decoding import Decoder, SchemaFileError, new_decoder
+from stream.formats.input.encodings.extras import MissingExtraError
 from stream.settings.errors import SettingsError
 from stream.settings.model import Settings
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import structlog
 
-from stream.formats.input.decoding import Decoder
-from stream.formats.input.registered import RegisteredSchema
+from stream.formats.input.encodings.decoding import Decoder
+from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.kafka.client import Trouble, until_it_works
 from stream.kafka.schema_registry import RegistryError, SchemaRegistry
 

@@ -14,7 +14,7 @@ import msgspec
 from aiohttp import ClientError, ClientSession, ClientSSLError, ClientTimeout
 from aiokafka.errors import KafkaError
 
-from stream.formats.input.registered import RegisteredSchema, SchemaKind
+from stream.formats.input.encodings.registered import RegisteredSchema, SchemaKind
 from stream.settings.registry import RegistrySettings
 from stream.settings.registry_access import registry_context
 

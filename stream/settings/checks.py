@@ -9,12 +9,14 @@ from core.models.common.values import show_duration
 from core.models.registry import FAMILIES, family_of, models_of
 from core.records.record import POINT, CheckIn, Kind
 from stream.formats.files.dialect import delimiter_of
+from stream.formats.release.encodings import needs_points
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import IngestSettings, LimitSettings
 from stream.settings.input import FieldSettings, InputSettings, TimeSettings
 from stream.settings.input_topics import FeedTopics
 from stream.settings.kafka import TopicSettings
 from stream.settings.kinds import KindSettings, OverrideSettings
+from stream.settings.registry import RegistrySettings
 from stream.settings.secret import HOW_TO_MAKE_ONE
 from stream.settings.service import MetricsSettings, WebSettings
 from stream.settings.values import show_instant, show_size
@@ -22,6 +24,8 @@ from stream.settings.values import show_instant, show_size
 __all__ = [
     "NO_KEY_IS_SET",
     "check_attributes",
+    "check_encoding",
+    "check_encodings",
     "check_input",
     "check_kind",
     "check_overrides",
@@ -252,3 +256,28 @@ def _check_fields(fields: FieldSettings) -> None:
                 f"fields.{named[name]} and fields.{field} are both {name!r}: every field needs a name of its own"
             )
         named[name] = field
+
+
+def check_encoding(settings: KindSettings) -> None:
+    """Check that what the model releases can be written in the encoding."""
+    model = settings.privacy.model or models_of(settings.kind)[0]
+    if (fault := needs_points(settings.release.encoding, model)) is not None:
+        raise SettingsError(f"release.encoding is mf-json: {fault} (set fragments.release.encoding for one feed alone)")
+
+
+def check_encodings(feeds: Collection[KindSettings], registry: RegistrySettings) -> None:
+    """Check that the encodings of all feeds can share their topics, and that a registry is there for their schemas."""
+    encodings = {str(feed.kind): feed.release.encoding for feed in feeds}
+    if "avro" not in encodings.values():
+        return
+    if len(set(encodings.values())) > 1:
+        named = " and ".join(f"{kind}.release.encoding {encoding}" for kind, encoding in encodings.items())
+        raise SettingsError(
+            f"{named} would share topics.anonymized and topics.windows: a program that reads Avro reads nothing else; "
+            "set release.encoding to avro for both feeds, or for none"
+        )
+    if registry.url is None:
+        raise SettingsError(
+            "release.encoding is avro and registry.url is not set: set it to the schema registry at which the worker "
+            "registers the schemas, or choose json, geojson or mf-json"
+        )

@@ -12,6 +12,8 @@ from stream.formats.presets.registry import preset_settings
 from stream.settings.checks import (
     NO_KEY_IS_SET,
     check_attributes,
+    check_encoding,
+    check_encodings,
     check_input,
     check_kind,
     check_ports,
@@ -19,7 +21,6 @@ from stream.settings.checks import (
     check_sizes,
 )
 from stream.settings.credentials import check_credentials, tls_context
-from stream.settings.encodings import check_encoding, check_encodings
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import (
     IngestSettings,

@@ -11,7 +11,7 @@ import structlog
 
 from core.models.common.values import show_duration
 from core.records.record import Kind
-from stream.formats.input.extras import needs_extra
+from stream.formats.input.encodings.extras import needs_extra
 from stream.formats.release.avro import AvroRelease
 from stream.formats.release.avro_schemas import AVRO_SCHEMAS
 from stream.formats.release.encoding import ReleaseEncoding

@@ -18,8 +18,8 @@ from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.message_factory import GetMessageClass
 
+from stream.formats.input.encodings.protobuf_schemas import compiled
 from stream.formats.input.framing import FRAME_BYTES, frame_of
-from stream.formats.input.protobuf_schemas import compiled
 from tests.builders.feeds import ONE_SHARD, Messages, assert_all_is_released_in_one_way, crowd, expected
 from tests.cluster.brokers import ApacheKafka
 from tests.cluster.registries import ApicurioRegistry, RegistryStandIn

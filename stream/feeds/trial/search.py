@@ -12,13 +12,13 @@ from core.records.record import Kind
 from stream.feeds.feed import Feed
 from stream.feeds.inputs import mapping_options
 from stream.feeds.trial.findings import Findings, RecordSource, findings
-from stream.feeds.trial.guess import Guess, guess_documents
-from stream.feeds.trial.looks import FRAMED_AVRO, FRAMED_PROTOBUF
+from stream.feeds.trial.guessing.guess import Guess, guess_documents
+from stream.feeds.trial.guessing.looks import FRAMED_AVRO, FRAMED_PROTOBUF
+from stream.feeds.trial.guessing.refinement import Refinement
+from stream.feeds.trial.guessing.tables import guess_table
+from stream.feeds.trial.guessing.written import NEEDS_USER
 from stream.feeds.trial.more_settings import with_more
-from stream.feeds.trial.refinement import Refinement
 from stream.feeds.trial.sample import Sample
-from stream.feeds.trial.tables import guess_table
-from stream.feeds.trial.written import NEEDS_USER
 from stream.formats.files.record_file import FileFormatError
 from stream.formats.input.paths import path_from
 from stream.formats.presets.registry import PRESETS, preset_settings

@@ -15,10 +15,10 @@ from core.records.record import Kind, Reason
 from stream.feeds.decoders import message_decoder
 from stream.feeds.feed import Feed
 from stream.feeds.inputs import message_reader
-from stream.feeds.trial.looks import looks_like
+from stream.feeds.trial.guessing.looks import looks_like
 from stream.feeds.trial.sample import Sample
 from stream.formats.files.record_file import FileFormatError
-from stream.formats.input.decoding import Decoder
+from stream.formats.input.encodings.decoding import Decoder
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import payload_of
 from stream.formats.input.json_messages import json_document

@@ -11,9 +11,9 @@ from typing import IO, Any
 import cramjam
 
 from stream.formats.files.form_error import FormError
-from stream.formats.input.avro import AvroSchemaError, avro_reader
+from stream.formats.input.encodings.avro import AvroSchemaError, avro_reader
+from stream.formats.input.encodings.extras import MissingExtraError
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.extras import MissingExtraError
 
 __all__ = ["AvroRows"]
 
@@ -30,7 +30,7 @@ _MOST_METADATA = 2**20
 class AvroRows:
     """The rows of an Avro object container file (Avro 1.12, "Object Container Files") as documents.
 
-    Values are as :func:`~stream.formats.input.avro.avro_reader` returns them.
+    Values are as :func:`~stream.formats.input.encodings.avro.avro_reader` returns them.
 
     Args:
         stream: The file, at its beginning.

@@ -23,7 +23,7 @@ from stream.formats.files.lines import NumberedLines
 from stream.formats.files.metric_projection import MetricProjection
 from stream.formats.files.opened_file import HEAD, OpenedFile, why_unreadable
 from stream.formats.files.parquet import ParquetRows
-from stream.formats.input.decoding import Decoder
+from stream.formats.input.encodings.decoding import Decoder
 from stream.formats.input.json_messages import BOM
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable
 from stream.formats.input.messages import MessageReader

@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from core.records.record import CheckIn, Fragment, Kind
-from stream.formats.input.decoding import Decoder, FramedJson, PlainJson
+from stream.formats.input.encodings.decoding import Decoder, FramedJson, PlainJson
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import payload_of
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable

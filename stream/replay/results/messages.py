@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from stream.formats.input.extras import needs_extra
+from stream.formats.input.encodings.extras import needs_extra
 from stream.formats.release.avro import parsed, to_avro
 from stream.formats.release.encoding import Content
 from stream.replay.results.part_files import PartFiles

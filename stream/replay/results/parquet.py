@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from stream.formats.input.extras import needs_extra
+from stream.formats.input.encodings.extras import needs_extra
 from stream.formats.release.rows import Row
 from stream.formats.release.tables import Column
 from stream.replay.results.part_files import PartFiles

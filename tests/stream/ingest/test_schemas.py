@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stream.formats.input.decoding import new_decoder
+from stream.formats.input.encodings.decoding import new_decoder
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import frame_of
 from stream.ingest.schemas import Schemas

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from stream.formats.input.registered import RegisteredSchema
+from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.kafka.schema_registry import RegistryError, SchemaRefusedError, SchemaRegistry
 from stream.settings.registry import RegistrySettings
 from tests.cluster.certificates import Authority

@@ -13,8 +13,8 @@ from core.records.record import Kind
 from stream.feeds.trial import topic_source
 from stream.feeds.trial.topic_source import TopicSource
 from stream.feeds.trial.trial import Trial, try_source
+from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.formats.input.framing import frame_of
-from stream.formats.input.registered import RegisteredSchema
 from stream.kafka.schema_registry import RegistryError
 from stream.settings.load import load_settings
 from tests.builders.topic_messages import Message, topic_messages

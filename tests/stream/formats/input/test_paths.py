@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.records.record import CheckIn, Fragment, Kind
-from stream.feeds.trial.shape import escaped
+from stream.feeds.trial.guessing.shape import escaped
 from stream.formats.input.mapping import DocumentMapping, MappingOptions, Skipped, Unreadable
 from stream.formats.input.paths import NOWHERE, Origin, PathError, is_of_lists, names_in, needed_names, path_from
 from stream.formats.input.record_path import MISSING, RecordPath

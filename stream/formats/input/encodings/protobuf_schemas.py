@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stream.formats.input.extras import needs_extra
-from stream.formats.input.protobuf_documents import Descriptor
+from stream.formats.input.encodings.extras import needs_extra
+from stream.formats.input.encodings.protobuf_documents import Descriptor
 
 __all__ = ["ProtobufSchema", "ProtobufSchemaError", "compiled", "from_descriptor_set", "from_proto_file"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from core.records.record import Kind
 from stream.feeds.trial.coverage import FieldValues
-from stream.feeds.trial.guess import guess_documents, guess_fields
+from stream.feeds.trial.guessing.guess import guess_documents, guess_fields
+from stream.feeds.trial.guessing.shape import shape_of
+from stream.feeds.trial.guessing.written import NEEDS_USER, Guess
 from stream.feeds.trial.sample import Sample
-from stream.feeds.trial.shape import shape_of
-from stream.feeds.trial.written import NEEDS_USER, Guess
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.paths import Origin
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.records.record import Kind
-from stream.feeds.trial.names import POINTS, TIMES, USERS, normal, rank
-from stream.feeds.trial.positions import columns_of, named_pair, standard_pair, text_pair
+from stream.feeds.trial.guessing.names import POINTS, TIMES, USERS, normal, rank
+from stream.feeds.trial.guessing.positions import columns_of, named_pair, standard_pair, text_pair
+from stream.feeds.trial.guessing.shape import Leaf, Shape, escaped, shape_of
+from stream.feeds.trial.guessing.split_time import split_time
+from stream.feeds.trial.guessing.values import are_times, degrees_unit, number_of, time_form
+from stream.feeds.trial.guessing.written import Guess
 from stream.feeds.trial.sample import Sample
-from stream.feeds.trial.shape import Leaf, Shape, escaped, shape_of
-from stream.feeds.trial.split_time import split_time
-from stream.feeds.trial.values import are_times, degrees_unit, number_of, time_form
-from stream.feeds.trial.written import Guess
 
 __all__ = ["Guess", "best_user", "guess_documents", "guess_fields", "time_in", "values_together"]
 

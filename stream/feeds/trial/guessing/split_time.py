@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from stream.feeds.trial.names import normal
-from stream.feeds.trial.shape import Leaf
-from stream.feeds.trial.values import are_times
+from stream.feeds.trial.guessing.names import normal
+from stream.feeds.trial.guessing.shape import Leaf
+from stream.feeds.trial.guessing.values import are_times
 
 __all__ = ["is_clock", "is_date", "split_time"]
 

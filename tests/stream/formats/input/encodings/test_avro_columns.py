@@ -13,13 +13,13 @@ from hypothesis import given, settings
 
 from core.ingest.validate import Rules, _to_ms
 from core.records.record import CheckIn, Kind
-from stream.formats.input.avro import AvroReader, avro_reader
-from stream.formats.input.avro_columns import AvroColumns, NoColumnsError
-from stream.formats.input.decoding import new_decoder
+from stream.formats.input.encodings.avro import AvroReader, avro_reader
+from stream.formats.input.encodings.avro_columns import AvroColumns, NoColumnsError
+from stream.formats.input.encodings.decoding import new_decoder
+from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.formats.input.framing import frame_of
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.messages import MessageReader
-from stream.formats.input.registered import RegisteredSchema
 from tests.budgets import examples
 from tests.builders.inputs import NAMES
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stream.feeds.trial.names import normal
-from stream.feeds.trial.values import degrees_unit, number_of, time_form
+from stream.feeds.trial.guessing.names import normal
+from stream.feeds.trial.guessing.values import degrees_unit, number_of, time_form
 
 __all__ = ["NEEDS_USER", "Guess"]
 

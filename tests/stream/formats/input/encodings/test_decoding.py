@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 
 from core.records.record import Reason
-from stream.formats.input.decoding import Decoder, SchemaFileError, new_decoder
+from stream.formats.input.encodings.decoding import Decoder, SchemaFileError, new_decoder
+from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import frame_of
-from stream.formats.input.registered import RegisteredSchema
 
 AVRO = json.dumps(
     {"type": "record", "name": "R", "fields": [{"name": "user", "type": "string"}, {"name": "lat", "type": "double"}]}

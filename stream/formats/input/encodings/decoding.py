@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from core.records.record import Reason
-from stream.formats.input.avro import AvroReader, AvroSchemaError, avro_reader
-from stream.formats.input.errors import UnreadableError
-from stream.formats.input.framing import FRAME_BYTES, frame_of, framed, message_indexes, payload_of
-from stream.formats.input.gtfs_realtime import gtfs_realtime_reader
-from stream.formats.input.json_messages import json_document
-from stream.formats.input.protobuf import protobuf_reader
-from stream.formats.input.protobuf_schemas import (
+from stream.formats.input.encodings.avro import AvroReader, AvroSchemaError, avro_reader
+from stream.formats.input.encodings.gtfs_realtime import gtfs_realtime_reader
+from stream.formats.input.encodings.protobuf import protobuf_reader
+from stream.formats.input.encodings.protobuf_schemas import (
     ProtobufSchema,
     ProtobufSchemaError,
     compiled,
     from_descriptor_set,
     from_proto_file,
 )
-from stream.formats.input.registered import RegisteredSchema, SchemaKind
+from stream.formats.input.encodings.registered import RegisteredSchema, SchemaKind
+from stream.formats.input.errors import UnreadableError
+from stream.formats.input.framing import FRAME_BYTES, frame_of, framed, message_indexes, payload_of
+from stream.formats.input.json_messages import json_document
 
 __all__ = ["Decoder", "FramedJson", "PlainJson", "SchemaFileError", "new_decoder"]
 

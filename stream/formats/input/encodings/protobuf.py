@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from core.records.record import Reason
+from stream.formats.input.encodings.protobuf_documents import Descriptor, document_maker
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.protobuf_documents import Descriptor, document_maker
 
 __all__ = ["protobuf_reader"]
 
@@ -21,7 +21,7 @@ def protobuf_reader(descriptor: Descriptor, *, what: str = "Protobuf of its sche
 
     Returns:
         A function that raises :class:`~stream.formats.input.errors.UnreadableError`. For what a document holds see
-        :func:`stream.formats.input.protobuf_documents.document_maker`.
+        :func:`stream.formats.input.encodings.protobuf_documents.document_maker`.
     """
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - an optional extra
     from google.protobuf.message_factory import GetMessageClass  # noqa: PLC0415

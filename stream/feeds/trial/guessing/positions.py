@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from stream.feeds.trial.names import LATITUDES, LONGITUDES, PAIRS, normal, rank
-from stream.feeds.trial.shape import Leaf
-from stream.feeds.trial.values import degrees_unit, number_of
+from stream.feeds.trial.guessing.names import LATITUDES, LONGITUDES, PAIRS, normal, rank
+from stream.feeds.trial.guessing.shape import Leaf
+from stream.feeds.trial.guessing.values import degrees_unit, number_of
 from stream.formats.input.paths import NOWHERE, path_from
 
 __all__ = ["columns_of", "named_pair", "standard_pair", "text_pair"]

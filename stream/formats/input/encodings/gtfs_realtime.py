@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stream.formats.input.extras import needs_extra
-from stream.formats.input.protobuf import protobuf_reader
+from stream.formats.input.encodings.extras import needs_extra
+from stream.formats.input.encodings.protobuf import protobuf_reader
 
 __all__ = ["gtfs_realtime_reader"]
 

@@ -15,16 +15,16 @@ from google.transit import gtfs_realtime_pb2
 from hypothesis import given, settings
 
 from core.records.record import Reason
-from stream.formats.input.errors import UnreadableError
-from stream.formats.input.gtfs_realtime import gtfs_realtime_reader
-from stream.formats.input.protobuf import protobuf_reader
-from stream.formats.input.protobuf_schemas import (
+from stream.formats.input.encodings.gtfs_realtime import gtfs_realtime_reader
+from stream.formats.input.encodings.protobuf import protobuf_reader
+from stream.formats.input.encodings.protobuf_schemas import (
     ProtobufSchema,
     ProtobufSchemaError,
     compiled,
     from_descriptor_set,
     from_proto_file,
 )
+from stream.formats.input.errors import UnreadableError
 from tests.budgets import examples
 
 SCHEMA = """

@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from core.records.record import Reason
-from stream.formats.input.avro_columns import AvroColumns, NoColumnsError
+from stream.formats.input.encodings.avro_columns import AvroColumns, NoColumnsError
+from stream.formats.input.encodings.extras import needs_extra
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.extras import needs_extra
 
 __all__ = ["AvroReader", "AvroSchemaError", "avro_reader"]
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 
 from core.records.record import Reason
-from stream.formats.input.avro import AvroSchemaError, avro_reader
+from stream.formats.input.encodings.avro import AvroSchemaError, avro_reader
 from stream.formats.input.errors import UnreadableError
 from tests.budgets import examples
 

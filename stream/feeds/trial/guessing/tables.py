@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from stream.feeds.trial.columns import guess_columns, guess_unknown_names
-from stream.feeds.trial.guess import guess_fields
-from stream.feeds.trial.names import LATITUDES, LONGITUDES, TIMES, USERS, rank
-from stream.feeds.trial.shape import shape_of
-from stream.feeds.trial.values import number_of, time_form
-from stream.feeds.trial.written import Guess
+from stream.feeds.trial.guessing.columns import guess_columns, guess_unknown_names
+from stream.feeds.trial.guessing.guess import guess_fields
+from stream.feeds.trial.guessing.names import LATITUDES, LONGITUDES, TIMES, USERS, rank
+from stream.feeds.trial.guessing.shape import shape_of
+from stream.feeds.trial.guessing.values import number_of, time_form
+from stream.feeds.trial.guessing.written import Guess
 from stream.formats.files.dialect import DELIMITERS
 from stream.formats.files.lines import CsvError, cells
 

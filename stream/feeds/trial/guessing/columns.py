@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from stream.feeds.trial.guess import best_user, time_in, values_together
-from stream.feeds.trial.shape import Leaf
-from stream.feeds.trial.split_time import is_clock, is_date
-from stream.feeds.trial.values import number_of, time_form
-from stream.feeds.trial.written import NEEDS_USER, Guess
+from stream.feeds.trial.guessing.guess import best_user, time_in, values_together
+from stream.feeds.trial.guessing.shape import Leaf
+from stream.feeds.trial.guessing.split_time import is_clock, is_date
+from stream.feeds.trial.guessing.values import number_of, time_form
+from stream.feeds.trial.guessing.written import NEEDS_USER, Guess
 from stream.formats.files.csv_records import are_names
 
 __all__ = ["guess_columns", "guess_unknown_names"]

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from core.records.record import Kind
 from stream.feeds.trial.beginning import beginning_of_json
-from stream.feeds.trial.guess import Guess, guess_documents
-from stream.feeds.trial.looks import FRAMED_AVRO, FRAMED_PROTOBUF, looks_like
+from stream.feeds.trial.guessing.guess import Guess, guess_documents
+from stream.feeds.trial.guessing.looks import FRAMED_AVRO, FRAMED_PROTOBUF, looks_like
+from stream.feeds.trial.guessing.shape import escaped, shape_of
+from stream.feeds.trial.guessing.tables import guess_table
+from stream.feeds.trial.guessing.values import FORMATS, degrees_unit, time_form
 from stream.feeds.trial.sample import Sample
-from stream.feeds.trial.shape import escaped, shape_of
-from stream.feeds.trial.tables import guess_table
-from stream.feeds.trial.values import FORMATS, degrees_unit, time_form
 from stream.formats.input.paths import NOWHERE, Origin, path_from
 from tests.budgets import examples
 

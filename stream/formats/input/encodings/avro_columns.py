@@ -113,7 +113,7 @@ class AvroColumns:
     """Reads messages of one schema.
 
     Args:
-        schema: The schema, as :mod:`stream.formats.input.avro` prepares it.
+        schema: The schema, as :mod:`stream.formats.input.encodings.avro` prepares it.
         base: The type of the records; its fields have the order of its arguments.
         paths: For each of its fields the names that lead to it.
 

@@ -1,0 +1,1 @@
+"""Guesses: which settings would read what documents hold."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
+from core.records.record import VISIT
 from stream.feeds.decoders import message_decoder
 from stream.feeds.feed import Feed
 from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
@@ -39,7 +40,8 @@ def mapping_options(settings: Settings, feed: Feed, observer: Observer | None = 
             format=own.time.format,
         ),
         unit_ms=UNIT_MS[own.time.unit],
-        max_records=settings.limits.records_per_message,
+        # All records of one message are in one message of the shards topic.
+        max_records=min(settings.limits.records_per_message, settings.ingest.chunk_bytes // VISIT.itemsize),
         max_points=settings.limits.points_per_fragment,
         observer=observer,
     )

@@ -89,8 +89,8 @@ class WindowSettings(Section):
     Without this limit one partition with a clock an hour ahead makes the next records of the others late."""
 
     max_drift: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
-    """How far ingest reads one input partition ahead of another that has a backlog, in event time; by default the size
-    of a window."""
+    """How far ingest reads one input partition ahead of another of the feed that has a backlog, in event time; by
+    default the size of a window."""
 
     hop: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
     """Must equal ``size`` if it is set: only windows that do not overlap are supported."""
@@ -130,8 +130,9 @@ class LimitSettings(Section):
     points_per_fragment: Annotated[int, Field(ge=1)] = 10_000
     """Most points of one fragment."""
 
-    records_per_message: Annotated[int, Field(ge=1)] = 5_000
-    """Most records of one message that holds a list of them; the others are lost, with a dead letter."""
+    records_per_message: Annotated[int, Field(ge=1)] = 10_000
+    """Most records of one message that holds a list of them, at most as many as fit in ``ingest.chunk_bytes`` at 36
+    bytes each. A dead letter says that a message had more; these are not read."""
 
     points_per_user: Annotated[int, Field(ge=1)] = 10_000
     """Most visits or points of one person in one window."""

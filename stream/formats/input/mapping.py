@@ -78,7 +78,7 @@ class MappingOptions:
     unit_ms: float = 1000
     """Milliseconds in the unit of times that are numbers."""
 
-    max_records: int = 5_000
+    max_records: int = 10_000
     """Most records of one document. Those of one message are forwarded together."""
 
     max_points: int = 10_000
@@ -154,7 +154,7 @@ class DocumentMapping:
             n_points += len(entry.points) if isinstance(entry, Fragment) else 0
             if n_records > self._options.max_records or (n_records > 1 and n_points > self._options.max_points):
                 most = f"{self._options.max_records} records or {self._options.max_points} points"
-                yield number, Unreadable(Reason.TOO_MANY_RECORDS, f"the message has more than {most}: the rest is lost")
+                yield number, Unreadable(Reason.TOO_MANY_RECORDS, f"the message has more than {most}: the rest is not read")
                 return
             yield number, entry
 

@@ -1,10 +1,11 @@
-"""Cases of others about topics: one topic for each device group, and a topic with months of history."""
+"""Cases of others on topics: forms of messages, one topic for each device group, a topic with months of history."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -70,3 +71,73 @@ def test_months_of_history(apache_kafka: ApacheKafka) -> None:
         place.produce("checkins", history)
         assert release(place, worker) == (6, 12)
         assert worker.metric("shoal_records_total", kind="checkins", outcome="read") == len(history)
+
+
+class Case(NamedTuple):
+    """A file of messages, and the settings that the documentation recommends for it."""
+
+    file: str
+    settings: dict[str, str]
+    kind: str = "checkins"
+    filtered: int = 0
+
+
+IN_KEY = {"fields.user": "kafka:key"}
+FORMS = [
+    Case("connect-envelope/messages.ndjson", {"input.records": "payload"}),
+    Case("connect-envelope/messages.ndjson", {"input.preset": "connect-json"}),
+    Case("epoch-microseconds/records.ndjson", {"time.unit": "us"}),
+    Case("geojson-features/features.ndjson", {"input.preset": "geojson"}),
+    Case("geojson-features/points.geojson", {"input.preset": "geojson"}),
+    Case("kafka-user-in-key/messages.ndjson", IN_KEY),
+    Case("latlon-e7/records.ndjson", {"input.degrees_per_unit": "1e-7"}),
+    Case("numbers-as-text/owntracks.ndjson", {"input.preset": "owntracks"}),
+    Case("numbers-as-text/records.ndjson", {"input.numbers_as_text": "true"}),
+    Case("overland-batch/array.ndjson", {}),
+    Case("overland-batch/messages.ndjson", {"input.preset": "overland"}),
+    Case("owntracks-one-point/records.ndjson", {"input.preset": "owntracks"}, kind="fragments", filtered=2),
+    Case("points-as-objects/records.ndjson", {}, kind="fragments"),
+    Case("traccar-nested/records.ndjson", {"input.preset": "traccar"}),
+    Case("traccar-nested/records.ndjson", {"input.preset": "traccar"}, kind="fragments"),
+]
+
+
+def messages_of(file: Path) -> list[tuple[bytes | None, bytes | None]]:
+    """Return the messages of a case: one a line, with or without its key, or the file as one message."""
+    if file.name == "messages.ndjson":
+        return messages(file)
+    values = file.read_bytes().splitlines() if file.suffix == ".ndjson" else [file.read_bytes()]
+    return [(None, value) for value in values]
+
+
+def assert_read(broker: ApacheKafka, cases: list[Case]) -> None:
+    """Let a worker for each case, all side by side, read its messages: six people are released, and their points."""
+    places = []
+    with contextlib.ExitStack() as stack:
+        for case in cases:
+            other = {"checkins": "fragments", "fragments": "checkins"}[case.kind]
+            given = {name: value for name, value in SETTINGS.items() if not name.startswith("topics.")}
+            place = Place(broker, given | {f"topics.{other}": ""} | case.settings)
+            place.create_topics()
+            place.produce(case.kind, messages_of(CASES / case.file))
+            places.append((case, place, stack.enter_context(place.worker(ready=False))))
+        for case, place, worker in places:
+            people, points = release(place, worker)
+            assert people == 6, case
+            assert case.kind == "fragments" or points == 12, case
+            assert worker.metric("shoal_records_total", kind=case.kind, outcome="filtered") == case.filtered, case
+
+
+def test_the_person_is_in_the_key(apache_kafka: ApacheKafka) -> None:
+    """
+    A setting says so: 6 people, 12 points.
+    """
+    assert_read(apache_kafka, [case for case in FORMS if case.settings is IN_KEY])
+
+
+@pytest.mark.deep
+def test_messages_of_every_form(apache_kafka: ApacheKafka) -> None:
+    """
+    Each with its settings: 6 people, all of their points, and not one dead letter.
+    """
+    assert_read(apache_kafka, FORMS)

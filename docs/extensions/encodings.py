@@ -18,7 +18,7 @@ from stream.formats.release.encodings import has_points
 from stream.formats.release.geojson import GEOJSON
 from stream.formats.release.mf_json import MF_JSON
 from stream.formats.release.schemas import geojson_schema, geojson_windows_schema, mf_json_schema
-from stream.formats.release.tables import Column, anonymized_columns, location_columns, window_columns
+from stream.formats.release.tables import TableColumn, anonymized_columns, location_columns, window_columns
 
 __all__ = ["AVSC", "ENCODING_SCHEMAS", "EXAMPLES", "encoding_markdown", "tables_markdown"]
 
@@ -89,7 +89,7 @@ def _moving_models() -> list[str]:
     return [model for family in FAMILIES for model in family.models if has_points(model)]
 
 
-def _named(columns: list[Column] | tuple[Column, ...]) -> str:
+def _named(columns: list[TableColumn] | tuple[TableColumn, ...]) -> str:
     return ", ".join(code(column.name) for column in columns)
 
 

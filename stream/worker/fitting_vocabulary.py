@@ -10,7 +10,7 @@ import numpy as np
 from core.places.locate import Locator
 from stream.worker.shapes import outline
 
-__all__ = ["Place", "fitting_vocabulary"]
+__all__ = ["NamedPlace", "fitting_vocabulary"]
 
 _MOST_MEMBERS = 40
 """Members of a location whose outlines are compared with its centroid."""
@@ -18,7 +18,7 @@ _MOST_MEMBERS = 40
 _MOST_PLACES = 5
 
 
-class Place(msgspec.Struct):
+class NamedPlace(msgspec.Struct):
     """A generalized location as a windows message describes it."""
 
     members: list[str]
@@ -26,7 +26,7 @@ class Place(msgspec.Struct):
     lon: float
 
 
-def fitting_vocabulary(vocabularies: Sequence[Locator], places: Sequence[Place]) -> Locator | None:
+def fitting_vocabulary(vocabularies: Sequence[Locator], places: Sequence[NamedPlace]) -> Locator | None:
     """Return the first vocabulary whose locations are where the centroids of a release are; None if none is.
 
     Args:
@@ -39,7 +39,7 @@ def fitting_vocabulary(vocabularies: Sequence[Locator], places: Sequence[Place])
     return next((one for one in vocabularies if all(_fits(one, place) for place in checked)), None)
 
 
-def _fits(locator: Locator, place: Place) -> bool:
+def _fits(locator: Locator, place: NamedPlace) -> bool:
     """Whether the outlines of a location's members lie around its centroid."""
     outlines = [np.array(outline(locator, name)) for name in place.members]
     if any(not len(corners) for corners in outlines):

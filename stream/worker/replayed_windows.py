@@ -20,7 +20,7 @@ from core.places.locate import H3Cells, Locator
 from core.records.instants import rfc3339
 from core.release.outcome import WithholdReason
 from stream.worker.api import FeedStatus, WindowFigures, WithheldStatus, WorkerStatus
-from stream.worker.fitting_vocabulary import Place, fitting_vocabulary
+from stream.worker.fitting_vocabulary import NamedPlace, fitting_vocabulary
 from stream.worker.recent_windows import MAPPED_BYTES, MAPPED_TRAJECTORIES, MEANINGS
 from stream.worker.shapes import Shapes, shapes
 
@@ -39,7 +39,7 @@ class ViewError(Exception):
 
 
 class _Located(msgspec.Struct):
-    locations: list[Place] = []
+    locations: list[NamedPlace] = []
 
 
 class _Line(msgspec.Struct):
@@ -194,7 +194,7 @@ class ReplayedWindows:
             file.seek(at.start)
             return file.read(at.end - at.start)
 
-    def _places(self) -> Iterator[Sequence[Place]]:
+    def _places(self) -> Iterator[Sequence[NamedPlace]]:
         """Yield the generalized locations of releases that have some, the last one first."""
         for release in reversed(self._windows):
             if places := _located.decode(self._mark(release)).locations:

@@ -14,7 +14,7 @@ import msgspec
 from core.records.record import Kind, attribute_field
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.numbers import to_number
-from stream.formats.input.paths import Origin, Path, path_from
+from stream.formats.input.paths import FieldPath, Origin, path_from
 from stream.formats.input.times import moment
 
 __all__ = ["Coverage", "FieldCoverage", "FieldValues", "type_of"]
@@ -56,7 +56,7 @@ class FieldValues:
             of_kind.append(attribute_field(i))
         self.names = {name: names[name] for name in of_kind}
         """The path of each field of the kind."""
-        self._paths: dict[str, Path] = {name: path_from(path) for name, path in self.names.items()}
+        self._paths: dict[str, FieldPath] = {name: path_from(path) for name, path in self.names.items()}
 
     def __call__(self, record: Any, origin: Origin) -> dict[str, list[Any]]:
         """Return the values of each field, None among them where there is none."""

@@ -17,7 +17,7 @@ from stream.formats.input.mapping import Entry, Observer, Skipped, Unreadable
 from stream.settings.model import Settings
 from stream.settings.secret import new_secret
 
-__all__ = ["Findings", "RecordSource", "Rejection", "findings"]
+__all__ = ["Findings", "FoundRejection", "RecordSource", "findings"]
 
 
 class RecordSource(Protocol):
@@ -44,7 +44,7 @@ class RecordSource(Protocol):
 
 
 @dataclass(slots=True)
-class Rejection:
+class FoundRejection:
     """One fault, and the records that it rejected."""
 
     reason: Reason
@@ -78,7 +78,7 @@ class Findings:
     points: int = 0
     """Number of check-ins, or of points of fragments."""
 
-    rejections: list[Rejection] = field(default_factory=list)
+    rejections: list[FoundRejection] = field(default_factory=list)
     fields: list[FieldCoverage] = field(default_factory=list)
 
     @property
@@ -128,13 +128,13 @@ def findings(source: RecordSource, settings: Settings, kind: Kind, most: int, li
     feed = Feed(settings, kind, secret=new_secret(), like=like)
     coverage = Coverage(kind, mapping_options(settings, feed))
     found = Findings(kind)
-    faults: dict[tuple[Reason, str], Rejection] = {}
+    faults: dict[tuple[Reason, str], FoundRejection] = {}
     records: list[tuple[int, CheckIn | Fragment]] = []
     places: list[str] = []
 
     def reject(reason: Reason, detail: str, place: str) -> None:
         found.rejected += 1
-        faults.setdefault((reason, detail), Rejection(reason, detail, place)).records += 1
+        faults.setdefault((reason, detail), FoundRejection(reason, detail, place)).records += 1
 
     try:
         for place, entry in islice(source.entries(settings, feed, coverage.observe), most):

@@ -26,7 +26,7 @@ from stream.settings.errors import SettingsError
 from stream.settings.model import Settings
 from stream.settings.secret import new_secret
 
-__all__ = ["Proposal", "Search", "TrialSource"]
+__all__ = ["Proposal", "SettingsSearch", "TrialSource"]
 
 _TO_TRY = {"time.zone": "UTC", "fields.user": "=somebody"}
 """What stands for a setting that only the owner of the data can choose, to see whether the rest fits."""
@@ -71,7 +71,7 @@ class Proposal:
         }
 
 
-class Search:
+class SettingsSearch:
     """Looks for settings that read a source as one kind of feed."""
 
     def __init__(self, source: TrialSource, settings: Settings, kind: Kind, most: int, feed: Feed) -> None:

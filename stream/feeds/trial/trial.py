@@ -9,7 +9,7 @@ from typing import Any
 from core.records.record import Kind
 from stream.feeds.feed import Feed
 from stream.feeds.trial.findings import Findings, findings
-from stream.feeds.trial.search import Proposal, Search, TrialSource
+from stream.feeds.trial.search import Proposal, SettingsSearch, TrialSource
 from stream.settings.model import Settings
 from stream.settings.secret import new_secret
 
@@ -70,7 +70,7 @@ def try_source(source: TrialSource, settings: Settings, kind: Kind | None, most:
     if done := {one.kind: one for one in in_force.values() if one.is_all_understood}:
         chosen = _natural(done)
         return Trial(source.name, form, done[chosen], also=next((one for one in done if one is not chosen), None))
-    search = {one: Search(source, settings, one, most, feeds[one]) for one in kinds}
+    search = {one: SettingsSearch(source, settings, one, most, feeds[one]) for one in kinds}
     proposals = {one: search[one].best(in_force[one]) for one in kinds}
     incomplete = [one for one, proposal in proposals.items() if proposal is not None and proposal.findings is None]
     best = {

@@ -12,9 +12,9 @@ from stream.formats.files.lines import CsvError, NumberedLines, cells
 from stream.formats.input.mapping import Unreadable
 from stream.formats.input.rejection_reasons import NOT_UTF8
 
-__all__ = ["CsvLines", "HeaderError", "Row", "are_names"]
+__all__ = ["CsvLines", "CsvRow", "HeaderError", "are_names"]
 
-Row = dict[str, str]
+CsvRow = dict[str, str]
 """The values of a line that are not empty, by the names that paths use for their columns."""
 
 _NUMBER_OR_TIME = re.compile(
@@ -67,7 +67,7 @@ class CsvLines:
                 _without(missing, names, known=bool(self._columns)) if is_header else _unnamed(missing, names)
             )
 
-    def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, Row | Unreadable]]:
+    def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, CsvRow | Unreadable]]:
         """Yield the values of each line that is not blank, or why they cannot be read."""
         columns, n_columns, delimiter = self._columns, self._n_columns, self._delimiter
         for number, line in lines:

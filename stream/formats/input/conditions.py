@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from stream.formats.input.paths import Origin, Path, PathError, names_in, path_from
+from stream.formats.input.paths import FieldPath, Origin, PathError, names_in, path_from
 
 __all__ = ["Condition", "condition_from", "names_of_condition"]
 
@@ -17,7 +17,7 @@ _WRITTEN = re.compile(r"(?P<path>.*?[^\\!=])\s*(?P<sign>!=|=)\s*(?P<values>.*)",
 class Condition:
     """A condition on the value at a path: that there is one or, if values are given, which."""
 
-    path: Path
+    path: FieldPath
     values: frozenset[str] | None = None
     is_negated: bool = False
 

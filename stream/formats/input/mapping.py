@@ -19,7 +19,7 @@ from core.records.record import CheckIn, Fragment, Kind, Reason, attribute_field
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.numbers import to_number
-from stream.formats.input.paths import Origin, Path, is_of_lists, path_from
+from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
 from stream.formats.input.record_path import MISSING, RecordPath
 from stream.formats.input.rejection_reasons import rejection_reason
 from stream.formats.input.times import TextTimes
@@ -120,7 +120,7 @@ class DocumentMapping:
         else:
             self._type, fields = Fragment, ("user", *_DEMANDS)
             self._points = path_from(self._names["points"])
-        self._paths: list[tuple[str, Path]] = [(name, path_from(self._names[name])) for name in fields]
+        self._paths: list[tuple[str, FieldPath]] = [(name, path_from(self._names[name])) for name in fields]
         self._point = tuple(path_from(self._names[name]) for name in _POINT)
         self._is_parallel = any(is_of_lists(self._names[name]) for name in _POINT)
         """Whether times and positions are lists side by side rather than a list of points."""
@@ -154,7 +154,10 @@ class DocumentMapping:
             n_points += len(entry.points) if isinstance(entry, Fragment) else 0
             if n_records > self._options.max_records or (n_records > 1 and n_points > self._options.max_points):
                 most = f"{self._options.max_records} records or {self._options.max_points} points"
-                yield number, Unreadable(Reason.TOO_MANY_RECORDS, f"the message has more than {most}: the rest is not read")
+                yield (
+                    number,
+                    Unreadable(Reason.TOO_MANY_RECORDS, f"the message has more than {most}: the rest is not read"),
+                )
                 return
             yield number, entry
 

@@ -40,8 +40,8 @@ import msgspec
 
 __all__ = [
     "NOWHERE",
+    "FieldPath",
     "Origin",
-    "Path",
     "PathError",
     "alternatives_in",
     "field_names",
@@ -75,7 +75,7 @@ class Origin:
 NOWHERE = Origin()
 """The origin of a record that needs none."""
 
-Path = Callable[[Any, Origin], Any]
+FieldPath = Callable[[Any, Origin], Any]
 """Returns the value at a path of a record; None if there is none, or if it is null."""
 
 _Step = str | int | None
@@ -96,7 +96,7 @@ _PAIR = re.compile(
 _LONGEST_PAIR = 200
 
 
-def path_from(text: str) -> Path:
+def path_from(text: str) -> FieldPath:
     """Compile a path.
 
     Raises:
@@ -194,7 +194,7 @@ def _own_names(part: str) -> list[str]:
     return [_ESCAPED.sub(r"\1", one) for one in _joined_parts(part) if not _leads_out(one)]
 
 
-def _joined(part: str) -> Path:
+def _joined(part: str) -> FieldPath:
     paths = [_one(one) for one in _joined_parts(part)]
     if len(paths) == 1:
         return paths[0]
@@ -208,7 +208,7 @@ def _joined(part: str) -> Path:
     return text
 
 
-def _listed(alternative: str) -> Path:
+def _listed(alternative: str) -> FieldPath:
     paths = [_joined(part) for part in _parts(alternative)]
     if len(paths) == 1:
         return paths[0]
@@ -224,7 +224,7 @@ def _leads_out(part: str) -> bool:
     return part.startswith(("kafka:", "file:", "=", "/"))
 
 
-def _one(text: str) -> Path:
+def _one(text: str) -> FieldPath:
     if text.startswith("="):
         constant = text[1:]
         return lambda _record, _origin: constant
@@ -243,7 +243,7 @@ def _one(text: str) -> Path:
     return lambda record, _origin: inside(record)
 
 
-def _of_message(what: str) -> Path:
+def _of_message(what: str) -> FieldPath:
     if what == "timestamp":
         return lambda _record, origin: (
             None if origin.timestamp_ms is None else datetime.fromtimestamp(origin.timestamp_ms / 1000, tz=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final, Literal
 
-from stream.formats.input.paths import Origin, Path, alternatives_in, path_from
+from stream.formats.input.paths import FieldPath, Origin, alternatives_in, path_from
 
 __all__ = ["MISSING", "RecordPath"]
 
@@ -51,7 +51,7 @@ class RecordPath:
         return MISSING
 
 
-def _place_of(text: str) -> tuple[Path | None, str]:
+def _place_of(text: str) -> tuple[FieldPath | None, str]:
     """Return the path of the object that holds a field, None for the document itself, and the name of the field."""
     parent, _, last = text.removeprefix("/").rpartition(".")
     return (path_from(parent) if parent else None), last

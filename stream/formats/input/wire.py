@@ -13,13 +13,12 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from core.records.record import CheckIn, Fragment, Kind, attribute_field, checkin_type
+from core.ingest.intake import Record
+from core.records.record import Fragment, Kind, attribute_field, checkin_type
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.paths import field_names
 
 __all__ = ["Wire", "wire_of"]
-
-Record = CheckIn | Fragment
 
 
 class Wire(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from core.records.instants import rfc3339
 from stream.formats.release.avro_schemas import AVRO_SCHEMAS
-from stream.formats.release.encoding import Content, Positions, ReleaseEncoding
+from stream.formats.release.encoding import Content, PlacePositions, ReleaseEncoding
 
 __all__ = ["AvroRelease", "from_avro", "parsed", "to_avro"]
 
@@ -32,7 +32,7 @@ class AvroRelease(ReleaseEncoding):
     windows_id: int
     """Id of the schema of ``windows`` at the registry."""
 
-    def trajectory(self, content: Content, positions: Positions) -> bytes:
+    def trajectory(self, content: Content, positions: PlacePositions) -> bytes:
         """See :meth:`ReleaseEncoding.trajectory`."""
         return _written("anonymized", self.anonymized_id, content)
 

@@ -12,28 +12,28 @@ from typing import Any
 
 __all__ = ["ANONYMIZED", "AVRO_SCHEMAS", "WINDOWS", "fingerprint"]
 
-Schema = Any
+AvroSchema = Any
 
 _NAMESPACE = "shoal.release"
-_INSTANT: Schema = {"type": "long", "logicalType": "timestamp-millis"}
-_NAMES: Schema = {"type": "array", "items": "string"}
-_CHUNKS: Schema = {"type": "array", "items": {"type": "array", "items": _NAMES}}
+_INSTANT: AvroSchema = {"type": "long", "logicalType": "timestamp-millis"}
+_NAMES: AvroSchema = {"type": "array", "items": "string"}
+_CHUNKS: AvroSchema = {"type": "array", "items": {"type": "array", "items": _NAMES}}
 
 
-def _record(name: str, fields: list[Schema], doc: str | None = None) -> Schema:
+def _record(name: str, fields: list[AvroSchema], doc: str | None = None) -> AvroSchema:
     described = {} if doc is None else {"doc": doc}
     return {"type": "record", "name": name, "namespace": _NAMESPACE, **described, "fields": fields}
 
 
-def _field(name: str, schema: Schema, doc: str | None = None) -> Schema:
+def _field(name: str, schema: AvroSchema, doc: str | None = None) -> AvroSchema:
     return {"name": name, "type": schema} | ({} if doc is None else {"doc": doc})
 
 
-def _optional(name: str, schema: Schema, doc: str | None = None) -> Schema:
+def _optional(name: str, schema: AvroSchema, doc: str | None = None) -> AvroSchema:
     return {**_field(name, ["null", schema], doc), "default": None}
 
 
-_HEAD: list[Schema] = [
+_HEAD: list[AvroSchema] = [
     _field("schema", "int", "Version of the message's format."),
     _field("release", "string", "Id of the release. All messages of a window and shard share it."),
     _field("window_start", _INSTANT, "Start of the window, inclusive."),
@@ -41,7 +41,7 @@ _HEAD: list[Schema] = [
     _field("shard", "string", "What was anonymized on its own."),
 ]
 
-ANONYMIZED: Schema = _record(
+ANONYMIZED: AvroSchema = _record(
     "Anonymized",
     [
         *_HEAD,
@@ -99,7 +99,7 @@ ANONYMIZED: Schema = _record(
     "One message of a release: a trajectory, a person or a group. What its model does not release is null.",
 )
 
-WINDOWS: Schema = _record(
+WINDOWS: AvroSchema = _record(
     "Window",
     [
         *_HEAD,
@@ -145,7 +145,7 @@ WINDOWS: Schema = _record(
     "What became of one window and shard; it follows the last message of its release.",
 )
 
-AVRO_SCHEMAS: dict[str, Schema] = {"anonymized": ANONYMIZED, "windows": WINDOWS}
+AVRO_SCHEMAS: dict[str, AvroSchema] = {"anonymized": ANONYMIZED, "windows": WINDOWS}
 """The schemas by the setting that names the topic."""
 
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-__all__ = ["Content", "Positions", "ReleaseEncoding", "positions_of"]
+__all__ = ["Content", "PlacePositions", "ReleaseEncoding", "positions_of"]
 
 Content = dict[str, Any]
 """What a message states, as plain data: the JSON message is this, written out (``stream/formats/schemas.py``)."""
 
-Positions = Mapping[tuple[str, ...], tuple[float, float]]
+PlacePositions = Mapping[tuple[str, ...], tuple[float, float]]
 """Latitude and longitude, degrees, of each generalized location of a release, by the names of its members."""
 
 
@@ -28,7 +28,7 @@ class ReleaseEncoding(ABC):
     """The name in the settings."""
 
     @abstractmethod
-    def trajectory(self, content: Content, positions: Positions) -> bytes:
+    def trajectory(self, content: Content, positions: PlacePositions) -> bytes:
         """Encode a message of the topic ``anonymized``.
 
         Args:
@@ -57,6 +57,6 @@ class ReleaseEncoding(ABC):
         return msgspec.json.encode(self.read_window(value))
 
 
-def positions_of(window: Content) -> Positions:
+def positions_of(window: Content) -> PlacePositions:
     """Return where the generalized locations of a release are, from the content of its windows message."""
     return {tuple(place["members"]): (place["lat"], place["lon"]) for place in window.get("locations", ())}

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import msgspec
 
-from stream.formats.release.encoding import Content, Positions, ReleaseEncoding
+from stream.formats.release.encoding import Content, PlacePositions, ReleaseEncoding
 from stream.formats.release.places import places_of
 from stream.formats.release.times import alike, shortest
 
@@ -25,7 +25,7 @@ class GeoJsonRelease(ReleaseEncoding):
 
     name: ClassVar[str] = "geojson"
 
-    def trajectory(self, content: Content, positions: Positions) -> bytes:
+    def trajectory(self, content: Content, positions: PlacePositions) -> bytes:
         """See :meth:`ReleaseEncoding.trajectory`."""
         properties = dict(content)
         if (points := properties.pop("points", None)) is not None:

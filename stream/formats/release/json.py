@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from stream.formats.release.encoding import Content, Positions, ReleaseEncoding
+from stream.formats.release.encoding import Content, PlacePositions, ReleaseEncoding
 
 __all__ = ["JSON", "JsonRelease"]
 
@@ -16,7 +16,7 @@ class JsonRelease(ReleaseEncoding):
 
     name: ClassVar[str] = "json"
 
-    def trajectory(self, content: Content, positions: Positions) -> bytes:
+    def trajectory(self, content: Content, positions: PlacePositions) -> bytes:
         """See :meth:`ReleaseEncoding.trajectory`."""
         return msgspec.json.encode(content)
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import msgspec
 
-from stream.formats.release.encoding import Content, Positions, ReleaseEncoding
+from stream.formats.release.encoding import Content, PlacePositions, ReleaseEncoding
 from stream.formats.release.geojson import read_collection, window_collection
 from stream.formats.release.times import alike, shortest
 
@@ -28,7 +28,7 @@ class MfJsonRelease(ReleaseEncoding):
 
     name: ClassVar[str] = "mf-json"
 
-    def trajectory(self, content: Content, positions: Positions) -> bytes:
+    def trajectory(self, content: Content, positions: PlacePositions) -> bytes:
         """See :meth:`ReleaseEncoding.trajectory`."""
         points = content["points"]
         moving = {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from stream.formats.release.encoding import Content
 
-__all__ = ["Subrecord", "places_of", "subrecords_of"]
+__all__ = ["PlacedSubrecord", "places_of", "subrecords_of"]
 
 
 def places_of(content: Content) -> list[tuple[str, ...]]:
@@ -25,7 +25,7 @@ def places_of(content: Content) -> list[tuple[str, ...]]:
     return places
 
 
-class Subrecord(NamedTuple):
+class PlacedSubrecord(NamedTuple):
     """Locations of a group of clusters that one person visited, or the term chunk of one cluster."""
 
     chunk_kind: str
@@ -49,17 +49,17 @@ class Subrecord(NamedTuple):
     names: list[str]
 
 
-def subrecords_of(content: Content) -> Iterator[Subrecord]:
+def subrecords_of(content: Content) -> Iterator[PlacedSubrecord]:
     """Yield every subrecord and term chunk of a group of clusters."""
     for i, cluster in enumerate(content["clusters"]):
         people = cluster["size"]
         for j, number, names in _numbered(cluster["record_chunks"]):
-            yield Subrecord("record", i, i + 1, people, j, number, names)
+            yield PlacedSubrecord("record", i, i + 1, people, j, number, names)
         if cluster["term_chunk"]:
-            yield Subrecord("term", i, i + 1, people, 0, 0, list(cluster["term_chunk"]))
+            yield PlacedSubrecord("term", i, i + 1, people, 0, 0, list(cluster["term_chunk"]))
     for joint in content["joint_clusters"]:
         for j, number, names in _numbered(joint["shared_chunks"]):
-            yield Subrecord("shared", joint["first"], joint["end"], None, j, number, names)
+            yield PlacedSubrecord("shared", joint["first"], joint["end"], None, j, number, names)
 
 
 def _numbered(chunks: Sequence[Sequence[Sequence[str]]]) -> Iterator[tuple[int, int, list[str]]]:

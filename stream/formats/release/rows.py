@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from stream.formats.release.encoding import Content, Positions
+from stream.formats.release.encoding import Content, PlacePositions
 from stream.formats.release.places import subrecords_of
 
-__all__ = ["Row", "location_rows", "trajectory_rows", "window_row"]
+__all__ = ["ReleaseRow", "location_rows", "trajectory_rows", "window_row"]
 
-Row = dict[str, Any]
+ReleaseRow = dict[str, Any]
 """Values by the name of their column; a column without a value is missing."""
 
 _FIGURES = (
@@ -23,7 +23,7 @@ _FIGURES = (
 )
 
 
-def trajectory_rows(content: Content, positions: Positions, number: int) -> Iterator[Row]:
+def trajectory_rows(content: Content, positions: PlacePositions, number: int) -> Iterator[ReleaseRow]:
     """Yield the rows of a message of ``anonymized``.
 
     Args:
@@ -39,26 +39,26 @@ def trajectory_rows(content: Content, positions: Positions, number: int) -> Iter
         yield head | row
 
 
-def window_row(content: Content) -> Row:
+def window_row(content: Content) -> ReleaseRow:
     """Return the row of a windows message, without its generalized locations."""
     figures = {name: content[name] for name in _FIGURES if name in content}
     losses = {f"loss_{name}": value for name, value in content.get("information_loss", {}).items()}
     return _head(content) | {"k": content["parameters"].get("k")} | figures | losses
 
 
-def location_rows(content: Content) -> Iterator[Row]:
+def location_rows(content: Content) -> Iterator[ReleaseRow]:
     """Yield the rows of the generalized locations that a windows message describes."""
     head = _head(content)
     for place in content.get("locations", ()):
         yield head | place | {"sensitive": place.get("sensitive", False)}
 
 
-def _head(content: Content) -> Row:
+def _head(content: Content) -> ReleaseRow:
     start, end = content["window"]
     return {"release": content["release"], "window_start": start, "window_end": end, "shard": content["shard"]}
 
 
-def _person_rows(content: Content) -> Iterator[Row]:
+def _person_rows(content: Content) -> Iterator[ReleaseRow]:
     whose = {"trajectory": content["pseudonym"]}
     if "points" in content:
         for seq, (time, lat, lon) in enumerate(content["points"]):
@@ -73,7 +73,7 @@ def _person_rows(content: Content) -> Iterator[Row]:
             yield whose | {"seq": seq, "members": members}
 
 
-def _attribute_rows(whose: Row, content: Content) -> Iterator[Row]:
+def _attribute_rows(whose: ReleaseRow, content: Content) -> Iterator[ReleaseRow]:
     """Yield a row for each location, in no order of visit; one row for a person without locations."""
     places = [(members, False) for members in content["locations"]]
     places += [([name], True) for name in content.get("sensitive", ())]
@@ -83,8 +83,8 @@ def _attribute_rows(whose: Row, content: Content) -> Iterator[Row]:
         yield whose
 
 
-def _columns_of(attributes: Content) -> Row:
-    columns: Row = {}
+def _columns_of(attributes: Content) -> ReleaseRow:
+    columns: ReleaseRow = {}
     for name, value in attributes.items():
         if isinstance(value, str):
             columns[f"attribute_{name}"] = value
@@ -93,9 +93,9 @@ def _columns_of(attributes: Content) -> Row:
     return columns
 
 
-def _group_rows(content: Content, number: int) -> Iterator[Row]:
+def _group_rows(content: Content, number: int) -> Iterator[ReleaseRow]:
     for one in subrecords_of(content):
-        row: Row = {"group": number} | one._asdict()
+        row: ReleaseRow = {"group": number} | one._asdict()
         del row["names"]
         for name in one.names:
             yield row | {"members": [name]}

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 from core.models.registry import family_of
 from stream.formats.release.encoding import Content
 
-__all__ = ["Column", "anonymized_columns", "location_columns", "window_columns"]
+__all__ = ["TableColumn", "anonymized_columns", "location_columns", "window_columns"]
 
 ColumnType = Literal["text", "whole", "number", "flag", "instant", "texts", "json"]
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """One column of a table."""
 
     name: str
@@ -22,21 +22,26 @@ class Column(NamedTuple):
 
 
 _HEAD = (
-    Column("release", "text"),
-    Column("window_start", "instant"),
-    Column("window_end", "instant"),
-    Column("shard", "text"),
+    TableColumn("release", "text"),
+    TableColumn("window_start", "instant"),
+    TableColumn("window_end", "instant"),
+    TableColumn("shard", "text"),
 )
-_POSITION = (Column("lat", "number"), Column("lon", "number"))
-_TRAJECTORY = (Column("trajectory", "text"), Column("seq", "whole"))
-_MEMBERS = Column("members", "texts")
+_POSITION = (TableColumn("lat", "number"), TableColumn("lon", "number"))
+_TRAJECTORY = (TableColumn("trajectory", "text"), TableColumn("seq", "whole"))
+_MEMBERS = TableColumn("members", "texts")
 _GROUP = (
-    *(Column("group", "whole"), Column("cluster", "whole"), Column("cluster_end", "whole"), Column("people", "whole")),
-    *(Column("chunk_kind", "text"), Column("chunk", "whole"), Column("subrecord", "whole")),
+    *(
+        TableColumn("group", "whole"),
+        TableColumn("cluster", "whole"),
+        TableColumn("cluster_end", "whole"),
+        TableColumn("people", "whole"),
+    ),
+    *(TableColumn("chunk_kind", "text"), TableColumn("chunk", "whole"), TableColumn("subrecord", "whole")),
 )
 
 
-def anonymized_columns(model: str, example: Content | None) -> tuple[Column, ...]:
+def anonymized_columns(model: str, example: Content | None) -> tuple[TableColumn, ...]:
     """Return the columns of the table ``anonymized``.
 
     Args:
@@ -45,43 +50,43 @@ def anonymized_columns(model: str, example: Content | None) -> tuple[Column, ...
     """
     fields = family_of(model).released.properties
     if "points" in fields:
-        own: Iterable[Column] = (*_TRAJECTORY, Column("time", "instant"))
+        own: Iterable[TableColumn] = (*_TRAJECTORY, TableColumn("time", "instant"))
     elif "visits" in fields:
-        own = (*_TRAJECTORY, Column("slot", "text"), _MEMBERS, Column("sensitive", "texts"))
+        own = (*_TRAJECTORY, TableColumn("slot", "text"), _MEMBERS, TableColumn("sensitive", "texts"))
     elif "clusters" in fields:
         own = (*_GROUP, _MEMBERS)
     elif "attributes" in fields:
         attributes = {} if example is None else example["attributes"]
-        own = (*_TRAJECTORY, _MEMBERS, Column("sensitive", "flag"), *_attribute_columns(attributes))
+        own = (*_TRAJECTORY, _MEMBERS, TableColumn("sensitive", "flag"), *_attribute_columns(attributes))
     else:
         own = (*_TRAJECTORY, _MEMBERS)
     return (*_HEAD, *own, *_POSITION)
 
 
-def _attribute_columns(attributes: Content) -> Iterable[Column]:
+def _attribute_columns(attributes: Content) -> Iterable[TableColumn]:
     for name, value in attributes.items():
         if isinstance(value, str):
-            yield Column(f"attribute_{name}", "text")
+            yield TableColumn(f"attribute_{name}", "text")
         else:
-            yield Column(f"attribute_{name}_least", "number")
-            yield Column(f"attribute_{name}_most", "number")
+            yield TableColumn(f"attribute_{name}_least", "number")
+            yield TableColumn(f"attribute_{name}_most", "number")
 
 
-def window_columns(model: str) -> tuple[Column, ...]:
+def window_columns(model: str) -> tuple[TableColumn, ...]:
     """Return the columns of the table ``windows``."""
     counts = ("population", "people", "trajectories", "points_released", "points_suppressed", "smallest_support")
     return (
         *_HEAD,
-        *(Column(name, "text") for name in ("kind", "model", "outcome", "reason")),
-        Column("verified", "flag"),
-        Column("k", "whole"),
-        *(Column(name, "whole") for name in counts),
-        *(Column(f"loss_{name}", "number") for name in family_of(model).figures),
-        Column("parameters", "json"),
-        Column("versions", "json"),
+        *(TableColumn(name, "text") for name in ("kind", "model", "outcome", "reason")),
+        TableColumn("verified", "flag"),
+        TableColumn("k", "whole"),
+        *(TableColumn(name, "whole") for name in counts),
+        *(TableColumn(f"loss_{name}", "number") for name in family_of(model).figures),
+        TableColumn("parameters", "json"),
+        TableColumn("versions", "json"),
     )
 
 
-def location_columns() -> tuple[Column, ...]:
+def location_columns() -> tuple[TableColumn, ...]:
     """Return the columns of the table ``locations``."""
-    return (*_HEAD, _MEMBERS, Column("sensitive", "flag"), *_POSITION)
+    return (*_HEAD, _MEMBERS, TableColumn("sensitive", "flag"), *_POSITION)

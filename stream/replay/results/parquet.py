@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from stream.formats.input.encodings.extras import needs_extra
-from stream.formats.release.rows import Row
-from stream.formats.release.tables import Column
+from stream.formats.release.rows import ReleaseRow
+from stream.formats.release.tables import TableColumn
 from stream.replay.results.part_files import PartFiles
 from stream.replay.results.tables import TableFiles
 
@@ -49,11 +49,11 @@ class ParquetFiles(TableFiles):
         self._tables: dict[str, _Table] = {}
         super().__init__(model)
 
-    def begin(self, table: str, columns: Sequence[Column]) -> None:
+    def begin(self, table: str, columns: Sequence[TableColumn]) -> None:
         """See :meth:`TableFiles.begin`."""
         self._tables[table] = _Table(self._files, f"{table}.parquet", columns)
 
-    def write(self, table: str, rows: Iterable[Row]) -> None:
+    def write(self, table: str, rows: Iterable[ReleaseRow]) -> None:
         """See :meth:`TableFiles.write`."""
         self._tables[table].write(rows)
 
@@ -66,7 +66,7 @@ class ParquetFiles(TableFiles):
 class _Table:
     """One Parquet file, written in groups of rows."""
 
-    def __init__(self, files: PartFiles, name: str, columns: Sequence[Column]) -> None:
+    def __init__(self, files: PartFiles, name: str, columns: Sequence[TableColumn]) -> None:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -79,9 +79,9 @@ class _Table:
             metadata = {"geo": json.dumps(_GEO)}
         self._schema = pa.schema(fields, metadata=metadata)
         self._writer = pq.ParquetWriter(files.part(name), self._schema, compression="zstd")
-        self._rows: list[Row] = []
+        self._rows: list[ReleaseRow] = []
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, rows: Iterable[ReleaseRow]) -> None:
         """Keep rows, and write them when they are enough."""
         self._rows.extend(rows)
         if len(self._rows) >= _ROWS_OF_A_GROUP:
@@ -105,7 +105,7 @@ class _Table:
         self._rows = []
 
 
-def _arrow_type(column: Column) -> pa.DataType:
+def _arrow_type(column: TableColumn) -> pa.DataType:
     import pyarrow as pa  # noqa: PLC0415
 
     types = {
@@ -120,7 +120,7 @@ def _arrow_type(column: Column) -> pa.DataType:
     return types[column.type]
 
 
-def _value(value: Any, column: Column) -> Any:
+def _value(value: Any, column: TableColumn) -> Any:
     if value is None:
         return None
     if column.type == "instant":

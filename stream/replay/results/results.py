@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 
-from stream.formats.release.encoding import Content, Positions, positions_of
+from stream.formats.release.encoding import Content, PlacePositions, positions_of
 from stream.formats.release.json import JSON
 from stream.formats.release.messages import OutMessage
 
@@ -34,7 +34,7 @@ class WindowMessages:
         return [JSON.read_trajectory(message.value) for message in self.messages[:-1]]
 
     @cached_property
-    def positions(self) -> Positions:
+    def positions(self) -> PlacePositions:
         """Where the generalized locations of the release are."""
         return positions_of(self.window)
 

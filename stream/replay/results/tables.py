@@ -12,8 +12,8 @@ import msgspec
 
 from stream.formats.release.encoding import Content
 from stream.formats.release.encodings import has_points
-from stream.formats.release.rows import Row, location_rows, trajectory_rows, window_row
-from stream.formats.release.tables import Column, anonymized_columns, location_columns, window_columns
+from stream.formats.release.rows import ReleaseRow, location_rows, trajectory_rows, window_row
+from stream.formats.release.tables import TableColumn, anonymized_columns, location_columns, window_columns
 from stream.replay.results.part_files import PartFiles
 from stream.replay.results.results import Results, WindowMessages
 
@@ -57,11 +57,11 @@ class TableFiles(Results):
             self._has_begun = True
 
     @abstractmethod
-    def begin(self, table: str, columns: Sequence[Column]) -> None:
+    def begin(self, table: str, columns: Sequence[TableColumn]) -> None:
         """Begin a table."""
 
     @abstractmethod
-    def write(self, table: str, rows: Iterable[Row]) -> None:
+    def write(self, table: str, rows: Iterable[ReleaseRow]) -> None:
         """Write rows of a table."""
 
     @abstractmethod
@@ -81,17 +81,17 @@ class CsvFiles(TableFiles):
         self._files = files
         self._texts: dict[str, TextIOWrapper] = {}
         self._writers: dict[str, Any] = {}
-        self._columns_of: dict[str, Sequence[Column]] = {}
+        self._columns_of: dict[str, Sequence[TableColumn]] = {}
         super().__init__(model)
 
-    def begin(self, table: str, columns: Sequence[Column]) -> None:
+    def begin(self, table: str, columns: Sequence[TableColumn]) -> None:
         """See :meth:`TableFiles.begin`."""
         text = TextIOWrapper(self._files.open(f"{table}.csv"), encoding="utf-8", newline="")
         self._texts[table], self._columns_of[table] = text, columns
         self._writers[table] = csv.writer(text, lineterminator="\n")
         self._writers[table].writerow(column.name for column in columns)
 
-    def write(self, table: str, rows: Iterable[Row]) -> None:
+    def write(self, table: str, rows: Iterable[ReleaseRow]) -> None:
         """See :meth:`TableFiles.write`."""
         columns = self._columns_of[table]
         self._writers[table].writerows([_cell(row.get(column.name), column) for column in columns] for row in rows)
@@ -102,7 +102,7 @@ class CsvFiles(TableFiles):
             text.detach()  # flushes; the file itself is closed by its owner
 
 
-def _cell(value: Any, column: Column) -> Any:
+def _cell(value: Any, column: TableColumn) -> Any:
     if value is None:
         return ""
     if column.type == "flag":

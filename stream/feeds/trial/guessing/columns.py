@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from stream.feeds.trial.guessing.guess import best_user, time_in, values_together
-from stream.feeds.trial.guessing.shape import Leaf
+from stream.feeds.trial.guessing.shape import ShapeLeaf
 from stream.feeds.trial.guessing.split_time import is_clock, is_date
 from stream.feeds.trial.guessing.values import number_of, time_form
 from stream.feeds.trial.guessing.written import NEEDS_USER, Guess
@@ -20,7 +20,7 @@ _METRES = (
 )
 _DECIMAL_COMMA = re.compile(r"[-+]?\d{1,3},\d+")
 
-Column = Sequence[str]
+GuessedColumn = Sequence[str]
 
 
 def guess_columns(rows: Sequence[Sequence[str]], delimiter: str) -> Guess | None:
@@ -65,7 +65,7 @@ def guess_columns(rows: Sequence[Sequence[str]], delimiter: str) -> Guess | None
     }
     if decimal == ",":
         guess.settings["input.decimal"] = ","
-    leaves = [Leaf((names[i],), values=list(columns[i])) for i in times]
+    leaves = [ShapeLeaf((names[i],), values=list(columns[i])) for i in times]
     guess.add_time(_in_words(times), values_together(leaves), is_text=True)
     return guess
 
@@ -83,7 +83,7 @@ def guess_unknown_names(header: Sequence[str], rows: Sequence[Sequence[str]], de
     """
     columns = _columns(rows, len(header))
     decimal = _decimal(columns)
-    leaves = [Leaf((name,), values=list(column)) for name, column in zip(header, columns, strict=True)]
+    leaves = [ShapeLeaf((name,), values=list(column)) for name, column in zip(header, columns, strict=True)]
     times = time_in([leaf for leaf in leaves if leaf.values])
     places = [
         i
@@ -142,22 +142,22 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _index(leaves: Sequence[Leaf], leaf: Leaf) -> int:
+def _index(leaves: Sequence[ShapeLeaf], leaf: ShapeLeaf) -> int:
     return next(i for i, one in enumerate(leaves) if one is leaf)
 
 
-def _columns(rows: Sequence[Sequence[str]], width: int) -> list[Column]:
+def _columns(rows: Sequence[Sequence[str]], width: int) -> list[GuessedColumn]:
     return [[row[i] for row in rows if i < len(row) and row[i]] for i in range(width)]
 
 
-def _times(columns: Sequence[Column]) -> list[int]:
+def _times(columns: Sequence[GuessedColumn]) -> list[int]:
     """Return the column with the time; or two, with the date and the time of day."""
     whole = [i for i, column in enumerate(columns) if time_form(column) is not None]
     dates, clocks = ([i for i, column in enumerate(columns) if holds(column)] for holds in (is_date, is_clock))
     return whole[:1] or ([dates[0], clocks[0]] if dates and clocks else [])
 
 
-def _ordered(columns: Sequence[Column], places: Sequence[int], decimal: str) -> tuple[tuple[int, int], bool]:
+def _ordered(columns: Sequence[GuessedColumn], places: Sequence[int], decimal: str) -> tuple[tuple[int, int], bool]:
     """Return latitude and longitude, and whether that is sure: only a longitude is beyond 90 degrees."""
     first, second = places[:2]
     beyond = [_beyond_90(columns[i], decimal) for i in (first, second)]
@@ -165,11 +165,11 @@ def _ordered(columns: Sequence[Column], places: Sequence[int], decimal: str) -> 
     return order, len(places) == 2 and beyond[0] != beyond[1]
 
 
-def _decimal(columns: Sequence[Column]) -> str:
+def _decimal(columns: Sequence[GuessedColumn]) -> str:
     return "," if any(column and all(map(_DECIMAL_COMMA.fullmatch, column)) for column in columns) else "."
 
 
-def _are_degrees(column: Column, decimal: str) -> bool:
+def _are_degrees(column: GuessedColumn, decimal: str) -> bool:
     numbers = [number_of(cell, decimal) for cell in column]
     found = [number for number in numbers if number is not None]
     return (
@@ -179,7 +179,7 @@ def _are_degrees(column: Column, decimal: str) -> bool:
     )
 
 
-def _are_metres(column: Column) -> bool:
+def _are_metres(column: GuessedColumn) -> bool:
     numbers = [number for cell in column if (number := number_of(cell)) is not None]
     return (
         len(numbers) == len(column) > 0
@@ -193,5 +193,5 @@ def _is_fraction(cell: str) -> bool:
     return number is not None and "." in cell
 
 
-def _beyond_90(column: Column, decimal: str) -> bool:
+def _beyond_90(column: GuessedColumn, decimal: str) -> bool:
     return any(abs(number) > 90 for cell in column if (number := number_of(cell, decimal)) is not None)

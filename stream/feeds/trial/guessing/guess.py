@@ -9,7 +9,7 @@ from typing import Any
 from core.records.record import Kind
 from stream.feeds.trial.guessing.names import POINTS, TIMES, USERS, normal, rank
 from stream.feeds.trial.guessing.positions import columns_of, named_pair, standard_pair, text_pair
-from stream.feeds.trial.guessing.shape import Leaf, Shape, escaped, shape_of
+from stream.feeds.trial.guessing.shape import Shape, ShapeLeaf, escaped, shape_of
 from stream.feeds.trial.guessing.split_time import split_time
 from stream.feeds.trial.guessing.values import are_times, degrees_unit, number_of, time_form
 from stream.feeds.trial.guessing.written import Guess
@@ -157,7 +157,7 @@ def _records(document: Any) -> list[Any]:
 # ---------------------------------------------------------------------- time and person
 
 
-def time_in(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
+def time_in(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ...]:
     """Return the field with the time; or two, with the date and the time of day; or none."""
     if (named := _best(leaves, TIMES, lambda values: time_form(values) is not None)) is not None:
         return (named,)
@@ -166,14 +166,14 @@ def time_in(leaves: Sequence[Leaf]) -> tuple[Leaf, ...]:
     return split_time(leaves) or ()
 
 
-def values_together(leaves: Sequence[Leaf]) -> list[Any]:
+def values_together(leaves: Sequence[ShapeLeaf]) -> list[Any]:
     """Return the values of one field, or the texts of several, joined."""
     if len(leaves) == 1:
         return leaves[0].values
     return [" ".join(map(str, row)) for row in zip(*(leaf.values for leaf in leaves), strict=False)]
 
 
-def best_user(leaves: Sequence[Leaf]) -> Leaf | None:
+def best_user(leaves: Sequence[ShapeLeaf]) -> ShapeLeaf | None:
     """Return the field with the id of the person, by its name."""
     return _best(leaves, USERS, _is_id)
 
@@ -203,7 +203,7 @@ def _person(guess: Guess, sample: Sample) -> None:
         guess.n_found += 1
 
 
-def _best(leaves: Sequence[Leaf], names: tuple[str, ...], fits: Any) -> Leaf | None:
+def _best(leaves: Sequence[ShapeLeaf], names: tuple[str, ...], fits: Any) -> ShapeLeaf | None:
     found = [
         (place, len(leaf.parts), i, leaf)
         for i, leaf in enumerate(leaves)

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from stream.feeds.trial.guessing.names import LATITUDES, LONGITUDES, PAIRS, normal, rank
-from stream.feeds.trial.guessing.shape import Leaf
+from stream.feeds.trial.guessing.shape import ShapeLeaf
 from stream.feeds.trial.guessing.values import degrees_unit, number_of
 from stream.formats.input.paths import NOWHERE, path_from
 
 __all__ = ["columns_of", "named_pair", "standard_pair", "text_pair"]
 
 
-def named_pair(leaves: Sequence[Leaf], decimal: str) -> tuple[Leaf, Leaf] | None:
+def named_pair(leaves: Sequence[ShapeLeaf], decimal: str) -> tuple[ShapeLeaf, ShapeLeaf] | None:
     """Return latitude and longitude by their names: beside each other, and with numbers that can be them."""
-    pairs: list[tuple[bool, int, int, Leaf, Leaf]] = []
+    pairs: list[tuple[bool, int, int, ShapeLeaf, ShapeLeaf]] = []
     for lat, lon in _beside(leaves):
         ranks = rank(lat.parts, LATITUDES), rank(lon.parts, LONGITUDES)
         if None not in ranks and degrees_unit(*columns_of([lat, lon], decimal)) is not None:
@@ -25,12 +25,12 @@ def named_pair(leaves: Sequence[Leaf], decimal: str) -> tuple[Leaf, Leaf] | None
     return None if best is None else best[3:]
 
 
-def _without_word(leaf: Leaf) -> str:
+def _without_word(leaf: ShapeLeaf) -> str:
     """Return what is left of a name without the word for latitude or longitude: the same for both of a pair."""
     return re.sub("latitude|longitude|long|lat|lon|lng|x|y", "", normal(leaf.parts[-1]), count=1)
 
 
-def _beside(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Leaf]]:
+def _beside(leaves: Sequence[ShapeLeaf]) -> Iterator[tuple[ShapeLeaf, ShapeLeaf]]:
     named = [leaf for leaf in leaves if leaf.index is None]
     lats = [leaf for leaf in named if rank(leaf.parts, LATITUDES) is not None]
     for lat in lats:
@@ -39,7 +39,7 @@ def _beside(leaves: Sequence[Leaf]) -> Iterator[tuple[Leaf, Leaf]]:
                 yield lat, lon
 
 
-def standard_pair(leaves: Sequence[Leaf]) -> tuple[Leaf, Leaf] | None:
+def standard_pair(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ShapeLeaf] | None:
     """Return latitude and longitude in a list whose order a standard (GeoJSON), or its name, says."""
     by_place = {(leaf.parts, leaf.index): leaf for leaf in leaves}
     for leaf in leaves:
@@ -53,7 +53,7 @@ def standard_pair(leaves: Sequence[Leaf]) -> tuple[Leaf, Leaf] | None:
     return None
 
 
-def text_pair(leaves: Sequence[Leaf]) -> tuple[Leaf, Leaf] | None:
+def text_pair(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ShapeLeaf] | None:
     """Return latitude and longitude in one text whose form, or name, says their order."""
     for leaf in leaves:
         texts = [value for value in leaf.values if isinstance(value, str)]
@@ -66,7 +66,7 @@ def text_pair(leaves: Sequence[Leaf]) -> tuple[Leaf, Leaf] | None:
         elif start.startswith(("POINT", "SRID=4326")):
             order = (1, 0)
         if order is not None:
-            lat, lon = (Leaf(leaf.parts, i) for i in order)
+            lat, lon = (ShapeLeaf(leaf.parts, i) for i in order)
             for one in (lat, lon):
                 path = path_from(f"x[{one.index}]")
                 one.values = [path({"x": text}, NOWHERE) for text in texts]
@@ -75,6 +75,6 @@ def text_pair(leaves: Sequence[Leaf]) -> tuple[Leaf, Leaf] | None:
     return None
 
 
-def columns_of(leaves: Sequence[Leaf], decimal: str) -> list[list[float]]:
+def columns_of(leaves: Sequence[ShapeLeaf], decimal: str) -> list[list[float]]:
     """Return the numbers among the values of some paths."""
     return [[number for value in leaf.values if (number := number_of(value, decimal)) is not None] for leaf in leaves]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Leaf", "Shape", "escaped", "shape_of"]
+__all__ = ["Shape", "ShapeLeaf", "escaped", "shape_of"]
 
 _DEEPEST = 5
 _LONGEST = 6
@@ -21,7 +21,7 @@ Parts = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Leaf:
+class ShapeLeaf:
     """A path at which some records have a value."""
 
     parts: Parts
@@ -44,11 +44,11 @@ class Shape:
     n: int
     """Number of records."""
 
-    leaves: list[Leaf]
+    leaves: list[ShapeLeaf]
     lists: dict[Parts, list[list[Any]]]
     """Lists of objects or of lists, by their paths: those of every record that has one."""
 
-    def often(self) -> list[Leaf]:
+    def often(self) -> list[ShapeLeaf]:
         """Return the paths that at least half of the records have."""
         return [leaf for leaf in self.leaves if 2 * len(leaf.values) >= self.n]
 
@@ -65,7 +65,7 @@ def escaped(name: str) -> str:
 
 def shape_of(records: Sequence[Any]) -> Shape:
     """Return the shape of some records; names that may be ids of somebody are left out."""
-    leaves: dict[tuple[Parts, int | None], Leaf] = {}
+    leaves: dict[tuple[Parts, int | None], ShapeLeaf] = {}
     lists: dict[Parts, list[list[Any]]] = {}
     found = [record for record in records if isinstance(record, dict)]
     for record in found:
@@ -75,9 +75,9 @@ def shape_of(records: Sequence[Any]) -> Shape:
                     lists.setdefault(parts, []).append(value)
                 elif 1 < len(value) <= _LONGEST:
                     for i, one in enumerate(value):
-                        leaves.setdefault((parts, i), Leaf(parts, i)).values.append(one)
+                        leaves.setdefault((parts, i), ShapeLeaf(parts, i)).values.append(one)
             elif value is not None and value != "":
-                leaves.setdefault((parts, None), Leaf(parts)).values.append(value)
+                leaves.setdefault((parts, None), ShapeLeaf(parts)).values.append(value)
     return Shape(len(found), list(leaves.values()), lists)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stream.feeds.trial.guessing.names import normal
-from stream.feeds.trial.guessing.shape import Leaf
+from stream.feeds.trial.guessing.shape import ShapeLeaf
 from stream.feeds.trial.guessing.values import are_times
 
 __all__ = ["is_clock", "is_date", "split_time"]
@@ -19,7 +19,7 @@ _NAMES = re.compile(r"date|datum|dato|fecha|day"), re.compile(r"time|clock|hour|
 """What the names of a date and of a time of day have in them, if they are digits alone."""
 
 
-def split_time(leaves: Sequence[Leaf]) -> tuple[Leaf, Leaf] | None:
+def split_time(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ShapeLeaf] | None:
     """Return a date and the time of day beside it, which are a time if they are joined; None if there are none."""
     dates, clocks = (
         [
@@ -50,7 +50,7 @@ def is_clock(values: Sequence[Any]) -> bool:
     return _are(_CLOCK, values)
 
 
-def _is_digits(leaf: Leaf, which: int) -> bool:
+def _is_digits(leaf: ShapeLeaf, which: int) -> bool:
     return _NAMES[which].search(normal(leaf.parts[-1])) is not None and _are(_DIGITS[which], leaf.values)
 
 

@@ -45,7 +45,7 @@ FORMATS = (
 _SHARE = 0.8
 """Share of the values that must be of a form: some records of every feed are broken."""
 
-Form = tuple[str, Any]
+TextForm = tuple[str, Any]
 TimeForm = tuple[dict[str, str], bool, tuple[str, ...]]
 """Settings ``unit`` or ``format``; whether an offset is missing; other formats that fit as well."""
 

@@ -17,7 +17,7 @@ from core.records.record import CheckIn
 
 __all__ = ["AvroColumns", "NoColumnsError"]
 
-Positions = npt.NDArray[np.int64]
+ByteOffsets = npt.NDArray[np.int64]
 """Where a field begins in each message."""
 
 _FARTHEST_US = 250_000_000_000_000_000
@@ -61,10 +61,10 @@ class _Batch:
         self._n_not_ascii = np.concatenate([_ZERO, np.cumsum(self.bytes >= 128, dtype=np.int32)])
         self.columns: dict[str, list[Any]] = {}
 
-    def capped(self, at: Positions) -> Positions:
+    def capped(self, at: ByteOffsets) -> ByteOffsets:
         return np.minimum(at, self.beyond)
 
-    def varints(self, at: Positions) -> tuple[Positions, Positions]:
+    def varints(self, at: ByteOffsets) -> tuple[ByteOffsets, ByteOffsets]:
         """Return numbers, and the positions behind them."""
         byte = self.bytes[at]
         found = (byte & 127).astype(np.uint64)
@@ -82,16 +82,16 @@ class _Batch:
         one = np.uint64(1)
         return (found >> one).astype(np.int64) ^ -(found & one).astype(np.int64), self.capped(at)
 
-    def lengths(self, at: Positions) -> tuple[Positions, Positions]:
+    def lengths(self, at: ByteOffsets) -> tuple[ByteOffsets, ByteOffsets]:
         """Return where texts or bytes begin, and where they end."""
         length, begin = self.varints(at)
         end = begin + np.clip(length, 0, self.beyond)
         return begin, self.capped(np.where(length < 0, self.beyond, end))
 
-    def floats(self, at: Positions, kind: str, size: int) -> npt.NDArray[np.float64]:
+    def floats(self, at: ByteOffsets, kind: str, size: int) -> npt.NDArray[np.float64]:
         return np.ascontiguousarray(self._eights[at][:, :size]).view(kind)[:, 0].astype(np.float64)
 
-    def texts(self, begin: Positions, end: Positions) -> tuple[list[str | None], Positions]:
+    def texts(self, begin: ByteOffsets, end: ByteOffsets) -> tuple[list[str | None], ByteOffsets]:
         """Return texts, and where they end; of one that is not UTF-8, None."""
         text = self.text
         found: list[str | None] = [text[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
@@ -105,7 +105,7 @@ class _Batch:
         return found, end
 
 
-Step = Callable[[_Batch, Positions, Positions | None], Positions]
+Step = Callable[[_Batch, ByteOffsets, ByteOffsets | None], ByteOffsets]
 """Reads a field of a batch at positions, of some messages by their numbers or of all; returns the positions behind."""
 
 
@@ -195,7 +195,7 @@ class _Compiler:
         steps = [self.step(field["type"], below.get(field["name"])) for field in schema["fields"]]
         self._named[schema["name"]] = schema  # known only now: a type that contains itself has no columns
 
-        def read(batch: _Batch, at: Positions, rows: Positions | None) -> Positions:
+        def read(batch: _Batch, at: ByteOffsets, rows: ByteOffsets | None) -> ByteOffsets:
             for step in steps:
                 at = step(batch, at, rows)
             return at
@@ -208,7 +208,7 @@ class _Compiler:
         null = schema.index("null")
         some = self.step(schema[1 - null], wanted)
 
-        def read(batch: _Batch, at: Positions, rows: Positions | None) -> Positions:
+        def read(batch: _Batch, at: ByteOffsets, rows: ByteOffsets | None) -> ByteOffsets:
             which, at = batch.varints(at)
             at[(which != 0) & (which != 1)] = batch.beyond
             given = np.flatnonzero(which == 1 - null)
@@ -225,14 +225,14 @@ def _primitive(kind: str, logical: str, wanted: Any) -> Step:
         if logical not in allowed:
             raise NoColumnsError
 
-    def keep(batch: _Batch, rows: Positions | None, values: list[Any]) -> None:
+    def keep(batch: _Batch, rows: ByteOffsets | None, values: list[Any]) -> None:
         _keep(batch, wanted, rows, values)
 
     if kind == "null":
         return lambda batch, at, rows: at
     if kind in ("string", "bytes"):
 
-        def read_text(batch: _Batch, at: Positions, rows: Positions | None) -> Positions:
+        def read_text(batch: _Batch, at: ByteOffsets, rows: ByteOffsets | None) -> ByteOffsets:
             begin, end = batch.lengths(at)
             if wanted is not None:
                 texts, end = batch.texts(begin, end)
@@ -244,7 +244,7 @@ def _primitive(kind: str, logical: str, wanted: Any) -> Step:
         return read_text
     if kind in ("int", "long"):
 
-        def read_whole(batch: _Batch, at: Positions, rows: Positions | None) -> Positions:
+        def read_whole(batch: _Batch, at: ByteOffsets, rows: ByteOffsets | None) -> ByteOffsets:
             numbers, at = batch.varints(at)
             if wanted is not None:
                 if logical in _TIMES_PER_US:
@@ -258,7 +258,7 @@ def _primitive(kind: str, logical: str, wanted: Any) -> Step:
     if kind in ("float", "double"):
         size, code = (4, "<f4") if kind == "float" else (8, "<f8")
 
-        def read_float(batch: _Batch, at: Positions, rows: Positions | None) -> Positions:
+        def read_float(batch: _Batch, at: ByteOffsets, rows: ByteOffsets | None) -> ByteOffsets:
             if wanted is not None:
                 keep(batch, rows, batch.floats(at, code, size).tolist())
             return batch.capped(at + size)
@@ -267,7 +267,7 @@ def _primitive(kind: str, logical: str, wanted: Any) -> Step:
     if kind != "boolean":
         raise NoColumnsError
 
-    def read_boolean(batch: _Batch, at: Positions, rows: Positions | None) -> Positions:
+    def read_boolean(batch: _Batch, at: ByteOffsets, rows: ByteOffsets | None) -> ByteOffsets:
         if wanted is not None:
             keep(batch, rows, (batch.bytes[at] != 0).tolist())
         return batch.capped(at + 1)
@@ -275,7 +275,7 @@ def _primitive(kind: str, logical: str, wanted: Any) -> Step:
     return read_boolean
 
 
-def _times(numbers: Positions, logical: str, unit_ms: float) -> list[Any]:
+def _times(numbers: ByteOffsets, logical: str, unit_ms: float) -> list[Any]:
     """Return times as numbers in the feed's unit, each the same millisecond as the datetime that it stands for.
 
     A time that is far from all plausible ones is None: as a number it would look like one in another unit.
@@ -296,7 +296,7 @@ def _enum(schema: dict[str, Any], wanted: Any) -> Step:
         raise NoColumnsError
     symbols = list(schema["symbols"])
 
-    def read(batch: _Batch, at: Positions, rows: Positions | None) -> Positions:
+    def read(batch: _Batch, at: ByteOffsets, rows: ByteOffsets | None) -> ByteOffsets:
         index, at = batch.varints(at)
         is_wrong = (index < 0) | (index >= len(symbols))
         at[is_wrong] = batch.beyond
@@ -313,7 +313,7 @@ def _fixed(size: int, wanted: Any) -> Step:
     return lambda batch, at, rows: batch.capped(at + size)
 
 
-def _keep(batch: _Batch, field: str, rows: Positions | None, values: list[Any]) -> None:
+def _keep(batch: _Batch, field: str, rows: ByteOffsets | None, values: list[Any]) -> None:
     """Keep the values of a field: of all messages, or of those with the numbers given."""
     if rows is None:
         batch.columns[field] = values

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -87,6 +89,18 @@ def _of_file(path: Path, settings: Settings, kind: Kind | None, records: int) ->
         source.close()
 
 
+@contextlib.contextmanager
+def _quiet(library: str) -> Iterator[None]:
+    """Let a library log nothing for a while."""
+    logger = logging.getLogger(library)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
 def _of_topic(
     name: str,
     settings: Settings,
@@ -97,8 +111,7 @@ def _of_topic(
     if not _TOPIC.fullmatch(name):
         raise TrialError(f"{name} is not a file here, and cannot be the name of a topic")
     servers = settings.kafka.bootstrap_servers
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters of it is in our own message
-    with progress_bar() as bar:
+    with _quiet("aiokafka"), progress_bar() as bar:  # what matters of it is in our own message
         task = bar.add_task(f"reading {name}", total=None)
         reading = newest_messages(
             settings, name, records, within_s=within_s, progress=lambda n: bar.update(task, completed=n)

@@ -26,7 +26,7 @@ __all__ = [
     "window",
 ]
 
-WITHIN_S = 120.0
+WITHIN_S = 240.0
 SIZE_S = 900
 START_S = 1_700_000_000 - 1_700_000_000 % SIZE_S
 

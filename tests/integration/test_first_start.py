@@ -54,6 +54,7 @@ def add_partitions(place: Place, n: int) -> None:
     asyncio.run(add())
 
 
+@pytest.mark.deep
 class TestLatest:
     def test_history_is_not_read_and_nothing_later_is_lost(self, apache_kafka: ApacheKafka) -> None:
         """
@@ -121,6 +122,7 @@ class TestLatest:
             wait_for(90, worker)
 
 
+@pytest.mark.deep
 def test_an_instant(apache_kafka: ApacheKafka) -> None:
     """
     Records that Kafka got before the instant are not read, later ones are; a partition without later ones is begun at

@@ -116,6 +116,7 @@ class TestNames:
             wait_until(lambda: seal_ends(place) == ends, within_s=60, what=lambda: worker.log[-3000:])
 
 
+@pytest.mark.deep
 class TestPatterns:
     def test_a_topic_that_appears_later(self, apache_kafka: ApacheKafka) -> None:
         """

@@ -33,7 +33,7 @@ from tests.cluster.workers import Place
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka]
 
-WITHIN_S = 60.0
+WITHIN_S = 150.0
 
 
 async def a_place(kafka: ApacheKafka) -> Place:

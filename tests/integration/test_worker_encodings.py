@@ -50,6 +50,7 @@ def released_after_a_death(place: Place, folder: Path) -> tuple[Released, Releas
     return wanted, place.released()  # fails if a key has two contents
 
 
+@pytest.mark.deep
 def test_avro_with_a_registry(apache_kafka: ApacheKafka, apicurio_registry: ApicurioRegistry, tmp_path: Path) -> None:
     """
     Confluent's own deserializer reads every message with the schema that the worker registered, and finds what a replay

@@ -77,6 +77,7 @@ def assert_released(broker: ApacheKafka, names: Sequence[str], folder: Path) -> 
             assert worker.returncode is None, f"{name}: {worker.log[-3000:]}"
 
 
+@pytest.mark.deep
 def test_lists_and_envelopes(apache_kafka: ApacheKafka, tmp_path: Path) -> None:
     """
     Batches of one person, changes of a table, and whole journeys: check-ins and fragments are what a replay makes.

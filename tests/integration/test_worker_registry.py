@@ -101,6 +101,7 @@ def rejected(place: Place) -> list[tuple[str, str]]:
     return [(one["reason"], one["detail"]) for one in letters]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("encoding", "serializer"),
     [("avro", avro), ("json", json_schema), ("protobuf", protobuf)],

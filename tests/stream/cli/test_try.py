@@ -210,6 +210,7 @@ def test_nothing_of_a_record_is_printed(
     assert [value for _, values in drawn for value in values if value in printed] == []
 
 
+@pytest.mark.deep
 def test_a_large_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Of a large JSON document only the beginning is read, and nothing of it is left behind.

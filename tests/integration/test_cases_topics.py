@@ -37,7 +37,7 @@ def messages(file: Path) -> list[tuple[bytes | None, bytes | None]]:
 
 def release(place: Place, worker: Worker) -> tuple[int, int]:
     """Wait for the one release, and return its people and points."""
-    wait_until(lambda: place.windows() != [], within_s=60, what=lambda: worker.log[-3000:])
+    wait_until(lambda: place.windows() != [], within_s=180, what=lambda: worker.log[-3000:])
     (one,) = place.windows()
     assert (one["outcome"], place.read("dead_letters")) == ("released", [])
     return one["people"], one["points_released"]

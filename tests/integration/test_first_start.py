@@ -26,7 +26,7 @@ def read(*workers: Worker) -> float:
 
 def wait_for(n: int, *workers: Worker) -> None:
     """Wait until workers have read so many records; more would be history."""
-    wait_until(lambda: read(*workers) >= n, within_s=60, what=lambda: workers[0].log[-3000:])
+    wait_until(lambda: read(*workers) >= n, within_s=180, what=lambda: workers[0].log[-3000:])
     time.sleep(1.0)
     assert read(*workers) == n
 
@@ -67,14 +67,14 @@ class TestLatest:
         with place.worker() as worker:
             place.produce("checkins", crowd(3, 1, people=30, visits=3))
             wait_for(90, worker)
-            wait_until(lambda: ends(place) == {end(3)}, within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: ends(place) == {end(3)}, within_s=180, what=lambda: worker.log[-3000:])
             assert worker.stop() == 0
         place.produce("checkins", crowd(4, 1, people=30, visits=3))
         add_partitions(place, 3)
         place.produce("checkins", crowd(5, 1, people=30, visits=3), partition=2)
         with place.worker() as worker:
             wait_for(180, worker)
-            wait_until(lambda: ends(place) == {end(n) for n in (3, 4, 5)}, within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: ends(place) == {end(n) for n in (3, 4, 5)}, within_s=180, what=lambda: worker.log[-3000:])
         assert place.read("dead_letters") == []
 
     def test_two_workers_that_start_together(self, apache_kafka: ApacheKafka) -> None:
@@ -100,7 +100,7 @@ class TestLatest:
         place.create_topics()
         place.produce("checkins", HISTORY)
         with place.worker(ready=False) as worker:
-            wait_until(lambda: "feed_start" in worker.log, within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: "feed_start" in worker.log, within_s=180, what=lambda: worker.log[-3000:])
             worker.kill()
         place.produce("checkins", crowd(3, 1, people=30, visits=3))
         with place.worker() as worker:
@@ -140,7 +140,7 @@ def test_an_instant(apache_kafka: ApacheKafka) -> None:
         wait_for(90, worker)
         place.produce("checkins", crowd(4, 1, people=30, visits=3), partition=1)
         wait_for(180, worker)
-        wait_until(lambda: ends(place) == {end(3), end(4)}, within_s=60, what=lambda: worker.log[-3000:])
+        wait_until(lambda: ends(place) == {end(3), end(4)}, within_s=180, what=lambda: worker.log[-3000:])
         assert worker.stop() == 0
     with place.worker({"kafka.start": "latest"}) as worker:  # the group has offsets
         place.produce("checkins", crowd(5, 1, people=30, visits=3), partition=1)

@@ -102,7 +102,7 @@ class TestNames:
             """Let a crowd check in, over one window, on both partitions of a topic."""
             for number in range(PARTITIONS):
                 produce(apache_kafka, topic, crowd(n, 1, people=20, visits=2), partition=number)
-            wait_until(lambda: count(worker, "buffered") >= buffered, within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: count(worker, "buffered") >= buffered, within_s=180, what=lambda: worker.log[-3000:])
 
         with place.worker() as worker:
             say(a, 4, buffered=80)
@@ -113,7 +113,7 @@ class TestNames:
             say(b, 6, buffered=400)
             assert count(worker, "late") == 0
             ends = {window(n).end_ms for n in (0, 4, 5)}
-            wait_until(lambda: seal_ends(place) == ends, within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: seal_ends(place) == ends, within_s=180, what=lambda: worker.log[-3000:])
 
 
 @pytest.mark.deep
@@ -134,25 +134,25 @@ class TestPatterns:
             create(apache_kafka, f"{gps}.a")
             first, second = crowd(0, 2, people=30, visits=3), crowd(2, 2, people=30, visits=3)
             produce(apache_kafka, f"{gps}.a", first)
-            wait_until(lambda: count(worker, "read") == len(first), within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: count(worker, "read") == len(first), within_s=180, what=lambda: worker.log[-3000:])
             create(apache_kafka, f"{gps}.b")
             produce(apache_kafka, f"{gps}.b", second)
             n = len(first) + len(second)
-            wait_until(lambda: count(worker, "read") == n, within_s=60, what=lambda: worker.log[-3000:])
-            wait_until(lambda: len(place.windows()) >= 4, within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: count(worker, "read") == n, within_s=180, what=lambda: worker.log[-3000:])
+            wait_until(lambda: len(place.windows()) >= 4, within_s=180, what=lambda: worker.log[-3000:])
             assert count(worker, "late") == 0
             described = shoal(place, "topics", "describe")
             assert f"{gps}.a: 2 partitions (input: checkins, matches" in described.stdout
             delete(apache_kafka, f"{gps}.a")
             third = crowd(4, 1, people=30, visits=3)
             produce(apache_kafka, f"{gps}.b", third)
-            wait_until(lambda: count(worker, "read") == n + len(third), within_s=60, what=lambda: worker.log[-3000:])
-            wait_until(lambda: worker.get("/readyz")[0] == 200, within_s=60, what=lambda: worker.get("/readyz")[1])
+            wait_until(lambda: count(worker, "read") == n + len(third), within_s=180, what=lambda: worker.log[-3000:])
+            wait_until(lambda: worker.get("/readyz")[0] == 200, within_s=180, what=lambda: worker.get("/readyz")[1])
             assert worker.stop() == 0
         with place.worker() as worker:
             create(apache_kafka, f"{gps}.a")  # again under its name
             produce(apache_kafka, f"{gps}.a", crowd(5, 1, people=30, visits=3))
-            wait_until(lambda: count(worker, "read") >= 90, within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: count(worker, "read") >= 90, within_s=180, what=lambda: worker.log[-3000:])
             assert count(worker, "read") == 90  # nothing twice
 
     def test_a_topic_that_two_patterns_match(self, apache_kafka: ApacheKafka) -> None:
@@ -168,16 +168,16 @@ class TestPatterns:
         create(apache_kafka, f"{one}.a")
         with place.worker() as worker:
             create(apache_kafka, f"{one}.both")
-            wait_until(lambda: worker.get("/readyz")[0] == 503, within_s=60, what=lambda: worker.get("/readyz")[1])
+            wait_until(lambda: worker.get("/readyz")[0] == 503, within_s=180, what=lambda: worker.get("/readyz")[1])
             says = f"topic {one}.both matches both topics.checkins and topics.fragments"
             assert says in worker.get("/readyz")[1]
             assert "topic_in_two_feeds" in worker.log
             produce(apache_kafka, f"{one}.both", crowd(0, 1, people=10))
             produce(apache_kafka, f"{one}.a", crowd(0, 1, people=10))
-            wait_until(lambda: count(worker, "read") == 80, within_s=60, what=lambda: worker.log[-3000:])
+            wait_until(lambda: count(worker, "read") == 80, within_s=180, what=lambda: worker.log[-3000:])
             described = shoal(place, "topics", "describe")
             assert (described.returncode, says in described.stderr) == (1, True)
             time.sleep(2)
             assert count(worker, "read") == 80
             delete(apache_kafka, f"{one}.both")
-            wait_until(lambda: worker.get("/readyz")[0] == 200, within_s=60, what=lambda: worker.get("/readyz")[1])
+            wait_until(lambda: worker.get("/readyz")[0] == 200, within_s=180, what=lambda: worker.get("/readyz")[1])

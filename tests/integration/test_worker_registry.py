@@ -161,20 +161,20 @@ def test_the_registry_goes_away_and_comes_back(
     with place.worker() as worker:
         wait_until(
             lambda: worker.metric("shoal_records_total", kind="checkins", outcome="read") >= 160,
-            within_s=60,
+            within_s=180,
             what="read",
         )
         disposable_registry.stop()
         send(place, messages[160:320], old)
         wait_until(
             lambda: worker.metric("shoal_records_total", kind="checkins", outcome="read") >= 320,
-            within_s=60,
+            within_s=180,
             what="read",
         )
         send(place, messages[320:], lambda record, topic: new(record | {"fix": None}, topic))
         wait_until(
             lambda: worker.metric("shoal_kafka_trouble_total", operation="fetch a schema") >= 2,
-            within_s=60,
+            within_s=180,
             what=lambda: worker.log[-3000:],
         )
         status, said = worker.get("/readyz")
@@ -226,7 +226,7 @@ def test_avro_with_an_id(with_registry: bool, apache_kafka: ApacheKafka) -> None
         place.produce("checkins", messages)
         with place.worker() as worker:
             wait_until(
-                lambda: counts(place) == (6, 12), within_s=60, what=lambda: f"{place.windows()} {worker.log[-3000:]}"
+                lambda: counts(place) == (6, 12), within_s=180, what=lambda: f"{place.windows()} {worker.log[-3000:]}"
             )
             assert rejected(place) == []
 
@@ -239,7 +239,7 @@ def test_avro_without_the_setting_is_named(apache_kafka: ApacheKafka) -> None:
     place.create_topics()
     place.produce("checkins", [(None, frame_of(7) + b"\x06p01" + bytes(24))])
     with place.worker():
-        wait_until(lambda: rejected(place), within_s=60, what="a dead letter")
+        wait_until(lambda: rejected(place), within_s=180, what="a dead letter")
     assert [reason for reason, _ in rejected(place)] == ["not_json"]
     assert "begins as messages with a schema registry's id do" in rejected(place)[0][1]
 
@@ -256,6 +256,6 @@ def test_gtfs_realtime(apache_kafka: ApacheKafka) -> None:
     place.produce("checkins", [(b"feed", message.read_bytes())] * 2)
     with place.worker() as worker:
         wait_until(
-            lambda: counts(place) == (6, 12), within_s=60, what=lambda: f"{place.windows()} {worker.log[-3000:]}"
+            lambda: counts(place) == (6, 12), within_s=180, what=lambda: f"{place.windows()} {worker.log[-3000:]}"
         )
         assert rejected(place) == []

@@ -30,7 +30,7 @@ from stream.worker.faust_app import faust_options
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker, unique
 from tests.cluster.workers import Place, Worker, wait_until
 
-WITHIN_S = 60.0
+WITHIN_S = 150.0
 USER, PASSWORD = "shoal", "a password of the tests"
 START_S = 1_700_000_100
 

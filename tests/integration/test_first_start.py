@@ -74,7 +74,9 @@ class TestLatest:
         place.produce("checkins", crowd(5, 1, people=30, visits=3), partition=2)
         with place.worker() as worker:
             wait_for(180, worker)
-            wait_until(lambda: ends(place) == {end(n) for n in (3, 4, 5)}, within_s=180, what=lambda: worker.log[-3000:])
+            wait_until(
+                lambda: ends(place) == {end(n) for n in (3, 4, 5)}, within_s=180, what=lambda: worker.log[-3000:]
+            )
         assert place.read("dead_letters") == []
 
     def test_two_workers_that_start_together(self, apache_kafka: ApacheKafka) -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from core.records.arrays import BoolArray, FloatArray, IntArray, UserHashes
 from core.records.demands import ALLOWED_DELTA_M, ALLOWED_K, NO_DEMANDS, DefaultDemands, allows_delta_m, allows_k
 from core.records.identity import Identifier, canonical
+from core.records.instants import UNIT_MS, UNIT_NAMES
 from core.records.keys import check_key
 from core.records.profile import Codes, Profile
 from core.records.record import POINT, CheckIn, Fragment, Reason, Rejected, Rows, Source, Timestamp, attribute_field
@@ -36,7 +37,6 @@ TOO_FAR_AHEAD = "ts is further ahead than time.max_ahead"
 
 _ZERO = "lat and lon are both 0, which receivers without a fix report (location.zero)"
 
-_UNITS_MS = {"seconds": 1000.0, "milliseconds": 1.0, "microseconds": 1e-3, "nanoseconds": 1e-6}
 _FAR_MS = 1e15
 """Beyond every accepted time, but far below the limit of 64-bit integers."""
 
@@ -304,7 +304,7 @@ def _likely_unit(ts: Timestamp, rules: Rules, now_ms: int) -> str | None:
         return None
     latest_ms = min(rules.latest_ms, now_ms + rules.max_ahead_ms)
     # Bounds are divided rather than the number multiplied: it may be an integer that no float can hold.
-    units = (unit for unit, ms in _UNITS_MS.items() if rules.earliest_ms / ms <= ts <= latest_ms / ms)
+    units = (UNIT_NAMES[unit] for unit, ms in UNIT_MS.items() if rules.earliest_ms / ms <= ts <= latest_ms / ms)
     return next(units, None)
 
 

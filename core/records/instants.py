@@ -1,10 +1,16 @@
-"""Instants as text."""
+"""Instants as text, and the units of instants that are numbers."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["rfc3339"]
+__all__ = ["UNIT_MS", "UNIT_NAMES", "rfc3339"]
+
+UNIT_MS = {"s": 1000.0, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
+"""Milliseconds in each unit of a Unix time."""
+
+UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+"""The units in words."""
 
 
 def rfc3339(ms: int) -> str:

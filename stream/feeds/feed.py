@@ -10,6 +10,7 @@ from core.ingest.validate import Rules
 from core.models.common.plan import Plan
 from core.places.locate import Locator
 from core.places.meaning import Taxonomy
+from core.records.instants import UNIT_MS
 from core.records.keys import keyed_id
 from core.records.record import Kind, attribute_field
 from core.windows.window import WindowPolicy
@@ -23,7 +24,6 @@ from stream.feeds.vocabulary import build_locator
 from stream.settings.checks import NO_KEY_IS_SET
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import ShardSettings
-from stream.settings.input import UNIT_MS
 from stream.settings.model import Settings
 from stream.settings.secret import secret_fault
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
+from core.records.instants import UNIT_MS
 from core.records.record import VISIT
 from stream.feeds.decoders import message_decoder
 from stream.feeds.feed import Feed
@@ -11,7 +12,6 @@ from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
 from stream.formats.input.mapping import MappingOptions, Observer
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.times import TextTimes
-from stream.settings.input import UNIT_MS
 from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.records.instants import UNIT_MS
 from core.records.record import Kind
 from stream.feeds.decoders import message_decoder
 from stream.feeds.feed import Feed
@@ -12,7 +13,6 @@ from stream.feeds.inputs import csv_dialect, mapping_options
 from stream.formats.files.metric_projection import MetricProjection
 from stream.formats.files.record_file import RecordFile
 from stream.formats.input.mapping import Observer
-from stream.settings.input import UNIT_MS
 from stream.settings.model import Settings
 
 __all__ = ["metric_projection", "open_files"]

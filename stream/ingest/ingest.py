@@ -227,32 +227,26 @@ class Ingest:
         """
         placed, now_s = sorted(self._positions.placed), time.monotonic()
         heard = {p for p in placed if now_s - self._progress[p].heard_s < self._longest_hold_s}
-        slowest_ms: dict[Kind | None, float] = {}
+        slowest_ms: dict[Kind, float] = {}
         for partition in heard:
             if self._n_unread(partition):
-                reached_ms, kind = self._progress[partition].reached_ms, self._topics.kind_of(partition.topic)
+                reached_ms, kind = self._progress[partition].reached_ms, self._topics.feed_of(partition.topic)
                 slowest_ms[kind] = min(reached_ms, slowest_ms.get(kind, math.inf))
 
         def is_in_step(partition: TopicPartition) -> bool:
-            kind = self._topics.kind_of(partition.topic)
-            if partition not in heard or kind is None:
-                return True
+            kind = self._topics.feed_of(partition.topic)
             drift_ms = self._progress[partition].reached_ms - slowest_ms.get(kind, math.inf)
-            return drift_ms <= self._max_drift_ms[kind]
+            return partition not in heard or drift_ms <= self._max_drift_ms[kind]
 
         return [partition for partition in placed if is_in_step(partition)]
 
     async def _forward(self, batch: Batch) -> None:
         partition, log_id, messages = batch
-        kind = self._topics.kind_of(partition.topic)
-        if kind is None:
-            return  # placed partitions belong to a feed
+        kind = self._topics.feed_of(partition.topic)
         source = Source(partition.topic, partition.partition)
         self._clock.read(partition, [message.timestamp for message in messages])
         await self._schemas.fetch(self._readers[kind].decoder, (message.value for message in messages))
         found = decoded(messages, self._readers[kind], source, max_bytes=self._settings.limits.message_bytes)
-        rejected = found.rejected
-        n_read, n_decoded = found.n_read, len(found.records)
         chunks, refused, left_out = self._feeds[kind].intake.run(
             found.records,
             source=source,
@@ -261,7 +255,7 @@ class Ingest:
             log_id=log_id,
             elements=found.elements,
         )
-        rejected += self._clock.explain(refused)
+        rejected = [*found.rejected, *self._clock.explain(refused)]
         progress = self._progress[partition]
         progress.next_offset = messages[-1].offset + 1
         progress.sent_ms = messages[-1].timestamp if messages[-1].timestamp >= 0 else None  # -1: unknown
@@ -269,11 +263,11 @@ class Ingest:
         await self._send_dead_letters(kind, rejected, log_id)
 
         counts = self._metrics.records
-        counts.labels(kind, "read").inc(n_read)
+        counts.labels(kind, "read").inc(found.n_read)
         counts.labels(kind, "tombstone").inc(found.n_tombstones)
         counts.labels(kind, "filtered").inc(found.n_filtered)
         counts.labels(kind, "rejected").inc(len(rejected))
-        counts.labels(kind, "forwarded").inc(n_decoded - len(refused))
+        counts.labels(kind, "forwarded").inc(len(found.records) - len(refused))
         for one in rejected:
             self._metrics.rejected.labels(kind, one.reason).inc()
         for reason, n in left_out.items():

@@ -238,7 +238,7 @@ class Positions:
                 topic_id=topic_id,
                 first=int(firsts[at]),
                 end=ends[at],
-                has_worked=self._feeds.kind_of(at.topic) in worked,
+                has_worked=self._feeds.feed_of(at.topic) in worked,
                 went_back=went_back,
                 agreed=self._starts.get(at),
             )
@@ -252,15 +252,15 @@ class Positions:
             if start.jump is not None:
                 self._report(at, start.jump, start.lost)
 
-    async def _worked(self, uncommitted: Collection[TopicPartition]) -> set[Kind | None]:
-        """Return the feeds of which every partition was read before, so that an offset without a commit is a lost one.
+    async def _worked(self, uncommitted: Collection[TopicPartition]) -> set[Kind]:
+        """Return the feeds whose partitions without a committed offset have lost it.
 
-        With a pattern, topics appear in the course of things. Only if the group has no offset of the feed at all, its
-        offsets are lost.
+        These are the feeds with sealed windows. With a pattern, topics appear while a feed runs, so such a feed counts
+        only if the group has no committed offset in any of its topics.
         """
-        worked: set[Kind | None] = {*self._sealed_kinds}
-        for kind in {self._feeds.kind_of(at.topic) for at in uncommitted} & worked:
-            if kind is None or self._feeds.by_kind[kind].pattern is None:
+        worked = {*self._sealed_kinds}
+        for kind in {self._feeds.feed_of(at.topic) for at in uncommitted} & worked:
+            if self._feeds.by_kind[kind].pattern is None:
                 continue
             topics = [topic for topic in self._consumer.subscription() if self._feeds.kind_of(topic) is kind]
             numbers = {topic: self._consumer.partitions_for_topic(topic) or () for topic in topics}
@@ -376,5 +376,4 @@ class Positions:
             self._left[at] = _Left(position.next_offset, position.log_id, went_back)
 
     def _report(self, at: TopicPartition, jump: Jump, lost: int = 0) -> None:
-        if (kind := self._feeds.kind_of(at.topic)) is not None:
-            report_jump(self._metrics, kind, at, jump, lost)
+        report_jump(self._metrics, self._feeds.feed_of(at.topic), at, jump, lost)

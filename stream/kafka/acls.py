@@ -107,7 +107,7 @@ def _of_a_worker(settings: Settings) -> Iterator[_Right]:
 
 
 def _of_a_pattern(kind: Kind, read: InputTopics) -> _Right:
-    """Kafka's ACLs know no regular expressions: allow all topics that begin as every match of the pattern does."""
+    """Allow every topic that begins as all matches do: Kafka's ACLs know no regular expressions."""
     if prefix := read.literal_prefix:
         return _Right("Read", "topic", prefix, f"input: {kind}, the topics that match {read.pattern}", "prefixed")
     why = f"input: {kind}; no beginning is common to all topics that match {read.pattern}, so this is every topic"

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus, urlsplit
-from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -18,6 +17,7 @@ from aiohttp import ClientError, ClientSession, ClientSSLError, ClientTimeout
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaError
 
+from stream.kafka.https import is_token, proxy_for, tls_reason
 from stream.settings.credentials import oauth_context
 from stream.settings.kafka import KafkaSettings
 
@@ -91,7 +91,7 @@ class TokenFile(AbstractTokenProvider):  # type: ignore[misc]
             raise TokenRefusedError(
                 f"kafka.oauth_token_file cannot be read ({type(fault).__name__}): it must be a file with a token"
             ) from None
-        if not _is_token(token):
+        if not is_token(token):
             raise TokenRefusedError("kafka.oauth_token_file holds no token: it must be one word, such as a JWT")
         return token
 
@@ -177,7 +177,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                     self._url,
                     data=asked,
                     headers=headers,
-                    proxy=self._proxy(),
+                    proxy=proxy_for(self._url),
                     ssl=self._context,
                     # A redirect would send the secret to another server.
                     allow_redirects=False,
@@ -186,7 +186,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 status, body = answer.status, await answer.read()
         except ClientSSLError as fault:
             raise TokenRefusedError(
-                f"the identity provider {self._host} is not trusted ({_tls_reason(fault)}): set kafka.oauth_cafile to "
+                f"the identity provider {self._host} is not trusted ({tls_reason(fault)}): set kafka.oauth_cafile to "
                 "the certificate of its CA, and kafka.oauth_token_url to the name in its certificate"
             ) from None
         except (ClientError, OSError, TimeoutError, ValueError) as fault:  # ValueError: the proxy's address is invalid
@@ -195,18 +195,6 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 "and kafka.oauth_token_url"
             ) from None
         return self._read(status, body)
-
-    def _proxy(self) -> str | None:
-        """Return the proxy of ``HTTPS_PROXY``, unless ``NO_PROXY`` has the host.
-
-        aiohttp's own ``trust_env`` would also read ``~/.netrc``, and its passwords would replace ours.
-        """
-        parts = urlsplit(self._url)
-        # Plain http is allowed only for this machine, which needs no proxy.
-        if parts.scheme != "https" or proxy_bypass(parts.netloc):
-            return None
-        proxy = getproxies().get("https")
-        return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
     def _names(self) -> str:
         secret = self._kafka.oauth_client_secret
@@ -225,7 +213,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 "kafka.oauth_token_url, kafka.oauth_client_id, kafka.oauth_client_secret and kafka.oauth_scope"
             )
         answer: _Answer | None = _decoded(body, _Answer)
-        if answer is None or answer.token_type.lower() != "bearer" or not _is_token(answer.access_token):
+        if answer is None or answer.token_type.lower() != "bearer" or not is_token(answer.access_token):
             raise TokenRefusedError(
                 f"the answer of {self._host} is not a bearer token: check that kafka.oauth_token_url is its token "
                 "endpoint"
@@ -238,12 +226,3 @@ def _decoded(body: bytes, kind: type[Any]) -> Any:
         return msgspec.json.decode(body, type=kind, strict=False)  # some providers write the seconds in quotes
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-
-
-def _is_token(token: str) -> bool:
-    return bool(token) and token.isascii() and token.isprintable() and " " not in token
-
-
-def _tls_reason(fault: ClientSSLError) -> str:
-    below = getattr(fault, "certificate_error", None) or getattr(fault, "os_error", None)
-    return str(getattr(below, "verify_message", None) or getattr(below, "reason", None) or type(fault).__name__)

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 from aiohttp import ClientError, ClientSession, ClientSSLError, ClientTimeout
 from aiokafka.errors import KafkaError
 
 from stream.formats.input.encodings.registered import RegisteredSchema, SchemaKind
+from stream.kafka.https import is_token, proxy_for, tls_reason
 from stream.settings.registry import RegistrySettings
 from stream.settings.registry_access import registry_context
 
@@ -176,7 +176,8 @@ class SchemaRegistry:
                 return status, answer, host
         if unknown is not None:
             return unknown
-        raise fault or RegistryError("registry.url is not set")
+        assert fault is not None  # noqa: S101 - there is an address, and none of them answered
+        raise fault
 
     async def _ask_one(self, method: str, address: str, path: str, body: bytes | None) -> tuple[int, bytes]:
         host = urlsplit(address).netloc
@@ -194,7 +195,7 @@ class SchemaRegistry:
                     f"{address}{path}",
                     data=body,
                     headers=headers,
-                    proxy=_proxy(address),
+                    proxy=proxy_for(address),
                     ssl=self._context,
                     # A redirect would send the credentials to another server.
                     allow_redirects=False,
@@ -208,7 +209,7 @@ class SchemaRegistry:
                 return answer.status, found
         except ClientSSLError as fault:
             raise RegistryError(
-                f"the schema registry {host} is not trusted, or does not trust us ({_tls_reason(fault)}): check "
+                f"the schema registry {host} is not trusted, or does not trust us ({tls_reason(fault)}): check "
                 "registry.cafile, registry.certfile, and the name in its certificate"
             ) from None
         except (ClientError, OSError, TimeoutError, ValueError) as fault:  # ValueError: the proxy's address is invalid
@@ -236,7 +237,7 @@ class SchemaRegistry:
             raise RegistryError(
                 f"registry.token_file cannot be read ({type(fault).__name__}): it must be a file with a token"
             ) from None
-        if not token or not token.isprintable() or " " in token:
+        if not is_token(token):
             raise RegistryError("registry.token_file holds no token: it must be one word, such as a JWT")
         return f"Bearer {token}"
 
@@ -276,17 +277,3 @@ def _not_usable(host: str, status: int) -> str:
             "/apis/ccompat/v7 for Apicurio"
         )
     return f"the schema registry {host} gives no answer now (it answers {status})"
-
-
-def _proxy(address: str) -> str | None:
-    """Return the proxy of ``HTTPS_PROXY``, unless ``NO_PROXY`` has the host; plain http stays inside a network."""
-    parts = urlsplit(address)
-    if parts.scheme != "https" or proxy_bypass(parts.netloc):
-        return None
-    proxy = getproxies().get("https")
-    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
-
-
-def _tls_reason(fault: ClientSSLError) -> str:
-    below = getattr(fault, "certificate_error", None) or getattr(fault, "os_error", None)
-    return str(getattr(below, "verify_message", None) or getattr(below, "reason", None) or type(fault).__name__)

@@ -9,7 +9,7 @@ from pathlib import Path
 from stream.settings.errors import SettingsError
 from stream.settings.kafka import KafkaSettings
 
-__all__ = ["check_credentials", "client_certificate", "oauth_context", "tls_context", "trusting"]
+__all__ = ["check_credentials", "check_token_file", "client_certificate", "oauth_context", "tls_context", "trusting"]
 
 _TLS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_key_password")
 _PASSWORD = ("sasl_username", "sasl_password")
@@ -45,16 +45,23 @@ def check_credentials(kafka: KafkaSettings) -> None:
         _demand(kafka, _PASSWORD, why)
 
 
+def check_token_file(setting: str, path: Path) -> None:
+    """Check that a file with a token can be read.
+
+    Raises:
+        SettingsError: It cannot.
+    """
+    if not os.access(path, os.R_OK):
+        raise SettingsError(f"{setting} is {path}: it cannot be read; it must hold a token")
+
+
 def _check_oauth(kafka: KafkaSettings) -> None:
     why = "kafka.sasl_mechanism is OAUTHBEARER"
     _refuse(kafka, _PASSWORD, why, "it needs kafka.oauth_... instead")
     by_url = [name for name in _BY_URL if getattr(kafka, name)]
     if kafka.oauth_token_file is not None:
         _refuse(kafka, (*_BY_URL, *_WITH_URL), "kafka.oauth_token_file is set", "tokens come from a file or from a URL")
-        if not os.access(kafka.oauth_token_file, os.R_OK):
-            raise SettingsError(
-                f"kafka.oauth_token_file is {kafka.oauth_token_file}: it cannot be read; it must hold a token"
-            )
+        check_token_file("kafka.oauth_token_file", kafka.oauth_token_file)
     elif not by_url:
         raise SettingsError(
             f"{why}: set kafka.oauth_token_url, oauth_client_id and oauth_client_secret, or kafka.oauth_token_file"

@@ -128,11 +128,11 @@ class LimitSettings(Section):
     """Longest user id, characters."""
 
     points_per_fragment: Annotated[int, Field(ge=1)] = 10_000
-    """Most points of one fragment."""
+    """Most points of one fragment, and of all fragments in one message with a list of them."""
 
     records_per_message: Annotated[int, Field(ge=1)] = 10_000
-    """Most records of one message that holds a list of them, at most as many as fit in ``ingest.chunk_bytes`` at 36
-    bytes each. A dead letter says that a message had more; these are not read."""
+    """Most records that are read from one message with a list of them; never more than fit in ``ingest.chunk_bytes``,
+    at 36 bytes each. The rest is not read, and one dead letter says so."""
 
     points_per_user: Annotated[int, Field(ge=1)] = 10_000
     """Most visits or points of one person in one window."""

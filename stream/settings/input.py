@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,39 +14,26 @@ from core.models.common.values import Duration
 from stream.formats.files.dialect import DELIMITERS, delimiter_of, text_encoding
 from stream.formats.files.metric_projection import projection_in_metres
 from stream.formats.input.conditions import condition_from
-from stream.formats.input.paths import PathError, path_from
+from stream.formats.input.paths import path_from
 from stream.formats.input.times import Ambiguous
 from stream.formats.presets.registry import PRESETS
 from stream.settings.section import Section
 from stream.settings.values import FieldName, Instant, instant_ms, separated_by_commas
 
-__all__ = ["UNIT_MS", "FieldSettings", "FileSettings", "InputSettings", "TimeSettings"]
+__all__ = ["FieldSettings", "FileSettings", "InputSettings", "TimeSettings"]
 
 TimeUnit = Literal["s", "ms", "us", "ns"]
-UNIT_MS: dict[TimeUnit, float] = {"s": 1000.0, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
-"""Milliseconds in each unit."""
-
 Encoding = Literal["json", "avro", "protobuf", "gtfs-realtime"]
 
 
-def _path(value: str) -> str:
-    try:
-        path_from(value)
-    except PathError as fault:
-        raise ValueError(str(fault)) from None
-    return value
+def _read_by(reader: Callable[[str], object]) -> AfterValidator:
+    """Refuse what a reader of paths or conditions refuses, with its sentence."""
 
+    def check(value: str) -> str:
+        reader(value)
+        return value
 
-def _optional_path(value: str) -> str:
-    return _path(value) if value else value
-
-
-def _condition(value: str) -> str:
-    try:
-        condition_from(value)
-    except PathError as fault:
-        raise ValueError(str(fault)) from None
-    return value
+    return AfterValidator(check)
 
 
 def _zone(value: str) -> str:
@@ -74,13 +62,13 @@ def _preset(value: str) -> str:
     return value
 
 
-PathName = Annotated[FieldName, AfterValidator(_path)]
+PathName = Annotated[FieldName, _read_by(path_from)]
 OptionalPath = Annotated[
     str,
-    AfterValidator(_optional_path),
+    _read_by(lambda value: value and path_from(value)),
     WithJsonSchema({"type": "string", "pattern": "^[^\\x00-\\x1f]*$"}),  # empty is allowed
 ]
-Conditions = Annotated[tuple[Annotated[str, AfterValidator(_condition)], ...], NoDecode]
+Conditions = Annotated[tuple[Annotated[str, _read_by(condition_from)], ...], NoDecode]
 
 
 class FieldSettings(Section):

@@ -96,6 +96,11 @@ class FeedTopics:
             self._kinds[topic] = [kind for kind, fits in self._compiled.items() if fits.match(topic)]
         return self._kinds[topic]
 
+    def feed_of(self, topic: str) -> Kind:
+        """Return the feed of a topic that is read."""
+        (kind,) = self.kinds_of(topic)
+        return kind
+
     def kind_of(self, topic: str) -> Kind | None:
         """Return the feed to which a topic belongs; None if it is none or two."""
         kinds = self.kinds_of(topic)

@@ -111,7 +111,7 @@ class TopicSettings(Section):
     that begins with two underscores."""
 
     fragments: InputTopicNames = "fragments"
-    """Input: fragments of trajectories, written as ``checkins`` is. No topic may belong to both."""
+    """Input: fragments of trajectories, in the same notation as ``checkins``. No topic may belong to both feeds."""
 
     shards: TopicName = "shoal-shards"
     """Internal: records that wait for their window to close; after a crash windows are rebuilt from it."""

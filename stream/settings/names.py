@@ -97,7 +97,7 @@ InputTopicNames = Annotated[
     AfterValidator(_input_topics),
     WithJsonSchema(
         # Texts follow the pattern, and elements of a list the one below.
-        _json_schema(rf"^$|^\^.+$|^\s*{_NAME}\s*(,\s*{_NAME}\s*)*$")
+        _json_schema(rf"^$|^\^.+$|{_TOPIC}|^\s*{_NAME}\s*(,\s*{_NAME}\s*)+$")
         | {"type": ["string", "array"], "items": _json_schema(rf"^\^.+$|{_TOPIC}")}
     ),
 ]

@@ -70,4 +70,4 @@ class RegistrySettings(Section):
     @property
     def addresses(self) -> tuple[str, ...]:
         """The addresses, without a slash at their end."""
-        return tuple(one.strip().rstrip("/") for one in (self.url or "").split(",") if one.strip())
+        return () if self.url is None else tuple(one.strip().rstrip("/") for one in self.url.split(","))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import ssl
 
-from stream.settings.credentials import client_certificate, trusting
+from stream.settings.credentials import check_token_file, client_certificate, trusting
 from stream.settings.errors import SettingsError
 from stream.settings.registry import RegistrySettings
+from stream.settings.values import THIS_MACHINE
 
 __all__ = ["check_registry", "registry_context"]
 
 _BASIC = ("username", "password")
 _BEARER = ("token", "token_file")
 _TLS = ("cafile", "certfile", "keyfile")
-_THIS_MACHINE = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|$)")
+_OF_THIS_MACHINE = re.compile(rf"http://{THIS_MACHINE}(:|/|$)")
 
 
 def check_registry(registry: RegistrySettings) -> None:
@@ -41,7 +41,7 @@ def check_registry(registry: RegistrySettings) -> None:
             f"registry.{secret[0]} is set: registry.username and registry.password belong together, both must be set"
         )
     plain = [address for address in registry.addresses if address.startswith("http://")]
-    if secret and any(not _THIS_MACHINE.match(address) for address in plain):
+    if secret and any(not _OF_THIS_MACHINE.match(address) for address in plain):
         raise SettingsError(
             f"registry.{secret[0]} is set and registry.url has an address with http://: credentials would be sent in "
             "the clear; use https:// (http:// is allowed with credentials for this machine alone)"
@@ -49,8 +49,8 @@ def check_registry(registry: RegistrySettings) -> None:
     tls = [name for name in given if name in _TLS]
     if tls and len(plain) == len(registry.addresses):
         raise SettingsError(f"registry.{tls[0]} is set and registry.url has no address with https://: only TLS uses it")
-    if registry.token_file is not None and not os.access(registry.token_file, os.R_OK):
-        raise SettingsError(f"registry.token_file is {registry.token_file}: it cannot be read; it must hold a token")
+    if registry.token_file is not None:
+        check_token_file("registry.token_file", registry.token_file)
     registry_context(registry)
 
 

@@ -13,4 +13,4 @@ class ReleaseSettings(Section):
 
     encoding: EncodingName = "json"
     """``json``, ``avro`` (needs ``registry.url``, where the worker registers the schemas), ``geojson``, or ``mf-json``
-    for models that release trajectories of points. A window that was sealed under another encoding is withheld."""
+    (only for models that release trajectories of points). A window sealed under another encoding is withheld."""

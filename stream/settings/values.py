@@ -15,6 +15,7 @@ from core.models.common.values import DURATION_MS, Duration, largest_unit
 __all__ = [
     "HOST_AND_PORT",
     "LARGEST_MESSAGE_BYTES",
+    "THIS_MACHINE",
     "Brokers",
     "Count",
     "FieldName",
@@ -50,7 +51,10 @@ HOST_AND_PORT = rf"{_HOST}(:{_PORT})?"
 
 _SERVER = rf"\s*{_HOST}:{_PORT}\s*"
 _SERVERS = rf"^{_SERVER}(,{_SERVER})*$"
-_TOKEN_ADDRESS = rf"^(https://{_HOST}|http://(localhost|127\.0\.0\.1|\[::1\]))(:{_PORT})?([/?][!\"$-~]*)?$"
+THIS_MACHINE = r"(localhost|127\.0\.0\.1|\[::1\])"
+"""Pattern of the hosts to which secrets may be sent without TLS."""
+
+_TOKEN_ADDRESS = rf"^(https://{_HOST}|http://{THIS_MACHINE})(:{_PORT})?([/?][!\"$-~]*)?$"
 
 _SIZE_BYTES = {"": 1, "B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 

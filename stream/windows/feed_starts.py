@@ -67,11 +67,10 @@ async def agree_on_starts(
             await producer.start()
             await reader.start()
             await seals.open()
-            for kind in settings.kinds:
-                if kind in agreed() or kind in sealed:
-                    continue
-                topics = (await find_inputs(producer.client, FeedTopics(settings.topics))).topics[kind]
-                if (first := await _first_start(producer, reader, topics, start)) is not None:
+            new = [kind for kind in settings.kinds if kind not in sealed and kind not in agreed()]
+            inputs = (await find_inputs(producer.client, FeedTopics(settings.topics))).topics if new else {}
+            for kind in new:
+                if (first := await _first_start(producer, reader, inputs[kind], start)) is not None:
                     offsets, ids = first
                     writer = uuid.uuid4().hex
                     await seals.write(

@@ -10,13 +10,23 @@ import shutil
 import subprocess
 import tempfile
 import uuid
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
 from stream.demo.broker import LOOPBACK, BrokerError, BrokerProcess, free_port
 from tests.paths import ROOT
 
-__all__ = ["ApacheKafka", "KafkaUnavailableError", "RunningBroker", "cache_folder", "java", "kafka_jars", "unique"]
+__all__ = [
+    "ApacheKafka",
+    "KafkaUnavailableError",
+    "RunningBroker",
+    "cache_folder",
+    "fetch_with_maven",
+    "java",
+    "kafka_jars",
+    "unique",
+]
 
 POM = ROOT / "tests" / "integration" / "kafka" / "pom.xml"
 JAVA_AT_LEAST = 17
@@ -92,42 +102,55 @@ def kafka_jars() -> Path:
     version = re.search(rb"<artifactId>kafka_[\d.]+</artifactId>\s*<version>([\w.]+)</version>", pom)
     if version is None:
         raise BrokerError(f"{POM} names no version of Kafka: add the dependency kafka_2.13")
-    caches = cache_folder()
-    jars = caches / f"kafka-{version[1].decode()}-{hashlib.sha256(pom).hexdigest()[:12]}"
-    if jars.is_dir():
-        return jars
+    jars = cache_folder() / f"kafka-{version[1].decode()}-{hashlib.sha256(pom).hexdigest()[:12]}"
+    goal = ["-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+    fetch_with_maven(jars, "Kafka's jars", goal, is_complete=lambda fetched: any(fetched.glob("kafka_*.jar")))
+    return jars
+
+
+def fetch_with_maven(folder: Path, what: str, goal: Sequence[str], *, is_complete: Callable[[Path], bool]) -> None:
+    """Let Maven fetch something, unless it is there already.
+
+    Args:
+        folder: Where it is kept.
+        what: What it is, for errors.
+        goal: Arguments of Maven, without the folder into which files are copied.
+        is_complete: Called with the folder of the files; may unpack them, and says whether they are all there.
+
+    Raises:
+        KafkaUnavailableError: No Maven, or Maven could not fetch it.
+    """
+    if folder.is_dir():
+        return
     maven = shutil.which("mvn")
     if maven is None:
-        raise KafkaUnavailableError(f"no Maven (mvn) to fetch Kafka's jars to {jars}")
-    caches.mkdir(parents=True, exist_ok=True)
+        raise KafkaUnavailableError(f"no Maven (mvn) to fetch {what} to {folder}")
+    folder.parent.mkdir(parents=True, exist_ok=True)
     # Fetched beside its place and renamed into it, so that no half-finished copy is ever used, not even
     # one that another run of the tests is just making.
-    fetched = Path(tempfile.mkdtemp(prefix=f"{jars.name}.", dir=caches))
+    fetched = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
     try:
         done = subprocess.run(
-            [
-                *(maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"),
-                *("-DincludeScope=runtime", f"-DoutputDirectory={fetched}"),
-            ],
+            [maven, "-q", "-B", *goal, f"-DoutputDirectory={fetched}"],
             capture_output=True,
             text=True,
             timeout=600,
             check=False,
+            cwd=fetched,
             stdin=subprocess.DEVNULL,
         )
-        if done.returncode != 0 or not list(fetched.glob("kafka_*.jar")):
-            raise KafkaUnavailableError(f"Maven could not fetch Kafka's jars: {done.stdout.strip()[-2000:]}")
+        if done.returncode != 0 or not is_complete(fetched):
+            raise KafkaUnavailableError(f"Maven could not fetch {what}: {done.stdout.strip()[-2000:]}")
         fetched.chmod(0o755)
         try:
-            fetched.rename(jars)
+            fetched.rename(folder)
         except OSError:
-            if not jars.is_dir():  # no other run put them there first
+            if not folder.is_dir():  # no other run put it there first
                 raise
     except subprocess.TimeoutExpired as error:
-        raise KafkaUnavailableError("Maven did not fetch Kafka's jars within ten minutes") from error
+        raise KafkaUnavailableError(f"Maven did not fetch {what} within ten minutes") from error
     finally:
         shutil.rmtree(fetched, ignore_errors=True)
-    return jars
 
 
 def java() -> str:

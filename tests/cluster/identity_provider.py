@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import http.server
 import json
-import ssl
-import threading
 import time
 import urllib.parse
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
+
+from tests.cluster.http_stand_in import HttpStandIn, basic_names
 
 __all__ = ["IdentityProvider", "unsecured_token"]
 
@@ -23,7 +22,7 @@ def unsecured_token(subject: str, *, lives_s: float = 3600.0) -> str:
     return b".".join([*parts, b""]).decode()
 
 
-class IdentityProvider:
+class IdentityProvider(HttpStandIn):
     """A token endpoint at ``/token`` for as long as a ``with`` block.
 
     Args:
@@ -32,11 +31,10 @@ class IdentityProvider:
     """
 
     def __init__(self, clients: dict[str, str], *, certificate: tuple[Path, Path] | None = None) -> None:
+        super().__init__(certificate=certificate)
+        self._clients = clients
         self.asked: list[dict[str, str]] = []
         """What was asked for, in order: the form, and under ``client`` who asked."""
-
-        self.answer: tuple[int, bytes] | None = None
-        """What is answered instead of a token, whoever asks."""
 
         self.lives_s = 3600.0
         """What is said of how long tokens live."""
@@ -44,57 +42,38 @@ class IdentityProvider:
         self.delay_s = 0.0
         """How long each answer takes."""
 
-        provider = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                named = base64.b64decode(self.headers.get("Authorization", "").removeprefix("Basic ")).decode()
-                client, _, secret = map(urllib.parse.unquote_plus, named.partition(":"))
-                provider.asked.append(dict(urllib.parse.parse_qsl(body)) | {"client": client})
-                time.sleep(provider.delay_s)
-                is_known = self.path == "/token" and clients.get(client) == secret
-                code, content = provider.answer or (provider._granted(client) if is_known else _refused(secret))
-                self.send_response(code)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._scheme = "http"
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*certificate)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-            self._scheme = "https"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-
     @property
     def host(self) -> str:
         """Host and port."""
-        return f"127.0.0.1:{self._server.server_address[1]}"
+        return f"127.0.0.1:{self.port}"
 
     @property
     def url(self) -> str:
         """Address of the token endpoint."""
-        return f"{self._scheme}://{self.host}/token"
+        return f"{self.scheme}://{self.host}/token"
+
+    def note(self, method: str, path: str, authorization: str | None, body: bytes) -> None:
+        """See :meth:`HttpStandIn.note`."""
+        client, _ = _client(authorization)
+        self.asked.append(dict(urllib.parse.parse_qsl(body.decode())) | {"client": client})
+        time.sleep(self.delay_s)
+
+    def reply(self, method: str, path: str, authorization: str | None, body: bytes) -> tuple[int, bytes]:
+        """See :meth:`HttpStandIn.reply`."""
+        client, secret = _client(authorization)
+        is_known = path == "/token" and self._clients.get(client) == secret
+        return self._granted(client) if is_known else _refused(secret)
 
     def _granted(self, client: str) -> tuple[int, bytes]:
         token = unsecured_token(client, lives_s=max(self.lives_s, 1.0))
         told: dict[str, Any] = {"access_token": token, "token_type": "Bearer", "expires_in": self.lives_s}
         return 200, json.dumps(told).encode()
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(10)
+def _client(authorization: str | None) -> tuple[str, str]:
+    """Return who asks, and the secret."""
+    client, _, secret = map(urllib.parse.unquote_plus, basic_names(authorization or "").partition(":"))
+    return client, secret
 
 
 def _refused(secret: str) -> tuple[int, bytes]:

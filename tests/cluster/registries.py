@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import http.server
 import json
 import shutil
-import ssl
-import subprocess
 import tarfile
 import tempfile
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -18,7 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from stream.demo.broker import LOOPBACK, BrokerError, BrokerProcess, free_port
-from tests.cluster.brokers import JVM_OPTIONS, KafkaUnavailableError, cache_folder, java
+from tests.cluster.brokers import JVM_OPTIONS, cache_folder, fetch_with_maven, java
+from tests.cluster.http_stand_in import HttpStandIn, basic_names
 
 __all__ = ["ApicurioRegistry", "RegistryStandIn"]
 
@@ -33,43 +29,18 @@ def _program() -> Path:
     Raises:
         KafkaUnavailableError: No Maven, or Maven could not fetch it.
     """
-    caches = cache_folder()
-    folder = caches / f"apicurio-registry-{VERSION}"
-    jar = folder / f"apicurio-registry-app-{VERSION}-runner.jar"
-    if jar.is_file():
-        return jar
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise KafkaUnavailableError(f"no Maven (mvn) to fetch Apicurio Registry to {folder}")
-    caches.mkdir(parents=True, exist_ok=True)
-    # Fetched beside its place and renamed into it, so that no half-finished copy is ever used.
-    fetched = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=caches))
-    try:
-        done = subprocess.run(
-            [maven, "-q", "-B", "dependency:copy", f"-Dartifact={ARTIFACT}", f"-DoutputDirectory={fetched}"],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-            cwd=fetched,
-            stdin=subprocess.DEVNULL,
-        )
-        archives = list(fetched.glob("*.tar.gz"))
-        if done.returncode != 0 or not archives:
-            raise KafkaUnavailableError(f"Maven could not fetch Apicurio Registry: {done.stdout.strip()[-2000:]}")
-        with tarfile.open(archives[0]) as archive:
-            archive.extractall(fetched, filter="data")
-        archives[0].unlink()
-        try:
-            fetched.rename(folder)
-        except OSError:
-            if not jar.is_file():  # no other run put it there first
-                raise
-    except subprocess.TimeoutExpired as error:
-        raise KafkaUnavailableError("Maven did not fetch Apicurio Registry within ten minutes") from error
-    finally:
-        shutil.rmtree(fetched, ignore_errors=True)
-    return jar
+    folder = cache_folder() / f"apicurio-registry-{VERSION}"
+    jar = f"apicurio-registry-app-{VERSION}-runner.jar"
+
+    def unpacked(fetched: Path) -> bool:
+        for file in fetched.glob("*.tar.gz"):
+            with tarfile.open(file) as archive:
+                archive.extractall(fetched, filter="data")
+            file.unlink()
+        return (fetched / jar).is_file()
+
+    fetch_with_maven(folder, "Apicurio Registry", ["dependency:copy", f"-Dartifact={ARTIFACT}"], is_complete=unpacked)
+    return folder / jar
 
 
 class ApicurioRegistry:
@@ -137,7 +108,7 @@ class ApicurioRegistry:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-class RegistryStandIn:
+class RegistryStandIn(HttpStandIn):
     """A registry's interface on the loopback interface for as long as a ``with`` block.
 
     Args:
@@ -153,6 +124,7 @@ class RegistryStandIn:
         *,
         certificate: tuple[Path, Path] | None = None,
     ) -> None:
+        super().__init__(certificate=certificate)
         self.schemas, self.versions = schemas or {}, versions or {}
         self.asked: list[str] = []
         """Methods and paths, in order."""
@@ -160,46 +132,19 @@ class RegistryStandIn:
         self.authorizations: list[str | None] = []
         """Headers of authorization; for basic authentication user and password."""
 
-        self.answer: tuple[int, bytes] | None = None
-        """What is answered instead, whatever is asked."""
-
-        stand_in = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self._answer("GET", b"")
-
-            def do_POST(self) -> None:
-                self._answer("POST", self.rfile.read(int(self.headers["Content-Length"])))
-
-            def _answer(self, method: str, body: bytes) -> None:
-                stand_in.asked.append(f"{method} {self.path}")
-                given = self.headers.get("Authorization")
-                if given is not None and given.startswith("Basic "):
-                    given = base64.b64decode(given.removeprefix("Basic ")).decode()
-                stand_in.authorizations.append(given)
-                code, content = stand_in.answer or stand_in._found(method, self.path, body)
-                self.send_response(code)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Handler)
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*certificate)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self._scheme = "http" if certificate is None else "https"
-
     @property
     def url(self) -> str:
         """Its address."""
-        return f"{self._scheme}://localhost:{self._server.server_address[1]}"
+        return f"{self.scheme}://localhost:{self.port}"
 
-    def _found(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+    def note(self, method: str, path: str, authorization: str | None, body: bytes) -> None:
+        """See :meth:`HttpStandIn.note`."""
+        is_basic = authorization is not None and authorization.startswith("Basic ")
+        self.asked.append(f"{method} {path}")
+        self.authorizations.append(basic_names(authorization or "") if is_basic else authorization)
+
+    def reply(self, method: str, path: str, authorization: str | None, body: bytes) -> tuple[int, bytes]:
+        """See :meth:`HttpStandIn.reply`."""
         parts = path.strip("/").split("/")
         found: dict[str, Any] | None = None
         code = 40403
@@ -215,11 +160,3 @@ class RegistryStandIn:
         if found is None:
             return 404, json.dumps({"error_code": code, "message": "not found"}).encode()
         return 200, json.dumps(found).encode()
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()

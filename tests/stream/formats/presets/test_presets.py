@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.records.instants import UNIT_MS
 from core.records.record import CheckIn, Fragment, Kind
 from stream.feeds.feed import Feed
 from stream.feeds.inputs import message_reader
@@ -16,7 +17,6 @@ from stream.formats.input.mapping import Entry, Skipped
 from stream.formats.input.paths import Origin
 from stream.formats.presets.preset import Example
 from stream.formats.presets.registry import PRESETS
-from stream.settings.input import UNIT_MS
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from tests.builders.preset_feeds import EXAMPLES, files, messages, place_of, time_of

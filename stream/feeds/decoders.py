@@ -26,4 +26,5 @@ def message_decoder(settings: Settings, kind: Kind) -> Decoder:
     except MissingExtraError as fault:
         raise SettingsError(f"input.encoding is {form.encoding}: {fault}") from None
     except SchemaFileError as fault:
-        raise SettingsError(f"input.schema_file is {form.schema_file}: {fault}") from None
+        where = f"encoding is {form.encoding}" if form.schema_file is None else f"schema_file is {form.schema_file}"
+        raise SettingsError(f"input.{where}: {fault}") from None

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from core.records.record import CheckIn, Fragment, Reason, Rejected, Source
 from stream.formats.input.mapping import Entry, Skipped, Unreadable
-from stream.formats.input.messages import MessageReader
-from stream.formats.input.paths import Origin
+from stream.formats.input.messages import MessageReader, origin_of
 
 __all__ = ["Decoded", "decoded"]
 
@@ -75,16 +74,7 @@ def decoded(messages: Sequence[Any], reader: MessageReader, source: Source, *, m
             fault = Unreadable(Reason.MESSAGE_TOO_LARGE, f"the message is larger than {max_bytes} bytes")
             found.add(fault, None, source, message.offset)
         else:
-            origin = _origin(message) if reader.needs_origin else None
-            for element, entry in reader.read(message.value, origin):
+            origin = origin_of(message) if reader.needs_origin else None
+            for element, entry in reader.read_any(message.value, origin):
                 found.add(entry, element, source, message.offset)
     return found
-
-
-def _origin(message: Any) -> Origin:
-    return Origin(
-        key=message.key,
-        headers=message.headers,
-        timestamp_ms=message.timestamp if message.timestamp >= 0 else None,  # -1: unknown
-        topic=message.topic,
-    )

@@ -20,6 +20,7 @@ class Message(NamedTuple):
     headers: tuple[tuple[str, bytes], ...] = ()
     partition: int = 0
     timestamp: int = 1_760_000_000_000
+    topic: str = "feed"
 
 
 def topic_messages(values: Iterable[tuple[bytes | None, bytes | None]]) -> list[Message]:

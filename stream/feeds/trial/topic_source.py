@@ -23,7 +23,7 @@ from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import payload_of
 from stream.formats.input.json_messages import json_document
 from stream.formats.input.mapping import Entry, Observer, Skipped, Unreadable
-from stream.formats.input.paths import Origin
+from stream.formats.input.messages import origin_of
 from stream.kafka.client import client_options
 from stream.kafka.connection_faults import connection_fault
 from stream.kafka.reading import new_reader
@@ -62,7 +62,7 @@ class TopicSource:
                 detail = f"the message is larger than {settings.limits.message_bytes} bytes"
                 yield place, Unreadable(Reason.MESSAGE_TOO_LARGE, detail)
             else:
-                for element, entry in reader.read(message.value, self._origin(message)):
+                for element, entry in reader.read(message.value, origin_of(message)):
                     yield place + ("" if element is None else f", record {element} of its list"), entry
 
     def form(self) -> str:
@@ -81,18 +81,10 @@ class TopicSource:
                 continue
             with suppress(UnreadableError):
                 found.documents.append(_document(decoder, message.value))
-                found.origins.append(self._origin(message))
+                found.origins.append(origin_of(message))
                 continue
             found.looks[looks_like(message.value) or "JSON"] += 1
         return found
-
-    def _origin(self, message: Any) -> Origin:
-        return Origin(
-            key=message.key,
-            headers=message.headers,
-            timestamp_ms=message.timestamp,
-            topic=self.name,
-        )
 
     def _learn(self, settings: Settings, decoder: Decoder) -> None:
         """Fetch the schemas that the messages need."""

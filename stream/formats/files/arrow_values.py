@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+from stream.formats.input.calendar import day_text, local_text, moment_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["plain_values", "stored"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 _Converter = Callable[[Any], Any]
@@ -55,7 +54,7 @@ def _plain(kind: pa.DataType) -> tuple[pa.DataType | None, _Converter | None]:  
     if types.is_timestamp(kind):
         return pa.int64(), _time_stamp(_PER_SECOND[kind.unit], has_zone=kind.tz is not None)
     if types.is_date(kind):
-        return (pa.int32(), _day) if types.is_date32(kind) else (pa.int64(), lambda ms: _day(ms // 86_400_000))
+        return (pa.int32(), day_text) if types.is_date32(kind) else (pa.int64(), lambda ms: day_text(ms // 86_400_000))
     if types.is_decimal(kind) or types.is_float16(kind):
         return pa.float64(), None
     if types.is_time(kind):
@@ -105,24 +104,9 @@ def _converted(convert: _Converter | None, value: Any) -> Any:
 
 
 def _time_stamp(per_second: int, *, has_zone: bool) -> _Converter:
-    """Return what makes a time of a number of units since 1970; years that Python lacks become the nearest it has."""
-
-    def moment(value: int) -> datetime | str:
-        seconds, part = divmod(value, per_second)
-        try:
-            found = _EPOCH + timedelta(seconds=seconds, microseconds=part * 10**6 // per_second)
-        except OverflowError:
-            found = _LAST if value > 0 else _FIRST
-        return found if has_zone else found.replace(tzinfo=None).isoformat()
-
-    return moment
-
-
-def _day(days: int) -> str | None:
-    try:
-        return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
-    except OverflowError:
-        return None
+    """Return what makes a time of a number of units since 1970."""
+    time_at = moment_at if has_zone else local_text
+    return lambda value: time_at(value * 10**6 // per_second)
 
 
 def _text(value: bytes) -> str:

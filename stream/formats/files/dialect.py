@@ -70,7 +70,3 @@ class Transcoded:
             self._rest += self._decoder.decode(block, final=not block).encode("utf-8", "surrogateescape")
         found, self._rest = self._rest[:size], self._rest[size:]
         return found
-
-    def close(self) -> None:
-        """Close the stream."""
-        self._stream.close()

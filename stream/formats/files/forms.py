@@ -87,7 +87,7 @@ def may_be_message(path: Path, start: bytes) -> bool:
 
     No Protobuf message begins as JSON and XML do. Settings for a topic also serve to replay its records as text.
     """
-    return start[:1] not in {b"{", b"[", b"<"} and not {suffix.lower() for suffix in path.suffixes} & _TEXTS
+    return start[:1] not in {b"{", b"[", b"<"} and not _suffixes(path) & _TEXTS
 
 
 def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool, has_list: bool = False) -> Form:
@@ -108,7 +108,7 @@ def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool, has_lis
     if _is_gpx(head):
         return Form.GPX
     _refuse_binary(head)
-    suffixes = {suffix.lower() for suffix in path.suffixes}
+    suffixes = _suffixes(path)
     if is_metres and ".tsv" in suffixes:
         return Form.METRES
     text = head.removeprefix(BOM).lstrip()
@@ -118,6 +118,10 @@ def form_of(path: Path, head: bytes, *, is_whole: bool, is_metres: bool, has_lis
     if text.startswith(b"{"):
         return Form.DOCUMENT if _is_document(text, is_whole=is_whole, has_list=has_list) else Form.NDJSON
     return Form.NDJSON if is_named else Form.CSV
+
+
+def _suffixes(path: Path) -> set[str]:
+    return {suffix.lower() for suffix in path.suffixes}
 
 
 def _is_gpx(head: bytes) -> bool:

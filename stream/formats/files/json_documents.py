@@ -18,7 +18,7 @@ from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions,
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.paths import Origin, names_in
 
-__all__ = ["document_entries"]
+__all__ = ["document_entries", "whole", "without_limits"]
 
 _SIMPLE = re.compile(r"\w+(?:\.\w+)*")
 """A path that only names members, the last of which may be a list."""
@@ -36,7 +36,8 @@ def document_entries(
     """Yield the records of a file of JSON documents, each with its number; the first is 1.
 
     A list of records that the document has as a member is not decoded as a whole: one element is at a time, so that
-    one that is not JSON is rejected alone. The features of a GeoJSON collection are such a list.
+    one that is too long is rejected alone. So is one that is not JSON, if the list is at the top of the document, as
+    the features of a GeoJSON collection are.
 
     Args:
         content: The file.
@@ -48,14 +49,13 @@ def document_entries(
     Raises:
         FormError: The document has no end, or no setting says where its records are.
     """
-    # A file is read to its end, however many records it has; only messages have a limit.
-    options = replace(options, max_records=sys.maxsize, max_points=sys.maxsize)
+    options = without_limits(options)
     listed, reader = _Listed(kind, options, origin, max_bytes), MessageReader(kind, options)
     found = list(documents(content))
     before = last = 0
-    for _, document in found:
+    for document in found:
         parts = _parts(document, options)
-        records = _whole(document, reader, origin) if parts is None else listed.read(*parts)
+        records = whole(document, reader, origin) if parts is None else listed.read(*parts)
         for number, entry in records:
             if len(found) == 1 and parts is None and not options.records:
                 _refuse_other_document(entry)
@@ -103,8 +103,13 @@ class _Listed:
                 yield number, entry
 
 
-def _whole(document: bytes, reader: MessageReader, origin: Origin) -> Iterator[Numbered]:
-    """Yield the records of a document by their numbers in its list, 1 if it has none."""
+def without_limits(options: MappingOptions) -> MappingOptions:
+    """Return options for a file: it is read to its end, however many records it has; only messages have a limit."""
+    return replace(options, max_records=sys.maxsize, max_points=sys.maxsize)
+
+
+def whole(document: bytes, reader: MessageReader, origin: Origin) -> Iterator[Numbered]:
+    """Yield the records of a document, decoded as a whole, by their numbers in its list; 1 if it has none."""
     for number, entry in reader.read(document, origin):
         yield number or 1, entry
 

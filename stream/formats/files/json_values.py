@@ -67,7 +67,7 @@ def list_in(content: bytes, *path: str) -> tuple[list[bytes], bytes]:
     begin = _list_named(content, path[0])
     found, end = _split(content, begin)
     rest = content[: begin + 1] + content[end - 1 :]
-    if rest[_ends(rest, 0, content) :].strip():
+    if rest[_ends(rest, 0) :].strip():
         raise FormError("has something behind the end of its JSON document")
     return found, rest
 
@@ -84,8 +84,8 @@ def _list_of_json(content: bytes, path: Sequence[str]) -> tuple[list[bytes], byt
     return found, msgspec.json.encode(members)
 
 
-def documents(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the JSON objects and lists of a file, one after the other over any lines, each with its number.
+def documents(content: bytes) -> Iterator[bytes]:
+    """Yield the JSON objects and lists of a file, one after the other over any lines.
 
     Raises:
         FormError: One of them has no end, or something else stands between them.
@@ -96,15 +96,14 @@ def documents(content: bytes) -> Iterator[tuple[int, bytes]]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     else:
-        yield 1, content
+        yield content
         return
-    at, number = 0, 0
+    at = 0
     while (at := _after_gap(content, at)) < len(content):
         if content[at : at + 1] not in {b"{", b"["}:
             raise FormError(f"line {_line(content, at)}: neither a JSON object nor a list begins here")
-        end = _ends(content, at, content)
-        number += 1
-        yield number, content[at:end]
+        end = _ends(content, at)
+        yield content[at:end]
         at = end
 
 
@@ -166,7 +165,7 @@ def _list_named(content: bytes, name: str) -> int:
     raise FormError(f"has no list {name} at the top of its JSON document, or no end: is the file cut off?")
 
 
-def _ends(content: bytes, begin: int, whole: bytes) -> int:
+def _ends(content: bytes, begin: int) -> int:
     """Return the index behind the object or list that begins at an index."""
     depth = 0
     for match in _MARKS.finditer(content, begin):
@@ -174,7 +173,7 @@ def _ends(content: bytes, begin: int, whole: bytes) -> int:
         depth += (step := _step(match[0]))
         if step < 0 and depth == 0:
             return match.end()
-    raise FormError(f"the JSON document that begins in line {_line(whole, begin)} has no end: is the file cut off?")
+    raise FormError(f"the JSON document that begins in line {_line(content, begin)} has no end: is the file cut off?")
 
 
 def _step(mark: bytes) -> int:

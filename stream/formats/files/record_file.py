@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -17,7 +16,7 @@ from stream.formats.files.dialect import COMMAS, Dialect
 from stream.formats.files.form_error import FormError
 from stream.formats.files.forms import Form, binary_form, form_of, may_be_message
 from stream.formats.files.gpx import gpx_points, refuse_other_names
-from stream.formats.files.json_documents import document_entries
+from stream.formats.files.json_documents import document_entries, whole, without_limits
 from stream.formats.files.json_values import elements, texts_of_sequence
 from stream.formats.files.lines import NumberedLines
 from stream.formats.files.metric_projection import MetricProjection
@@ -43,8 +42,8 @@ class RecordFile:
     """One file of records, read from front to back.
 
     Args:
-        path: The file; gzip, Parquet and Avro are recognized by their first bytes, JSON by its name or its first
-            character.
+        path: The file; its form is found by its first bytes and its name; see
+            :mod:`stream.formats.files.forms`.
         kind: What it holds.
         options: Where its records and their fields are.
         max_bytes: Longest line, and longest element of a JSON array.
@@ -134,12 +133,13 @@ class RecordFile:
 
     def _entries(self) -> Iterator[tuple[Place, Entry]]:
         if self._table is not None:
-            yield from self._mapped(self._table.read(), self._options)
+            yield from self._mapped(self._table.read())
         elif self._form is Form.MESSAGE:
-            yield from self._message()
+            reader = MessageReader(self._kind, without_limits(self._options), self._decoder)
+            yield from self._alone(whole(self._file.binary.read(), reader, self._origin))
         elif self._form is Form.GPX:
             encoding = None if self._dialect.encoding == "utf-8" else "utf-8"
-            yield from self._mapped(gpx_points(self._file.content(), self._max_bytes, encoding), self._options)
+            yield from self._mapped(gpx_points(self._file.content(), self._max_bytes, encoding))
         elif self._form is Form.JSON_ARRAY:
             yield from self._json(elements(b"".join(self._file.content())))
         elif self._form is Form.SEQUENCE:
@@ -206,14 +206,8 @@ class RecordFile:
         """Yield records that are in no list of their own."""
         return (((number, None), entry) for number, entry in records)
 
-    def _message(self) -> Iterator[tuple[Place, Entry]]:
-        options = replace(self._options, max_records=sys.maxsize, max_points=sys.maxsize)
-        reader = MessageReader(self._kind, options, self._decoder)
-        for number, entry in reader.read(self._file.binary.read(), self._origin):
-            yield (number or 1, None), entry
-
-    def _mapped(self, documents: Iterator[tuple[int, Any]], options: MappingOptions) -> Iterator[tuple[Place, Entry]]:
-        mapping = DocumentMapping(self._kind, options)
+    def _mapped(self, documents: Iterator[tuple[int, Any]]) -> Iterator[tuple[Place, Entry]]:
+        mapping = DocumentMapping(self._kind, self._options)
         for number, document in documents:
             for element, entry in mapping.entries(document, self._origin):
                 yield (number, element), entry

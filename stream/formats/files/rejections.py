@@ -26,7 +26,7 @@ class Rejection:
     """Number of the file in the run; the first is 0."""
 
     unit: str
-    """What ``number`` counts: ``line``, or ``element`` of a JSON array."""
+    """What ``number`` counts; see :attr:`RecordFile.unit`."""
 
     number: int
     """Number of the first record's line or element in its file."""

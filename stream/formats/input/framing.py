@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FRAME_BYTES", "Frame", "frame_of", "framed", "looks_framed", "message_indexes", "payload_of"]
+__all__ = ["FRAME_BYTES", "Frame", "frame_of", "framed", "looks_framed", "message_indexes", "payload_of", "varint"]
 
 FRAME_BYTES = 5
 _FIRST = b"\0"
 _MOST_INDEXES = 64
 """Depth of nested messages; no schema that people write has as many."""
+
+_INDEX_BYTES = 5
+"""Most bytes of an index, or of their number."""
 
 
 class Frame(NamedTuple):
@@ -69,16 +72,10 @@ def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes] | None:
     indexes: list[int] = []
     number: int | None = None
     while number is None or len(indexes) < number:
-        found = shift = 0
-        while True:
-            if at >= len(payload) or shift > 28:
-                return None
-            byte = payload[at]
-            found |= (byte & 0x7F) << shift
-            at, shift = at + 1, shift + 7
-            if byte < 0x80:
-                break
-        value = (found >> 1) ^ -(found & 1)
+        if (found := varint(payload, at, _INDEX_BYTES)) is None:
+            return None
+        zigzag, at = found
+        value = (zigzag >> 1) ^ -(zigzag & 1)
         if number is None:
             number = value
             if not 0 <= number <= _MOST_INDEXES:
@@ -88,3 +85,25 @@ def message_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes] | None:
         else:
             indexes.append(value)
     return tuple(indexes) or (0,), payload[at:]
+
+
+def varint(value: bytes, at: int, most_bytes: int) -> tuple[int, int] | None:
+    """Read a number of seven bits a byte, the lowest first; every byte but the last has its highest bit set.
+
+    Args:
+        value: What holds it.
+        at: Where it begins.
+        most_bytes: A longer one is none.
+
+    Returns:
+        The number, not negative, and the index behind it; None if there is none.
+
+    >>> varint(bytes([0x96, 0x01, 0]), 0, 5), varint(bytes([0x96]), 0, 5)
+    ((150, 2), None)
+    """
+    found = 0
+    for i, byte in enumerate(value[at : at + most_bytes]):
+        found |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            return found, at + i + 1
+    return None

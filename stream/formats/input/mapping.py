@@ -54,7 +54,7 @@ Observer = Callable[[Any, Origin], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappingOptions:
-    """How documents are read; each option is the setting of its name in the section ``input``."""
+    """How documents are read, from the sections ``fields``, ``time``, ``input`` and ``limits``."""
 
     names: Mapping[str, str]
     """For each of our fields its path in the feed."""
@@ -144,7 +144,7 @@ class DocumentMapping:
 
     def _show(self, observer: Observer, found: Any, origin: Origin) -> None:
         for record in found if isinstance(found, list) else [found]:
-            if isinstance(record, dict) and all(condition.holds(record, origin) for condition in self._only):
+            if isinstance(record, dict) and self._is_meant(record, origin):
                 observer(record, origin)
 
     def _within_limits(self, entries: Iterable[tuple[int | None, Entry]]) -> Iterator[tuple[int | None, Entry]]:
@@ -174,10 +174,14 @@ class DocumentMapping:
                 else:
                     yield number, self._of(record, origin)
 
+    def _is_meant(self, record: Any, origin: Origin) -> bool:
+        """Whether a record meets all conditions."""
+        return not self._only or all(condition.holds(record, origin) for condition in self._only)
+
     def _of(self, record: Any, origin: Origin) -> Entry:
         """Return what a record of the feed comes to."""
         try:
-            if self._only and not all(condition.holds(record, origin) for condition in self._only):
+            if not self._is_meant(record, origin):
                 return Skipped.FILTERED
             if not isinstance(record, dict):
                 return Unreadable(Reason.WRONG_TYPE, f"a record must be an object; {_kind_of(record)} was found")
@@ -200,7 +204,7 @@ class DocumentMapping:
     def _side_by_side(self, record: dict[str, Any], origin: Origin) -> Iterator[Entry]:
         """Yield the check-ins of a record with lists of times and positions."""
         try:
-            if not all(condition.holds(record, origin) for condition in self._only):
+            if not self._is_meant(record, origin):
                 yield Skipped.FILTERED
                 return
             values, places = self._values(record, origin), self._places(record, origin)

@@ -15,7 +15,7 @@ from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions,
 from stream.formats.input.paths import Origin
 from stream.formats.input.wire import Wire, wire_of
 
-__all__ = ["MessageReader"]
+__all__ = ["MessageReader", "origin_of"]
 
 
 _OTHER_FORM = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnreadableError)
@@ -51,7 +51,7 @@ class MessageReader:
         return self._decode is None
 
     def records(self, values: Sequence[bytes | None]) -> list[CheckIn | Fragment | None]:
-        """Return the record of each message of the expected form; None for every other, which :meth:`read` reads.
+        """Return the record of each message of the expected form; None for any other, which :meth:`read_any` reads.
 
         Args:
             values: Messages; None stays None.
@@ -59,17 +59,13 @@ class MessageReader:
         decode = self._decode
         if decode is None or self._wire is None:
             return [None] * len(values)
-        if self.decoder.reads_many:
-            many = self.decoder.records(values, self._wire.base, self._wire.paths, self._unit_ms)
-            if many is not None:
-                return many
-        found: list[CheckIn | Fragment | None] = []
-        for value in values:
-            try:
-                found.append(None if value is None else decode(value))
-            except _OTHER_FORM:
-                found.append(None)
-        return found
+        many = self.decoder.records(values, self._wire.base, self._wire.paths, self._unit_ms)
+        if many is None:
+            return _one_by_one(values, decode)
+        left = [i for i, record in enumerate(many) if record is None]
+        for i, record in zip(left, _one_by_one([values[i] for i in left], decode), strict=True):
+            many[i] = record
+        return many
 
     def read(self, value: bytes, origin: Origin | None = None) -> Iterable[tuple[int | None, Entry]]:
         """Return the records of a message, each with its number in the message's list; the first is 1.
@@ -86,15 +82,41 @@ class MessageReader:
                 return ((None, self._decode(value)),)
             except _OTHER_FORM:
                 pass
+        return self.read_any(value, origin)
+
+    def read_any(self, value: bytes, origin: Origin | None = None) -> Iterable[tuple[int | None, Entry]]:
+        """Return the records of a message as :meth:`read` does, without trying whether it has the expected form.
+
+        It is for what :meth:`records` refused: to try a second time costs time, and finds nothing.
+        """
         try:
             document = self._document(value)
         except UnreadableError as fault:
             return ((None, Unreadable(fault.reason, fault.detail)),)
         return self._mapping.entries(document, origin or Origin())
 
-    def of_document(self, document: Any, origin: Origin) -> Iterable[tuple[int | None, Entry]]:
-        """Return the records of a document that is decoded already; see :meth:`read`."""
-        return self._mapping.entries(document, origin)
+
+def origin_of(message: Any) -> Origin:
+    """Return what surrounds the record of a message, as the Kafka client returns it."""
+    return Origin(
+        key=message.key,
+        headers=message.headers,
+        timestamp_ms=message.timestamp if message.timestamp >= 0 else None,  # -1: unknown
+        topic=message.topic,
+    )
+
+
+def _one_by_one(
+    values: Sequence[bytes | None], decode: Callable[[bytes], CheckIn | Fragment]
+) -> list[CheckIn | Fragment | None]:
+    """Return the record of each message of the expected form; None for any other, and for None."""
+    found: list[CheckIn | Fragment | None] = []
+    for value in values:
+        try:
+            found.append(None if value is None else decode(value))
+        except _OTHER_FORM:
+            found.append(None)
+    return found
 
 
 def _short_way(wire: Wire, decoder: Decoder) -> Callable[[bytes], CheckIn | Fragment]:

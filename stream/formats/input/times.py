@@ -14,7 +14,7 @@ from core.records.record import Moment, Reason
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.rejection_reasons import NO_OFFSET, TIME
 
-__all__ = ["AMBIGUOUS", "Ambiguous", "TextTimes", "leap_second", "moment"]
+__all__ = ["AMBIGUOUS", "Ambiguous", "TextTimes", "moment"]
 
 Ambiguous = Literal["reject", "earlier", "later"]
 """What a local time means that occurs twice, when clocks are put back."""
@@ -47,7 +47,7 @@ def moment(text: str) -> datetime:
     try:
         return msgspec.convert(text, Moment)
     except msgspec.ValidationError:
-        if (found := leap_second(text)) is not None:
+        if (found := _leap_second(text)) is not None:
             return found
         if _SHORT_OFFSET.fullmatch(text):
             return msgspec.convert(f"{text}:00", Moment)
@@ -56,7 +56,7 @@ def moment(text: str) -> datetime:
         raise
 
 
-def leap_second(text: str) -> datetime | None:
+def _leap_second(text: str) -> datetime | None:
     """Return the last millisecond before a leap second; None if the text is not one.
 
     Leap seconds end a month of UTC (ITU-R TF.460-6, 2.1): a second 60 anywhere else is a wrong time.
@@ -123,9 +123,7 @@ class TextTimes:
         try:
             return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ':00'}{(match[4] or '')[:7]}")
         except ValueError:
-            raise UnreadableError(
-                Reason.WRONG_TYPE, f"{name} must be {TIME}; a text of another form was found"
-            ) from None
+            raise _of_another_form(name) from None
 
     def _in_zone(self, local: datetime, name: str) -> datetime:
         if self.zone is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stream.formats.presets.preset import Example, Preset
+from stream.formats.presets.preset import ONE_FILE_A_PERSON, Example, Preset
 
 __all__ = ["GEOMETRY"]
 
@@ -58,10 +58,7 @@ GEOMETRY: Mapping[str, Preset] = {
     "gpx": Preset(
         title="GPX 1.0 and 1.1: tracks, and other points with a time",
         known_by="type_of_point",
-        note=(
-            "The file does not say whose it is, so its name counts as the person: give every person one file, "
-            "named by an id. `fields.user: track` takes the name of the track instead."
-        ),
+        note=f"{ONE_FILE_A_PERSON} `fields.user: track` takes the name of the track instead.",
         settings={"fields": {"user": "file:name", "ts": "time"}},
         examples=(
             Example(

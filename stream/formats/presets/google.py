@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.records.record import Kind
-from stream.formats.presets.preset import Example, Preset
+from stream.formats.presets.preset import ONE_FILE_A_PERSON, Example, Preset
 
 __all__ = ["GOOGLE"]
-
-_ONE_FILE_A_PERSON = (
-    "The file does not say whose it is, so its name counts as the person: give every person one file, named by an id."
-)
 
 GOOGLE: Mapping[str, Preset] = {
     "google-records": Preset(
         title="Google Takeout, `Records.json`: every position of a phone",
-        note=_ONE_FILE_A_PERSON,
+        note=ONE_FILE_A_PERSON,
         settings={
             "fields": {"user": "file:name", "ts": "timestamp|timestampMs", "lat": "latitudeE7", "lon": "longitudeE7"},
             "time": {"unit": "ms"},
@@ -54,7 +50,7 @@ GOOGLE: Mapping[str, Preset] = {
     ),
     "google-semantic": Preset(
         title="Google Takeout, `Semantic Location History`: visits of places, a file a month",
-        note=(f"{_ONE_FILE_A_PERSON} Only place visits are read, at the time when they begin; journeys are skipped."),
+        note=(f"{ONE_FILE_A_PERSON} Only place visits are read, at the time when they begin; journeys are skipped."),
         settings={
             "fields": {
                 "user": "file:name",
@@ -91,7 +87,7 @@ GOOGLE: Mapping[str, Preset] = {
     "google-timeline": Preset(
         title="Google Maps Timeline, exported on the phone (`Timeline.json`)",
         note=(
-            f"{_ONE_FILE_A_PERSON} As check-ins, visits are read, at the time when they begin; as fragments, the"
+            f"{ONE_FILE_A_PERSON} As check-ins, visits are read, at the time when they begin; as fragments, the"
             " paths of Android's export. An iPhone's paths give minutes since their beginning instead of times,"
             " and are skipped."
         ),

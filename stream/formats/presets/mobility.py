@@ -11,6 +11,14 @@ __all__ = ["MOBILITY"]
 
 _VEHICLES = "The person is the vehicle: what is protected is each vehicle, not each rider."
 
+_GTFS_NOTE = f"{_VEHICLES} Entities without a position are skipped; a vehicle without a time has that of the message."
+_GTFS_FIELDS = {
+    "user": "vehicle.vehicle.id|vehicle.vehicle.label|vehicle.vehicle.license_plate",
+    "ts": "vehicle.timestamp|/header.timestamp",
+    "lat": "vehicle.position.latitude",
+    "lon": "vehicle.position.longitude",
+}
+
 MOBILITY: Mapping[str, Preset] = {
     "mds-telemetry": Preset(
         title="MDS, telemetry of vehicles: `/telemetry` (2.0) and `/vehicles/telemetry` (1.x)",
@@ -126,16 +134,9 @@ MOBILITY: Mapping[str, Preset] = {
     ),
     "gtfs-realtime": Preset(
         title="GTFS-realtime, vehicle positions as protobuf (one FeedMessage a message or a file)",
-        note=(
-            f"{_VEHICLES} Entities without a position are skipped; a vehicle without a time has that of the message."
-        ),
+        note=_GTFS_NOTE,
         settings={
-            "fields": {
-                "user": "vehicle.vehicle.id|vehicle.vehicle.label|vehicle.vehicle.license_plate",
-                "ts": "vehicle.timestamp|/header.timestamp",
-                "lat": "vehicle.position.latitude",
-                "lon": "vehicle.position.longitude",
-            },
+            "fields": _GTFS_FIELDS,
             "input": {"encoding": "gtfs-realtime", "records": "entity", "only": ("vehicle.position",)},
         },
         examples=(
@@ -159,17 +160,9 @@ MOBILITY: Mapping[str, Preset] = {
     ),
     "gtfs-realtime-json": Preset(
         title="GTFS-realtime, vehicle positions as JSON, with names as in the standard or as protobuf's JSON has them",
-        note=(
-            f"{_VEHICLES} Entities without a position are skipped; a vehicle without a time has that of the message."
-        ),
+        note=_GTFS_NOTE,
         settings={
-            "fields": {
-                "user": "vehicle.vehicle.id|vehicle.vehicle.label|vehicle.vehicle.license_plate"
-                "|vehicle.vehicle.licensePlate",
-                "ts": "vehicle.timestamp|/header.timestamp",
-                "lat": "vehicle.position.latitude",
-                "lon": "vehicle.position.longitude",
-            },
+            "fields": {**_GTFS_FIELDS, "user": f"{_GTFS_FIELDS['user']}|vehicle.vehicle.licensePlate"},
             "input": {"records": "entity|/", "only": ("vehicle.position",), "numbers_as_text": True},
         },
         examples=(

@@ -9,12 +9,17 @@ from typing import Any
 
 from core.records.record import Kind
 
-__all__ = ["ALL_KINDS", "Example", "Preset", "Sections"]
+__all__ = ["ALL_KINDS", "ONE_FILE_A_PERSON", "Example", "Preset", "Sections"]
 
 Sections = Mapping[str, Mapping[str, Any]]
 """Settings by section: ``fields``, ``time`` and ``input``."""
 
 ALL_KINDS = tuple(Kind)
+
+ONE_FILE_A_PERSON = (
+    "The file does not say whose it is, so its name counts as the person: give every person one file, named by an id."
+)
+"""The beginning of a note on files of one person each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

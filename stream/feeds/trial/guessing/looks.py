@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.framing import FRAME_BYTES, looks_framed, message_indexes
+from stream.formats.input.framing import FRAME_BYTES, looks_framed, message_indexes, varint
 from stream.formats.input.json_messages import is_utf16, json_document
 
 __all__ = ["FRAMED_AVRO", "FRAMED_PROTOBUF", "looks_like"]
@@ -20,7 +20,7 @@ _STARTS = {
     b"\xac\xed\x00\x05": "objects that Java has serialized",
     b"\x80\x04\x95": "objects that Python has pickled",
 }
-_DEEPEST_VARINT = 10
+_VARINT_BYTES = 10
 
 
 def looks_like(value: bytes) -> str | None:
@@ -70,32 +70,19 @@ def _is_protobuf(value: bytes) -> bool:
     """Whether bytes can be read to their end as the fields of a Protobuf message."""
     at = n_fields = 0
     while at < len(value):
-        tag, at = _varint(value, at)
-        if at < 0 or tag >> 3 == 0 or tag >> 3 > 10_000:
+        if (found := varint(value, at, _VARINT_BYTES)) is None:
             return False
-        if tag & 7 == 0:
-            _, at = _varint(value, at)
-        elif tag & 7 == 2:
-            length, at = _varint(value, at)
-            at = at + length if at >= 0 else at
+        tag, at = found
+        if tag >> 3 == 0 or tag >> 3 > 10_000:
+            return False
+        if tag & 7 in (0, 2):
+            if (found := varint(value, at, _VARINT_BYTES)) is None:
+                return False
+            number, at = found
+            at += number if tag & 7 == 2 else 0
         elif tag & 7 in (1, 5):
             at += 8 if tag & 7 == 1 else 4
         else:
             return False
-        if at < 0:
-            return False
         n_fields += 1
     return at == len(value) and n_fields > 0
-
-
-def _varint(value: bytes, at: int) -> tuple[int, int]:
-    """Return a number and the index behind it; an index below 0 if there is none."""
-    found = 0
-    for i in range(_DEEPEST_VARINT):
-        if at + i >= len(value):
-            break
-        byte = value[at + i]
-        found |= (byte & 0x7F) << 7 * i
-        if byte < 0x80:
-            return found, at + i + 1
-    return 0, -1

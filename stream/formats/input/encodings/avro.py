@@ -6,19 +6,16 @@ import contextlib
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from core.records.record import Reason
+from stream.formats.input.calendar import day_text, local_text, moment_at
 from stream.formats.input.encodings.avro_columns import AvroColumns, NoColumnsError
 from stream.formats.input.encodings.extras import needs_extra
 from stream.formats.input.errors import UnreadableError
 
 __all__ = ["AvroReader", "AvroSchemaError", "avro_reader"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-_UNIX_DAY = date(1970, 1, 1).toordinal()
 _NAMED = ("record", "error", "enum", "fixed")
 _PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
@@ -239,24 +236,6 @@ def _decimal(schema: dict[str, Any]) -> dict[str, Any] | None:
 # ---------------------------------------------------------------------- what stands in a document
 
 
-def _moment(unix_us: int) -> datetime:
-    try:
-        return _EPOCH + timedelta(microseconds=unix_us)
-    except OverflowError:  # the nearest instant that can be written, which the settings reject
-        return _LATEST if unix_us > 0 else _EARLIEST
-
-
-def _local(unix_us: int) -> str:
-    return _moment(unix_us).replace(tzinfo=None).isoformat()
-
-
-def _date(days: int) -> str | None:
-    try:
-        return date.fromordinal(_UNIX_DAY + days).isoformat()
-    except (ValueError, OverflowError):
-        return None
-
-
 def _number(value: bytes, schema: dict[str, Any]) -> float:
     unscaled = int.from_bytes(value, "big", signed=True)
     try:
@@ -266,13 +245,13 @@ def _number(value: bytes, schema: dict[str, Any]) -> float:
 
 
 _READERS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "long-shoal-millis": lambda value, *_: _moment(value * 1000),
-    "long-shoal-micros": lambda value, *_: _moment(value),
-    "long-shoal-nanos": lambda value, *_: _moment(value // 1000),
-    "long-shoal-local-millis": lambda value, *_: _local(value * 1000),
-    "long-shoal-local-micros": lambda value, *_: _local(value),
-    "long-shoal-local-nanos": lambda value, *_: _local(value // 1000),
-    "int-shoal-date": lambda value, *_: _date(value),
+    "long-shoal-millis": lambda value, *_: moment_at(value * 1000),
+    "long-shoal-micros": lambda value, *_: moment_at(value),
+    "long-shoal-nanos": lambda value, *_: moment_at(value // 1000),
+    "long-shoal-local-millis": lambda value, *_: local_text(value * 1000),
+    "long-shoal-local-micros": lambda value, *_: local_text(value),
+    "long-shoal-local-nanos": lambda value, *_: local_text(value // 1000),
+    "int-shoal-date": lambda value, *_: day_text(value),
     "bytes-shoal-decimal": lambda value, schema, *_: _number(value, schema),
     "fixed-shoal-decimal": lambda value, schema, *_: _number(value, schema),
     "bytes-shoal-unread": lambda *_: None,

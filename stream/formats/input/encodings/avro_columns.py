@@ -53,7 +53,7 @@ class _Batch:
         self.bytes = np.frombuffer(self.data + bytes(_PAD), dtype=np.uint8)
         self.text = self.data.decode("latin-1")
         self.beyond = len(self.data) + 1
-        """Where a message is read on that turned out wrong; no message ends there, and none comes back."""
+        """The position of a message that turned out wrong: beyond all ends, and no step leads back from it."""
         lengths = np.fromiter(map(len, values), dtype=np.int64, count=self.size)
         self.ends = np.cumsum(lengths)
         self.begins = self.ends - lengths
@@ -219,11 +219,14 @@ class _Compiler:
         return read
 
 
+def _allowed(wanted: Any) -> Sequence[str]:
+    """Return the types that the values of a field may have; none if there are fields below it."""
+    return _ALLOWED.get(wanted, _ALLOWED_ATTRIBUTE) if isinstance(wanted, str) else ()
+
+
 def _primitive(kind: str, logical: str, wanted: Any) -> Step:
-    if wanted is not None:
-        allowed = _ALLOWED.get(wanted, _ALLOWED_ATTRIBUTE) if isinstance(wanted, str) else ()
-        if logical not in allowed:
-            raise NoColumnsError
+    if wanted is not None and logical not in _allowed(wanted):
+        raise NoColumnsError
 
     def keep(batch: _Batch, rows: ByteOffsets | None, values: list[Any]) -> None:
         _keep(batch, wanted, rows, values)
@@ -290,9 +293,7 @@ def _times(numbers: ByteOffsets, logical: str, unit_ms: float) -> list[Any]:
 
 
 def _enum(schema: dict[str, Any], wanted: Any) -> Step:
-    if wanted is not None and "enum" not in (
-        _ALLOWED.get(wanted, _ALLOWED_ATTRIBUTE) if isinstance(wanted, str) else ()
-    ):
+    if wanted is not None and "enum" not in _allowed(wanted):
         raise NoColumnsError
     symbols = list(schema["symbols"])
 

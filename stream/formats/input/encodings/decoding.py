@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -38,9 +39,6 @@ class SchemaFileError(Exception):
 
 class Decoder(ABC):
     """Decodes the messages of one feed."""
-
-    reads_many = False
-    """Whether :meth:`records` may decode messages at once."""
 
     @abstractmethod
     def document(self, value: bytes) -> Any:
@@ -164,8 +162,6 @@ class _AvroOfFile(Decoder):
     An Avro message may begin like a frame by itself. Both readings check that the message ends where its values do.
     """
 
-    reads_many = True
-
     def __init__(self, reader: AvroReader) -> None:
         self._reader = reader
 
@@ -224,7 +220,6 @@ class _Registered(Decoder):
     """Messages that begin with the id of their schema in the registry."""
 
     kind: SchemaKind
-    encoding: str
     not_framed: Reason
 
     def __init__(self) -> None:
@@ -242,8 +237,8 @@ class _Registered(Decoder):
         if schema is None:
             detail = why = f"the schema registry has no schema with the id {schema_id}, which the message begins with"
         elif schema.kind != self.kind:
-            detail = f"schema {schema_id} of the registry is of type {schema.kind}; input.encoding is {self.encoding}"
-            why = detail
+            encoding = self.kind.lower()
+            detail = why = f"schema {schema_id} of the registry is of type {schema.kind}; input.encoding is {encoding}"
         else:
             detail = f"schema {schema_id} of the registry cannot be used"
             try:
@@ -273,8 +268,7 @@ class _Registered(Decoder):
 
 
 class _RegisteredAvro(_Registered):
-    kind, encoding, not_framed = "AVRO", "avro", Reason.NOT_AVRO
-    reads_many = True
+    kind, not_framed = "AVRO", Reason.NOT_AVRO
 
     def __init__(self) -> None:
         super().__init__()
@@ -290,14 +284,25 @@ class _RegisteredAvro(_Registered):
 
 
 class _RegisteredProtobuf(_Registered):
-    kind, encoding, not_framed = "PROTOBUF", "protobuf", Reason.NOT_PROTOBUF
+    kind, not_framed = "PROTOBUF", Reason.NOT_PROTOBUF
 
     def __init__(self) -> None:
         super().__init__()
-        compiled('syntax = "proto3";', {})
+        _check_compiler()
 
     def _compiled(self, schema: RegisteredSchema) -> Reader:
         return _ByIndexes(compiled(schema.text, dict(schema.references))).read
+
+
+@cache
+def _check_compiler() -> None:
+    """Refuse to go on without the compiler of schemas. It is a process of its own, so one check serves all decoders.
+
+    Raises:
+        ProtobufSchemaError: It cannot run.
+        MissingExtraError: It is not installed.
+    """
+    compiled('syntax = "proto3";', {})
 
 
 def _in_groups(

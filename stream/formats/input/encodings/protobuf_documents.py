@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from stream.formats.input.calendar import moment_at
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 __all__ = ["Descriptor", "document_maker"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _PREFIX = "google.protobuf."
 _WRAPPERS = frozenset(
     f"{_PREFIX}{kind}Value" for kind in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String")
@@ -70,9 +70,8 @@ class _Makers:
 
     def _of_field(self, field: FieldDescriptor) -> Maker | None:
         """Return what makes a value of a field, or None if the value is as it must be."""
-        message = field.message_type
-        if message is not None and message.GetOptions().map_entry:
-            values = self._of_one(message.fields_by_name["value"])
+        if _is_map(field):
+            values = self._of_one(field.message_type.fields_by_name["value"])
             if values is None:
                 return lambda found: {str(key): value for key, value in found.items()}
             return lambda found: {str(key): values(value) for key, value in found.items()}
@@ -109,14 +108,18 @@ def _is_repeated(field: FieldDescriptor) -> bool:
     return bool(field.label == field.LABEL_REPEATED if repeated is None else repeated)
 
 
+def _is_map(field: FieldDescriptor) -> bool:
+    message = field.message_type
+    return message is not None and bool(message.GetOptions().map_entry)
+
+
 def _has_presence(field: FieldDescriptor) -> bool:
     return bool(field.has_presence) and not _is_repeated(field)
 
 
 def _default(field: FieldDescriptor) -> Any:
     if _is_repeated(field):
-        message = field.message_type
-        return {} if message is not None and message.GetOptions().map_entry else []
+        return {} if _is_map(field) else []
     if field.type == _TYPE_BYTES:
         return None
     if field.type == _TYPE_ENUM:
@@ -136,10 +139,7 @@ def _wrapped(message: Any) -> Any:
 
 
 def _moment(message: Any) -> datetime:
-    try:
-        return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
-    except OverflowError:  # the nearest instant that can be written, which the settings reject
-        return _LATEST if message.seconds > 0 else _EARLIEST
+    return moment_at(message.seconds * 10**6 + message.nanos // 1000)
 
 
 def _seconds(message: Any) -> float:

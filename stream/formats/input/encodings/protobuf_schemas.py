@@ -43,7 +43,7 @@ package google.type;
 message LatLng { double latitude = 1; double longitude = 2; }
 """,
 }
-"""Files that schemas import without that a registry names them as references."""
+"""Files that schemas import although no registry names them as references."""
 
 
 class ProtobufSchemaError(Exception):

@@ -119,3 +119,15 @@ def test_lists_tombstones_and_long_messages() -> None:
     assert places["missing_field"] == "partition 0, offset 0, record 2 of its list"
     assert places["message_too_large"] == "partition 0, offset 2"
     assert any(looks.startswith("gzip") for looks in found.looks)
+
+
+@pytest.mark.parametrize(("timestamp", "understood"), [(1_760_000_000_000, 1), (-1, 0)])
+def test_a_message_without_a_time_stamp_has_no_time(timestamp: int, understood: int) -> None:
+    """
+    The client returns -1 for it, as for a worker; it is no instant.
+    """
+    value = json.dumps({"user": "a", "lat": 48.2, "lon": 16.4}).encode()
+    found = tried([Message(0, value, timestamp=timestamp)], checkins__fields__ts="kafka:timestamp")
+    assert found.in_force.counts()["understood"] == understood
+    missing = [] if understood else [("missing_field", "kafka:timestamp is needed")]
+    assert [(one.reason.value, one.detail) for one in found.in_force.rejections] == missing

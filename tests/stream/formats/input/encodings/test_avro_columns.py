@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import fastavro
@@ -20,6 +21,7 @@ from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.formats.input.framing import frame_of
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.messages import MessageReader
+from stream.formats.input.wire import wire_of
 from tests.budgets import examples
 from tests.builders.inputs import NAMES
 
@@ -99,6 +101,15 @@ def plain(record: Any, rules: Rules) -> tuple[Any, ...]:
     return record.user, _to_ms(record.ts, rules), record.lat, record.lon, record.venue, record.category
 
 
+def at_once(messages: MessageReader, values: Sequence[bytes | None], unit_ms: float) -> list[Any]:
+    """Return the records of messages that are read as columns; None for those that are left to be read alone."""
+    wire = wire_of(Kind.CHECKINS, MappingOptions(names=dict(NAMES) | OPTIONS, unit_ms=unit_ms))
+    assert wire is not None
+    found = messages.decoder.records(values, wire.base, wire.paths, unit_ms)
+    assert found is not None
+    return found
+
+
 def one_by_one(messages: MessageReader, value: bytes) -> Any:
     ((_, entry),) = messages.read(value)
     return entry
@@ -127,8 +138,7 @@ def test_the_same_records_as_one_by_one(
         cut = at % (len(spoilt) + 1)
         batch[place % 80] = spoilt[:cut] + by + spoilt[cut + len(by) :]
     batch[40] = None
-    found = messages.records(batch)
-    assert found is not None
+    found = at_once(messages, batch, unit_ms)
     for i, (message, record) in enumerate(zip(batch, found, strict=True)):
         if message is None:
             assert record is None
@@ -158,8 +168,7 @@ def test_good_messages_are_read_at_once() -> None:
     nobody = written(value | {"device": None}, 1000)
     early = written(value | {"s": 5}, 1000)
     messages = [frame_of(1) + one for one in [written(value, 1000)] * 70 + [nobody, early]]
-    found = reader(with_time("timestamp-millis"), 1000).records(messages)
-    assert found is not None
+    found = at_once(reader(with_time("timestamp-millis"), 1000), messages, 1000)
     assert [one is None for one in found] == [False] * 70 + [True, True]
     assert plain(found[0], Rules(user_key=bytes(16), earliest_ms=0, latest_ms=1, max_ahead_ms=0)) == (
         "josé",

@@ -27,17 +27,11 @@ from stream.formats.schemas import dead_letter_schema, record_schema, released_s
 from stream.observe.metrics import LABELS, Metrics
 from stream.settings.privacy import PrivacySettings
 from tests.builders.inputs import decoder
+from tests.builders.json_schemas import complaints
 from tests.paths import ROOT
 
 MODELS = [model for kind in Kind for model in models_of(kind)]
 EXTENSIONS = sorted(path.stem for path in (ROOT / "docs" / "extensions").glob("*.py"))
-
-
-def complaints(schema: dict[str, Any], message: object) -> list[str]:
-    checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
-    return [
-        fault.message for fault in jsonschema.Draft202012Validator(schema, format_checker=checker).iter_errors(message)
-    ]
 
 
 # ---------------------------------------------------------------- messages

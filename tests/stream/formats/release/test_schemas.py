@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import fastavro
-import jsonschema
 import pytest
 
 from core.models.registry import FAMILIES, family_of, models_of
@@ -20,16 +18,9 @@ from stream.formats.release.geojson import GEOJSON
 from stream.formats.release.mf_json import MF_JSON
 from stream.formats.release.schemas import geojson_schema, geojson_windows_schema, mf_json_schema
 from stream.formats.schemas import released_schema, windows_schema
+from tests.builders.json_schemas import complaints
 
 MODELS = [model for kind in Kind for model in models_of(kind)]
-
-
-def complaints(schema: dict[str, Any], message: Any) -> list[str]:
-    jsonschema.Draft202012Validator.check_schema(schema)
-    checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
-    return [
-        fault.message for fault in jsonschema.Draft202012Validator(schema, format_checker=checker).iter_errors(message)
-    ]
 
 
 @pytest.mark.parametrize("model", MODELS)

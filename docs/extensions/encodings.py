@@ -20,7 +20,7 @@ from stream.formats.release.mf_json import MF_JSON
 from stream.formats.release.schemas import geojson_schema, geojson_windows_schema, mf_json_schema
 from stream.formats.release.tables import TableColumn, anonymized_columns, location_columns, window_columns
 
-__all__ = ["AVSC", "ENCODING_SCHEMAS", "EXAMPLES", "encoding_markdown", "tables_markdown"]
+__all__ = ["ENCODING_SCHEMAS", "EXAMPLES", "encoding_markdown", "tables_markdown"]
 
 Json = dict[str, Any]
 
@@ -35,9 +35,6 @@ ENCODING_SCHEMAS: dict[str, Callable[[], Json]] = {
 }
 """JSON Schemas by the name of their file on the site."""
 
-AVSC: dict[str, Any] = AVRO_SCHEMAS
-"""Avro schemas by the name of their file on the site."""
-
 EXAMPLES = ("avro", "geojson", "mf-json")
 """What `encoding_markdown` can show."""
 
@@ -45,10 +42,10 @@ EXAMPLES = ("avro", "geojson", "mf-json")
 def encoding_markdown(name: str) -> str:
     """Return examples of an encoding, one of :data:`EXAMPLES`, and links to its schemas."""
     if name == "avro":
-        links = [f'<a href="schemas/{topic}.avsc">schemas/{topic}.avsc</a>' for topic in AVSC]
+        links = [f'<a href="schemas/{topic}.avsc">schemas/{topic}.avsc</a>' for topic in AVRO_SCHEMAS]
         shown = "\n\n".join(
             f"````{{dropdown}} Schema of `{topic}`\n```json\n{shown_json(schema)}\n```\n````"
-            for topic, schema in AVSC.items()
+            for topic, schema in AVRO_SCHEMAS.items()
         )
         return f"{_html(links)}\n\n{shown}"
     links = [

@@ -25,12 +25,13 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from core.records.record import Kind
-from docs.extensions.encodings import AVSC, ENCODING_SCHEMAS, EXAMPLES, encoding_markdown, tables_markdown
+from docs.extensions.encodings import ENCODING_SCHEMAS, EXAMPLES, encoding_markdown, tables_markdown
 from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
 from docs.extensions.metrics import labels_markdown, metrics_markdown
 from docs.extensions.models import models_table, page_of_the_site
 from docs.extensions.presets import presets_markdown
 from docs.extensions.settings import settings_markdown
+from stream.formats.release.avro_schemas import AVRO_SCHEMAS
 
 __all__ = ["setup"]
 
@@ -79,7 +80,7 @@ def _write_schemas(app: Sphinx, fault: Exception | None) -> None:
     folder = Path(app.outdir) / "reference" / "schemas"
     folder.mkdir(parents=True, exist_ok=True)
     texts = {f"{name}.json": schema() for name, schema in (SCHEMAS | ENCODING_SCHEMAS).items()}
-    texts |= {f"{name}.avsc": schema for name, schema in AVSC.items()}
+    texts |= {f"{name}.avsc": schema for name, schema in AVRO_SCHEMAS.items()}
     for file, schema in texts.items():
         (folder / file).write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
 

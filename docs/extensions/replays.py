@@ -100,12 +100,13 @@ def _shared() -> Settings:
 
 
 def dead_letter_example() -> Json:
-    """Return the dead letter of a check-in whose latitude is a text."""
+    """Return the dead letter of a check-in whose latitude is a text, the second of a list."""
     reader = MessageReader(Kind.CHECKINS, MappingOptions(names=_shared().fields.model_dump()))
-    value = b'{"user": "u1", "ts": "2026-07-01T06:00:00Z", "lat": "north", "lon": 13.2}'
-    faults = [entry for _, entry in reader.read(value) if isinstance(entry, Unreadable)]
+    good: Json = {"user": "u1", "ts": "2026-07-01T06:00:00Z", "lat": 52.5, "lon": 13.2}
+    value = json.dumps([good, good | {"lat": "north"}]).encode()
+    ((element, fault),) = [(at, entry) for at, entry in reader.read(value) if isinstance(entry, Unreadable)]
     rejected = Rejected(
-        reason=faults[0].reason, detail=faults[0].detail, source=Source("checkins", 3), offset=81_723, element=2
+        reason=fault.reason, detail=fault.detail, source=Source("checkins", 3), offset=81_723, element=element
     )
     letter: Json = json.loads(dead_letter(Kind.CHECKINS, rejected, "7hUlnVfMTq-5xqOCY0rJZg"))
     return letter

@@ -166,7 +166,7 @@ def _text(setting: Setting) -> str:
             return f"names of {name}, separated by commas or as a list; a pattern that begins with `^`; or empty"
         return f"a name of {name}"
     if setting.section == "fields":
-        return "the name of a field"
+        return "the name of a field, or a path such as `position.lat`"
     if setting.name.endswith(("file", "cafile")):
         return "a path"
     return "a text"

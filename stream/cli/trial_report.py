@@ -66,6 +66,11 @@ def _counts(found: Findings) -> Iterator[str]:
         + (f", {found.filtered} filtered" if found.filtered else "")
         + _tombstones(found, before=", ")
     )
+    yield from _faults(found)
+
+
+def _faults(found: Findings) -> Iterator[str]:
+    """Yield the faults with most records, and how many others there are."""
     for one in found.rejections[:_MOST_FAULTS]:
         yield from _wrapped(f"{one.records} {one.reason.value}: {one.detail} (first: {one.place})", "  ")
     if (more := len(found.rejections) - _MOST_FAULTS) > 0:
@@ -124,8 +129,7 @@ def _proposed(proposal: Proposal) -> Iterator[str]:
     if found is not None and found.rejections:
         yield ""
         yield "what they would reject:"
-        for one in found.rejections[:_MOST_FAULTS]:
-            yield from _wrapped(f"{one.records} {one.reason.value}: {one.detail} (first: {one.place})", "  ")
+        yield from _faults(found)
 
 
 def as_yaml(settings: Mapping[str, Any]) -> str:

@@ -68,14 +68,15 @@ def try_input(
     """
 
     settings = load_given(config, given)
-    chosen = Kind(kind) if kind is not None else FeedTopics(settings.topics).kind_of(source)
+    chosen = None if kind is None else Kind(kind)
     path = Path(source)
     if path.is_file():
-        trial = _of_file(path, settings, Kind(kind) if kind is not None else None, records)
+        trial = _of_file(path, settings, chosen, records)
     elif source and path.exists():
         raise TrialError(f"{source} is a folder: name one file in it")
     else:
-        trial = _of_topic(source, settings, chosen, records, within)
+        of_topic = chosen or FeedTopics(settings.topics).kind_of(source)
+        trial = _of_topic(source, settings, of_topic, records, within)
     click.echo(json.dumps(trial.as_dict()) if as_json else report(trial))
     if not trial.has_result:
         sys.exit(1)

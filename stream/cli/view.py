@@ -10,6 +10,7 @@ from stream.cli.console import print_line, progress_bar
 from stream.cli.options import load_given, with_settings
 from stream.feeds.vocabulary import build_locator
 from stream.worker.replayed_windows import SHOWN_WINDOWS, ReplayedWindows
+from stream.worker.view import serve_folder
 
 __all__ = ["view"]
 
@@ -28,8 +29,6 @@ def view(folder: Path, port: int, no_browser: bool, config: Path | None, given: 
     With the settings of the replay (--config, --set location...) the map draws the cells of generalized locations;
     without them, their centres, and cells of H3 or of the default grid.
     """
-    from stream.worker.view import serve_folder  # noqa: PLC0415 - a web server, which other commands do not need
-
     settings = load_given(config, given)
     own = {name: getattr(settings.checkins.location, name) for name in settings.checkins.location.model_fields_set}
     with progress_bar() as bar:

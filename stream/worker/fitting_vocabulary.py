@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from core.places.locate import Locator
-from stream.worker.shapes import outline
+from stream.worker.shapes import NamedPlace, outline
 
-__all__ = ["NamedPlace", "fitting_vocabulary"]
+__all__ = ["fitting_vocabulary"]
 
 _MOST_MEMBERS = 40
 """Members of a location whose outlines are compared with its centroid."""
 
 _MOST_PLACES = 5
-
-
-class NamedPlace(msgspec.Struct):
-    """A generalized location as a windows message describes it."""
-
-    members: list[str]
-    lat: float
-    lon: float
 
 
 def fitting_vocabulary(vocabularies: Sequence[Locator], places: Sequence[NamedPlace]) -> Locator | None:

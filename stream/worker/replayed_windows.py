@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -20,9 +20,9 @@ from core.places.locate import H3Cells, Locator
 from core.records.instants import rfc3339
 from core.release.outcome import WithholdReason
 from stream.worker.api import FeedStatus, WindowFigures, WithheldStatus, WorkerStatus
-from stream.worker.fitting_vocabulary import NamedPlace, fitting_vocabulary
+from stream.worker.fitting_vocabulary import fitting_vocabulary
 from stream.worker.recent_windows import MAPPED_BYTES, MAPPED_TRAJECTORIES, MEANINGS
-from stream.worker.shapes import Shapes, shapes
+from stream.worker.shapes import NamedPlace, Shapes, shapes
 
 __all__ = ["SHOWN_WINDOWS", "ReplayedWindows", "ViewError"]
 
@@ -99,7 +99,10 @@ class ReplayedWindows:
         if self._trajectories.is_file():
             self._index_trajectories(progress, self._marks.stat().st_size)
         candidates = [_H3] if locator is None else [locator, _H3]
-        self.locator = fitting_vocabulary(candidates, next(self._places(), []))
+        places = self._last_places()
+        self.n_locations = len(places)
+        """Generalized locations of the last release that has some."""
+        self.locator = fitting_vocabulary(candidates, places)
 
     @staticmethod
     def size(folder: Path) -> int:
@@ -111,11 +114,6 @@ class ReplayedWindows:
     def n_windows(self) -> int:
         """Windows in the folder; the page shows the last :data:`SHOWN_WINDOWS` of them."""
         return self._counts.total()
-
-    @property
-    def n_locations(self) -> int:
-        """Generalized locations of the last release that has some."""
-        return next((len(places) for places in self._places()), 0)
 
     def _read_windows(self, progress: Callable[[int], None]) -> None:
         at = 0
@@ -194,11 +192,12 @@ class ReplayedWindows:
             file.seek(at.start)
             return file.read(at.end - at.start)
 
-    def _places(self) -> Iterator[Sequence[NamedPlace]]:
-        """Yield the generalized locations of releases that have some, the last one first."""
+    def _last_places(self) -> Sequence[NamedPlace]:
+        """Return the generalized locations of the last release that has some."""
         for release in reversed(self._windows):
             if places := _located.decode(self._mark(release)).locations:
-                yield places
+                return places
+        return []
 
     def status(self, failing: list[str]) -> WorkerStatus:
         """Return the state of the folder, as that of a worker.
@@ -216,7 +215,7 @@ class ReplayedWindows:
                 for reason, n in sorted(self._reasons.items())
             ],
             feeds=[self._feed(one) for one in {one.kind: one for one in self._windows.values()}.values()],
-            page=True,
+            page=self.page,
             tile_url=self.tile_url,
             replay=self._name,
         )

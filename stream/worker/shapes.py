@@ -10,7 +10,17 @@ import numpy as np
 
 from core.places.locate import AreaGrid, H3Cells, Locator, MetricGrid, Venues
 
-__all__ = ["DRAWN_CELLS", "DRAWN_REGIONS", "NAMED_MEMBERS", "Region", "Shapes", "Trajectory", "outline", "shapes"]
+__all__ = [
+    "DRAWN_CELLS",
+    "DRAWN_REGIONS",
+    "NAMED_MEMBERS",
+    "NamedPlace",
+    "Region",
+    "Shapes",
+    "Trajectory",
+    "outline",
+    "shapes",
+]
 
 DRAWN_REGIONS = 400
 """Most generalized locations of one release on the map."""
@@ -69,7 +79,9 @@ class Shapes(msgspec.Struct, kw_only=True, frozen=True):
     """Number of trajectories in the release; may be more than in ``trajectories``."""
 
 
-class _Place(msgspec.Struct):
+class NamedPlace(msgspec.Struct):
+    """A generalized location as a windows message describes it."""
+
     members: list[str]
     lat: float
     lon: float
@@ -78,7 +90,7 @@ class _Place(msgspec.Struct):
 class _Window(msgspec.Struct):
     release: str
     trajectories: int
-    locations: list[_Place] = []
+    locations: list[NamedPlace] = []
 
 
 class _Emitted(msgspec.Struct):

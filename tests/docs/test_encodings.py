@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 
 from core.models.registry import FAMILIES
-from docs.extensions.encodings import AVSC, ENCODING_SCHEMAS, EXAMPLES, encoding_markdown, tables_markdown
+from docs.extensions.encodings import ENCODING_SCHEMAS, EXAMPLES, encoding_markdown, tables_markdown
 from docs.extensions.messages import SCHEMAS
+from stream.formats.release.avro_schemas import AVRO_SCHEMAS
 from tests.paths import ROOT
 
 
@@ -24,8 +25,8 @@ def test_an_encoding_is_shown_with_examples_that_fit_a_schema(name: str) -> None
     blocks = [json.loads(block.split("\n```")[0]) for block in text.split("```json\n")[1:]]
     assert blocks
     if name == "avro":
-        assert blocks == list(AVSC.values())
-        assert all(f"schemas/{topic}.avsc" in text for topic in AVSC)
+        assert blocks == list(AVRO_SCHEMAS.values())
+        assert all(f"schemas/{topic}.avsc" in text for topic in AVRO_SCHEMAS)
         return
     linked = [schema() for file, schema in ENCODING_SCHEMAS.items() if f"schemas/{file}.json" in text]
     for block in blocks:
@@ -59,7 +60,7 @@ def test_published_schemas_have_names_of_their_own_and_are_valid() -> None:
     None overwrites another in the folder of the site; what is published as Avro can be parsed.
     """
     assert not SCHEMAS.keys() & ENCODING_SCHEMAS.keys()
-    for schema in AVSC.values():
+    for schema in AVRO_SCHEMAS.values():
         fastavro.parse_schema(schema)
 
 

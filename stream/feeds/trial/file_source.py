@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from stream.formats.files.form_error import FormError
 from stream.formats.files.forms import Form, binary_form, form_of, may_be_message
 from stream.formats.files.opened_file import OpenedFile
 from stream.formats.files.record_file import FileFormatError, RecordFile
+from stream.formats.files.rejections import within
 from stream.formats.input.json_messages import BOM
 from stream.formats.input.mapping import Entry, MappingOptions, Observer
 from stream.formats.input.paths import Origin
@@ -33,6 +33,9 @@ __all__ = ["FileSource"]
 
 _LARGE = 4 * 1024**2
 """Bytes of a JSON document of which only the beginning is read."""
+
+_TABLE_BYTES = _LARGE // 16
+"""Bytes of a table from which its first lines are taken."""
 
 _MOST_LINES = 200
 _TABLES = (Form.CSV, Form.METRES)
@@ -59,15 +62,13 @@ class FileSource:
 
     def entries(self, settings: Settings, feed: Feed, observer: Observer) -> Iterator[tuple[str, Entry]]:
         """See :class:`stream.feeds.trial.findings.RecordSource`."""
-        (file,) = self._opened(settings, feed, observer)
         try:
-            for (number, element), entry in file.entries():
-                within = "" if element is None else f", record {element} of its list"
-                yield f"{file.unit} {number}{within}", entry
+            (file,) = open_files(settings, feed, [self._path], observer)
+            with closing(file):
+                for (number, element), entry in file.entries():
+                    yield f"{file.unit} {number}{within(element)}", entry
         except FileFormatError as fault:
-            raise FileFormatError(self._named(fault)) from None
-        finally:
-            file.close()
+            raise FileFormatError(str(fault).replace(str(self._path), self.name)) from None
 
     def form(self) -> str:
         """See :class:`stream.feeds.trial.findings.RecordSource`."""
@@ -109,21 +110,10 @@ class FileSource:
                 max_bytes=_LARGE,
                 decoder=message_decoder(settings, kind) if is_encoded else None,
             )
-            try:
+            with closing(file):
                 for _ in islice(file.entries(), self._most):
                     pass
-            finally:
-                file.close()
         return found
-
-    def _opened(self, settings: Settings, feed: Feed, observer: Observer) -> list[RecordFile]:
-        try:
-            return open_files(settings, feed, [self._path], observer)
-        except FileFormatError as fault:
-            raise FileFormatError(self._named(fault)) from None
-
-    def _named(self, fault: FileFormatError) -> str:
-        return str(fault).replace(str(self._path), self.name)
 
     def _form(self) -> Form:
         file = OpenedFile(self._path)
@@ -140,16 +130,14 @@ class FileSource:
             file.close()
 
     def _start(self, n_bytes: int) -> bytes:
-        with suppress(OSError, EOFError, zlib.error), self._path.open("rb") as raw:
-            is_packed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            return gzip.GzipFile(fileobj=raw).read(n_bytes) if is_packed else raw.read(n_bytes)
+        with suppress(FormError, OSError, EOFError, zlib.error), closing(OpenedFile(self._path)) as file:
+            return file.binary.read(n_bytes)
         return b""
 
     def _lines(self) -> list[bytes]:
-        start = self._start(_LARGE // 16)
+        start = self._start(_TABLE_BYTES)
         lines = start.removeprefix(BOM).splitlines()
-        if len(start) == _LARGE // 16:
+        if len(start) == _TABLE_BYTES:
             lines = lines[:-1]  # it may be cut off
         return lines[: min(self._most + 1, _MOST_LINES)]
 

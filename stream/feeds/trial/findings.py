@@ -13,6 +13,7 @@ from stream.feeds.feed import Feed
 from stream.feeds.inputs import mapping_options
 from stream.feeds.trial.coverage import Coverage, FieldCoverage
 from stream.formats.files.record_file import FileFormatError
+from stream.formats.files.rejections import fault_key
 from stream.formats.input.mapping import Entry, Observer, Skipped, Unreadable
 from stream.settings.model import Settings
 from stream.settings.secret import new_secret
@@ -134,7 +135,7 @@ def findings(source: RecordSource, settings: Settings, kind: Kind, most: int, li
 
     def reject(reason: Reason, detail: str, place: str) -> None:
         found.rejected += 1
-        faults.setdefault((reason, detail), FoundRejection(reason, detail, place)).records += 1
+        faults.setdefault(fault_key(reason, detail), FoundRejection(reason, detail, place)).records += 1
 
     try:
         for place, entry in islice(source.entries(settings, feed, coverage.observe), most):

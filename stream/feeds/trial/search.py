@@ -84,7 +84,7 @@ class SettingsSearch:
 
     def best(self, now: Findings) -> Proposal | None:
         """Return the best proposal; None if nothing is better than the settings in force."""
-        proposals = [*self._presets(), *self._guessed(self.guess)]
+        proposals = [*self._presets(), *self._guessed()]
         most = max((one.findings.understood for one in proposals if one.findings is not None), default=0)
         has_person = self.guess is not None and "fields.user" in self.guess.settings
 
@@ -152,7 +152,8 @@ class SettingsSearch:
             return guess
         return None
 
-    def _guessed(self, guess: Guess | None) -> Iterator[Proposal]:
+    def _guessed(self) -> Iterator[Proposal]:
+        guess = self.guess
         if guess is None or not guess.has_position:
             return
         if "fields.user" not in guess.settings:

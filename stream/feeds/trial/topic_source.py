@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +18,9 @@ from stream.feeds.inputs import message_reader
 from stream.feeds.trial.guessing.looks import looks_like
 from stream.feeds.trial.sample import Sample
 from stream.formats.files.record_file import FileFormatError
+from stream.formats.files.rejections import within
 from stream.formats.input.encodings.decoding import Decoder
+from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import payload_of
 from stream.formats.input.json_messages import json_document
@@ -30,6 +32,7 @@ from stream.kafka.reading import new_reader
 from stream.kafka.schema_registry import RegistryError, SchemaRegistry
 from stream.kafka.topics import ClusterError
 from stream.settings.model import Settings
+from stream.settings.registry import RegistrySettings
 
 __all__ = ["TopicSource", "newest_messages"]
 
@@ -49,6 +52,9 @@ class TopicSource:
 
     def __init__(self, name: str, messages: Sequence[Any]) -> None:
         self.name, self._messages = name, messages
+        self._schemas: dict[int, RegisteredSchema | None] = {}
+        """Schemas of the registry by their ids, or None where it has none; they are fetched once."""
+        self._registry_fault: str | None = None
 
     def entries(self, settings: Settings, feed: Feed, observer: Observer) -> Iterator[tuple[str, Entry]]:
         """See :class:`stream.feeds.trial.findings.RecordSource`."""
@@ -63,7 +69,7 @@ class TopicSource:
                 yield place, Unreadable(Reason.MESSAGE_TOO_LARGE, detail)
             else:
                 for element, entry in reader.read(message.value, origin_of(message)):
-                    yield place + ("" if element is None else f", record {element} of its list"), entry
+                    yield place + within(element), entry
 
     def form(self) -> str:
         """See :class:`stream.feeds.trial.findings.RecordSource`."""
@@ -87,20 +93,29 @@ class TopicSource:
         return found
 
     def _learn(self, settings: Settings, decoder: Decoder) -> None:
-        """Fetch the schemas that the messages need."""
+        """Teach a decoder the schemas that the messages need. The registry is asked once, whatever it answers."""
         missing = decoder.missing(message.value for message in self._messages)
         if not missing or settings.registry.url is None:
             return
-        registry = SchemaRegistry(settings.registry)
+        unknown = missing - self._schemas.keys()
+        if unknown and self._registry_fault is None:
+            self._fetch(settings.registry, unknown)
+        for schema_id in sorted(missing & self._schemas.keys()):
+            decoder.learn(schema_id, self._schemas[schema_id])
+        if self._registry_fault is not None:
+            raise FileFormatError(f"the schema registry does not help: {self._registry_fault}")
+
+    def _fetch(self, settings: RegistrySettings, schema_ids: Iterable[int]) -> None:
+        registry = SchemaRegistry(settings)
 
         async def fetch() -> None:
-            for schema_id in sorted(missing):
-                decoder.learn(schema_id, await registry.schema(schema_id))
+            for schema_id in sorted(schema_ids):
+                self._schemas[schema_id] = await registry.schema(schema_id)
 
         try:
             asyncio.run(fetch())
         except RegistryError as fault:
-            raise FileFormatError(f"the schema registry does not help: {fault}") from None
+            self._registry_fault = str(fault)
 
 
 def _document(decoder: Decoder, value: bytes) -> Any:

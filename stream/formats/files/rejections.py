@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from core.records.record import Reason
 from stream.formats.files.record_file import Place, RecordFile
 
-__all__ = ["Rejection", "Rejections"]
+__all__ = ["Rejection", "Rejections", "fault_key", "within"]
 
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -39,8 +39,7 @@ class Rejection:
     @property
     def place(self) -> str:
         """Where the first record is."""
-        within = "" if self.element is None else f", record {self.element} of its list"
-        return f"{self.file}, {self.unit} {self.number}{within}"
+        return f"{self.file}, {self.unit} {self.number}{within(self.element)}"
 
     def as_dict(self) -> dict[str, object]:
         """Return the fault as plain data."""
@@ -63,8 +62,7 @@ class Rejections:
 
     def add(self, reason: Reason, detail: str, file: RecordFile, nth_file: int, place: Place) -> None:
         """Count a rejected record."""
-        # The same fault at another point of a fragment is not a new fault.
-        key = reason, _INDEX.sub("[]", detail) if "[" in detail else detail
+        key = fault_key(reason, detail)
         number, element = place
         found = self._by_fault.get(key)
         if found is None or (nth_file, number, element or 0) < (found.nth_file, found.number, found.element or 0):
@@ -76,3 +74,17 @@ class Rejections:
     def sorted(self) -> list[Rejection]:
         """Return the faults, those with most records first; equal ones in the order of their first record."""
         return sorted(self._by_fault.values(), key=lambda one: (-one.records, one.nth_file, one.number, one.detail))
+
+
+def fault_key(reason: Reason, detail: str) -> tuple[Reason, str]:
+    """Return what makes two rejections the same fault: that it is at another point of a fragment is no difference."""
+    return reason, _INDEX.sub("[]", detail) if "[" in detail else detail
+
+
+def within(element: int | None) -> str:
+    """Return in words where a record stands in a list, to follow the place of the list; empty if there is none.
+
+    >>> within(2), within(None)
+    (', record 2 of its list', '')
+    """
+    return "" if element is None else f", record {element} of its list"

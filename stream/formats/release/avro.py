@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,13 +10,11 @@ from io import BytesIO
 from typing import Any, ClassVar
 
 from core.records.instants import rfc3339
+from stream.formats.input.framing import FRAME_BYTES, frame_of
 from stream.formats.release.avro_schemas import AVRO_SCHEMAS
-from stream.formats.release.encoding import Content, PlacePositions, ReleaseEncoding
+from stream.formats.release.encoding import COUNTS, Content, PlacePositions, ReleaseEncoding
 
 __all__ = ["AvroRelease", "from_avro", "parsed", "to_avro"]
-
-_FRAME = struct.Struct(">BI")
-_COUNTS = ("population", "people", "trajectories", "points_released", "points_suppressed", "smallest_support")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +58,7 @@ def _written(topic: str, schema_id: int, content: Content) -> bytes:
     import fastavro  # noqa: PLC0415
 
     out = BytesIO()
-    out.write(_FRAME.pack(0, schema_id))
+    out.write(frame_of(schema_id))
     # Without disable_tuple_notation a location of two members would be taken for the name of a type and its value.
     fastavro.schemaless_writer(out, parsed(topic), to_avro(content), disable_tuple_notation=True)
     return out.getvalue()
@@ -70,11 +67,11 @@ def _written(topic: str, schema_id: int, content: Content) -> bytes:
 def _read(topic: str, value: bytes) -> Content:
     import fastavro  # noqa: PLC0415
 
-    return from_avro(fastavro.schemaless_reader(BytesIO(value[_FRAME.size :]), parsed(topic), None))
+    return from_avro(fastavro.schemaless_reader(BytesIO(value[FRAME_BYTES:]), parsed(topic), None))
 
 
 def to_avro(content: Content) -> Content:
-    """Return the content of a message as fastavro writes it: times as instants, lists in place of tuples."""
+    """Return the content of a message as fastavro writes it: times are instants; points, visits and ranges records."""
     shown = {name: _TO_AVRO[name](value) if name in _TO_AVRO else value for name, value in content.items()}
     start, end = shown.pop("window")
     return shown | {"window_start": datetime.fromisoformat(start), "window_end": datetime.fromisoformat(end)}
@@ -95,18 +92,13 @@ def from_avro(record: Any) -> Content:
             continue
         if value is not None:
             content[name] = _FROM_AVRO[name](value) if name in _FROM_AVRO else value
-        elif is_released and name in _COUNTS:
+        elif is_released and name in COUNTS:
             content[name] = None
     return content
 
 
 def _text(moment: datetime) -> str:
     return rfc3339(round(moment.timestamp() * 1000))
-
-
-def _lists(value: Any) -> Any:
-    """Return nested tuples as lists."""
-    return [_lists(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _ranges(attributes: Content) -> Content:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import Any
 
-__all__ = ["ANONYMIZED", "AVRO_SCHEMAS", "WINDOWS", "fingerprint"]
+__all__ = ["AVRO_SCHEMAS", "fingerprint"]
 
 AvroSchema = Any
 
@@ -41,7 +41,7 @@ _HEAD: list[AvroSchema] = [
     _field("shard", "string", "What was anonymized on its own."),
 ]
 
-ANONYMIZED: AvroSchema = _record(
+_ANONYMIZED: AvroSchema = _record(
     "Anonymized",
     [
         *_HEAD,
@@ -99,7 +99,7 @@ ANONYMIZED: AvroSchema = _record(
     "One message of a release: a trajectory, a person or a group. What its model does not release is null.",
 )
 
-WINDOWS: AvroSchema = _record(
+_WINDOWS: AvroSchema = _record(
     "Window",
     [
         *_HEAD,
@@ -145,7 +145,7 @@ WINDOWS: AvroSchema = _record(
     "What became of one window and shard; it follows the last message of its release.",
 )
 
-AVRO_SCHEMAS: dict[str, AvroSchema] = {"anonymized": ANONYMIZED, "windows": WINDOWS}
+AVRO_SCHEMAS: dict[str, AvroSchema] = {"anonymized": _ANONYMIZED, "windows": _WINDOWS}
 """The schemas by the setting that names the topic."""
 
 

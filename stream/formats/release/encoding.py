@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-__all__ = ["Content", "PlacePositions", "ReleaseEncoding", "positions_of"]
+__all__ = ["COUNTS", "Content", "PlacePositions", "ReleaseEncoding", "positions_of"]
 
 Content = dict[str, Any]
 """What a message states, as plain data: the JSON message is this, written out (``stream/formats/schemas.py``)."""
+
+COUNTS = ("population", "people", "trajectories", "points_released", "points_suppressed", "smallest_support")
+"""The fields of a windows message that count; null where a count would reveal a few people."""
 
 PlacePositions = Mapping[tuple[str, ...], tuple[float, float]]
 """Latitude and longitude, degrees, of each generalized location of a release, by the names of its members."""

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import msgspec
 
-from stream.formats.release.encoding import Content, PlacePositions, ReleaseEncoding
-from stream.formats.release.geojson import read_collection, window_collection
+from stream.formats.release.encoding import Content, PlacePositions
+from stream.formats.release.geojson import GeoJsonRelease
 from stream.formats.release.times import alike, shortest
 
 __all__ = ["CRS", "MF_JSON", "TRS", "MfJsonRelease"]
@@ -23,8 +23,8 @@ TRS: Content = {"type": "Name", "properties": {"name": "urn:ogc:data:time:iso860
 """Times as ISO 8601: the default of the standard, stated."""
 
 
-class MfJsonRelease(ReleaseEncoding):
-    """Moving points with the times of their positions."""
+class MfJsonRelease(GeoJsonRelease):
+    """Moving points with the times of their positions; windows messages are those of GeoJSON."""
 
     name: ClassVar[str] = "mf-json"
 
@@ -41,10 +41,6 @@ class MfJsonRelease(ReleaseEncoding):
         feature = {"type": "Feature", "crs": CRS, "trs": TRS, "temporalGeometry": moving, "properties": properties}
         return msgspec.json.encode(feature)
 
-    def window(self, content: Content) -> bytes:
-        """See :meth:`ReleaseEncoding.window`."""
-        return msgspec.json.encode(window_collection(content))
-
     def read_trajectory(self, value: bytes) -> Content:
         """See :meth:`ReleaseEncoding.read_trajectory`."""
         feature = msgspec.json.decode(value)
@@ -52,10 +48,6 @@ class MfJsonRelease(ReleaseEncoding):
         pairs = zip(moving["datetimes"], moving["coordinates"], strict=True)
         content: Content = feature["properties"]
         return content | {"points": [[shortest(time), lat, lon] for time, (lon, lat) in pairs]}
-
-    def read_window(self, value: bytes) -> Content:
-        """See :meth:`ReleaseEncoding.read_window`."""
-        return read_collection(msgspec.json.decode(value))
 
 
 MF_JSON = MfJsonRelease()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from stream.formats.release.encoding import Content, PlacePositions
+from stream.formats.release.encoding import COUNTS, Content, PlacePositions
 from stream.formats.release.places import subrecords_of
 
 __all__ = ["ReleaseRow", "location_rows", "trajectory_rows", "window_row"]
@@ -17,10 +17,7 @@ __all__ = ["ReleaseRow", "location_rows", "trajectory_rows", "window_row"]
 ReleaseRow = dict[str, Any]
 """Values by the name of their column; a column without a value is missing."""
 
-_FIGURES = (
-    *("kind", "model", "outcome", "reason", "verified", "population", "people", "trajectories"),
-    *("points_released", "points_suppressed", "smallest_support", "parameters", "versions"),
-)
+_FIGURES = ("kind", "model", "outcome", "reason", "verified", *COUNTS, "parameters", "versions")
 
 
 def trajectory_rows(content: Content, positions: PlacePositions, number: int) -> Iterator[ReleaseRow]:

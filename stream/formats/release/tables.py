@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from core.models.registry import family_of
-from stream.formats.release.encoding import Content
+from stream.formats.release.encoding import COUNTS, Content
 
 __all__ = ["TableColumn", "anonymized_columns", "location_columns", "window_columns"]
 
@@ -74,13 +74,12 @@ def _attribute_columns(attributes: Content) -> Iterable[TableColumn]:
 
 def window_columns(model: str) -> tuple[TableColumn, ...]:
     """Return the columns of the table ``windows``."""
-    counts = ("population", "people", "trajectories", "points_released", "points_suppressed", "smallest_support")
     return (
         *_HEAD,
         *(TableColumn(name, "text") for name in ("kind", "model", "outcome", "reason")),
         TableColumn("verified", "flag"),
         TableColumn("k", "whole"),
-        *(TableColumn(name, "whole") for name in counts),
+        *(TableColumn(name, "whole") for name in COUNTS),
         *(TableColumn(f"loss_{name}", "number") for name in family_of(model).figures),
         TableColumn("parameters", "json"),
         TableColumn("versions", "json"),

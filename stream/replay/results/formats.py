@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from stream.replay.results.features import TrajectoryFeatures, WindowFeatures
 from stream.replay.results.messages import AvroFiles, NdjsonFiles
@@ -13,7 +13,17 @@ from stream.replay.results.tables import CsvFiles
 
 __all__ = ["FORMATS", "open_results"]
 
-FORMATS = ("ndjson", "csv", "parquet", "geojson", "mf-json", "avro")
+_OPENERS: dict[str, Callable[[PartFiles, str], Results]] = {
+    "ndjson": lambda files, model: NdjsonFiles(files),
+    "csv": CsvFiles,
+    "parquet": ParquetFiles,
+    "geojson": lambda files, model: TrajectoryFeatures.geojson(files),
+    "mf-json": lambda files, model: TrajectoryFeatures.mf_json(files),
+    "avro": lambda files, model: AvroFiles(files),
+}
+"""Open the files of a format for the releases of a model."""
+
+FORMATS = tuple(_OPENERS)
 """Their names; the first is the default."""
 
 
@@ -28,18 +38,6 @@ def open_results(formats: Collection[str], files: PartFiles, model: str) -> list
     Raises:
         MissingExtraError: The library of a format is not installed.
     """
-    results = [_opened(name, files, model) for name in dict.fromkeys(formats)]
+    results = [_OPENERS[name](files, model) for name in dict.fromkeys(formats)]
     # Windows do not move: both formats of features have the same file of windows.
     return [*results, WindowFeatures(files)] if {"geojson", "mf-json"} & set(formats) else results
-
-
-def _opened(name: str, files: PartFiles, model: str) -> Results:
-    if name == "csv":
-        return CsvFiles(files, model)
-    if name == "parquet":
-        return ParquetFiles(files, model)
-    if name == "geojson":
-        return TrajectoryFeatures.geojson(files)
-    if name == "mf-json":
-        return TrajectoryFeatures.mf_json(files)
-    return AvroFiles(files) if name == "avro" else NdjsonFiles(files)

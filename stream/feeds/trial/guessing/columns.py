@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from stream.feeds.trial.guessing.guess import best_user, time_in, values_together
 from stream.feeds.trial.guessing.shape import ShapeLeaf
 from stream.feeds.trial.guessing.split_time import is_clock, is_date
-from stream.feeds.trial.guessing.values import number_of, time_form
+from stream.feeds.trial.guessing.values import DECIMAL_COMMA, most, number_of, numbers_of, time_form
 from stream.feeds.trial.guessing.written import NEEDS_USER, Guess
 from stream.formats.files.csv_records import are_names
 
@@ -18,7 +17,6 @@ _METRES = (
     "two columns may be metres of a map projection: as fragments, a .tsv of person, time, x and y is read if "
     "files.metres names the projection, such as EPSG:2100"
 )
-_DECIMAL_COMMA = re.compile(r"[-+]?\d{1,3},\d+")
 
 GuessedColumn = Sequence[str]
 
@@ -166,21 +164,19 @@ def _ordered(columns: Sequence[GuessedColumn], places: Sequence[int], decimal: s
 
 
 def _decimal(columns: Sequence[GuessedColumn]) -> str:
-    return "," if any(column and all(map(_DECIMAL_COMMA.fullmatch, column)) for column in columns) else "."
+    return "," if any(column and all(map(DECIMAL_COMMA.fullmatch, column)) for column in columns) else "."
 
 
 def _are_degrees(column: GuessedColumn, decimal: str) -> bool:
-    numbers = [number_of(cell, decimal) for cell in column]
-    found = [number for number in numbers if number is not None]
     return (
-        len(found) >= 0.8 * len(column) > 0
-        and all(abs(number) <= 180 for number in found)
+        most(number_of(cell, decimal) is not None for cell in column)
+        and all(abs(number) <= 180 for number in numbers_of(column, decimal))
         and any(decimal in cell for cell in column)
     )
 
 
 def _are_metres(column: GuessedColumn) -> bool:
-    numbers = [number for cell in column if (number := number_of(cell)) is not None]
+    numbers = numbers_of(column)
     return (
         len(numbers) == len(column) > 0
         and all(abs(one) > 1_000 for one in numbers)
@@ -194,4 +190,4 @@ def _is_fraction(cell: str) -> bool:
 
 
 def _beyond_90(column: GuessedColumn, decimal: str) -> bool:
-    return any(abs(number) > 90 for cell in column if (number := number_of(cell, decimal)) is not None)
+    return any(abs(number) > 90 for number in numbers_of(column, decimal))

@@ -11,7 +11,7 @@ from stream.feeds.trial.guessing.names import POINTS, TIMES, USERS, normal, rank
 from stream.feeds.trial.guessing.positions import columns_of, named_pair, standard_pair, text_pair
 from stream.feeds.trial.guessing.shape import Shape, ShapeLeaf, escaped, shape_of
 from stream.feeds.trial.guessing.split_time import split_time
-from stream.feeds.trial.guessing.values import are_times, degrees_unit, number_of, time_form
+from stream.feeds.trial.guessing.values import are_times, degrees_unit, numbers_of, time_form
 from stream.feeds.trial.guessing.written import Guess
 from stream.feeds.trial.sample import Sample
 
@@ -40,7 +40,7 @@ def guess_documents(sample: Sample, kind: Kind) -> Guess | None:
     for parts, lists in whole.lists.items():
         inner = shape_of([one for elements in lists for one in elements])
         if inner.n:
-            guesses.append(_of_list(parts, inner, whole, kind))
+            guesses.append(_of_list(parts, inner, whole, guesses[0], kind))
         elif kind is Kind.FRAGMENTS and normal(parts[-1]) in POINTS:
             guesses.append(_of_triples(parts, whole))
     found = max(guesses, key=lambda one: (one.has_position, one.n_found))
@@ -87,10 +87,10 @@ def guess_fields(shape: Shape, *, is_text: bool, decimal: str = ".") -> Guess:
 # ---------------------------------------------------------------------- lists of records
 
 
-def _of_list(parts: tuple[str, ...], inner: Shape, whole: Shape, kind: Kind) -> Guess:
+def _of_list(parts: tuple[str, ...], inner: Shape, whole: Shape, around: Guess, kind: Kind) -> Guess:
+    """Return a guess for a list of records; ``around`` is that for what surrounds it."""
     guess = guess_fields(inner, is_text=False)
     path = ".".join(map(escaped, parts))
-    around = guess_fields(Shape(whole.n, whole.leaves, {}), is_text=False)
     weak = "" if "fields.user" in guess.settings else _id_beside(parts, whole)
     # Elements that name nobody are all of one person.
     is_of_one = kind is Kind.FRAGMENTS and "fields.user" not in guess.settings and "fields.ts" in guess.settings
@@ -123,7 +123,7 @@ def _of_triples(parts: tuple[str, ...], whole: Shape) -> Guess:
             first, second = (i for i in range(3) if i != time)
             guess.remarks.append(_TIME_ELSEWHERE.format(path=path, time=time, first=first, second=second))
         return guess
-    lat, lon = ([number for value in column if (number := number_of(value)) is not None] for column in columns[1:])
+    lat, lon = map(numbers_of, columns[1:])
     if degrees_unit(lat, lon) != 1.0:
         return guess
     guess.settings = {"fields.points": path, "fields.lat": "lat", "fields.lon": "lon"}

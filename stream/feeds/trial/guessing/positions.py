@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from stream.feeds.trial.guessing.names import LATITUDES, LONGITUDES, PAIRS, normal, rank
 from stream.feeds.trial.guessing.shape import ShapeLeaf
-from stream.feeds.trial.guessing.values import degrees_unit, number_of
+from stream.feeds.trial.guessing.values import degrees_unit, numbers_of
 from stream.formats.input.paths import NOWHERE, path_from
 
 __all__ = ["columns_of", "named_pair", "standard_pair", "text_pair"]
@@ -77,4 +77,4 @@ def text_pair(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ShapeLeaf] | None
 
 def columns_of(leaves: Sequence[ShapeLeaf], decimal: str) -> list[list[float]]:
     """Return the numbers among the values of some paths."""
-    return [[number for value in leaf.values if (number := number_of(value, decimal)) is not None] for leaf in leaves]
+    return [numbers_of(leaf.values, decimal) for leaf in leaves]

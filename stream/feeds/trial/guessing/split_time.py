@@ -8,7 +8,7 @@ from typing import Any
 
 from stream.feeds.trial.guessing.names import normal
 from stream.feeds.trial.guessing.shape import ShapeLeaf
-from stream.feeds.trial.guessing.values import are_times
+from stream.feeds.trial.guessing.values import are_times, most
 
 __all__ = ["is_clock", "is_date", "split_time"]
 
@@ -55,5 +55,4 @@ def _is_digits(leaf: ShapeLeaf, which: int) -> bool:
 
 
 def _are(form: re.Pattern[str], values: Sequence[Any]) -> bool:
-    fitting = sum(isinstance(value, str) and form.fullmatch(value.strip()) is not None for value in values)
-    return 0 < 0.8 * len(values) <= fitting
+    return most(isinstance(value, str) and form.fullmatch(value.strip()) is not None for value in values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,14 +9,13 @@ from stream.feeds.trial.guessing.columns import guess_columns, guess_unknown_nam
 from stream.feeds.trial.guessing.guess import guess_fields
 from stream.feeds.trial.guessing.names import LATITUDES, LONGITUDES, TIMES, USERS, rank
 from stream.feeds.trial.guessing.shape import shape_of
-from stream.feeds.trial.guessing.values import number_of, time_form
+from stream.feeds.trial.guessing.values import DECIMAL_COMMA, number_of, time_form
 from stream.feeds.trial.guessing.written import Guess
 from stream.formats.files.dialect import DELIMITERS
 from stream.formats.files.lines import CsvError, cells
 
 __all__ = ["guess_table"]
 
-_DECIMAL_COMMA = re.compile(r"[-+]?\d{1,3},\d+")
 _NAMES_OF_SIGNS = {sign: name for name, sign in DELIMITERS.items() if sign}
 
 
@@ -82,4 +80,4 @@ def _is_number(cell: str) -> bool:
 
 def _has_decimal_commas(records: Sequence[dict[str, Any]]) -> bool:
     names = [name for name in records[0] if rank((name,), LATITUDES) is not None] if records else []
-    return any(_DECIMAL_COMMA.fullmatch(record.get(name, "")) for record in records for name in names)
+    return any(DECIMAL_COMMA.fullmatch(record.get(name, "")) for record in records for name in names)

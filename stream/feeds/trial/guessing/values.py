@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from core.records.instants import UNIT_MS
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.numbers import to_number
 from stream.formats.input.times import TextTimes
 
-__all__ = ["FORMATS", "TimeForm", "are_times", "degrees_unit", "number_of", "time_form"]
+__all__ = [
+    "DECIMAL_COMMA",
+    "FORMATS",
+    "TimeForm",
+    "are_times",
+    "degrees_unit",
+    "most",
+    "number_of",
+    "numbers_of",
+    "time_form",
+]
 
-_UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 _EARLIEST_S, _LATEST_S = 3e8, 4.2e9
 """Years 1979 to 2103: the units do not overlap."""
 
@@ -45,7 +55,9 @@ FORMATS = (
 _SHARE = 0.8
 """Share of the values that must be of a form: some records of every feed are broken."""
 
-TextForm = tuple[str, Any]
+DECIMAL_COMMA = re.compile(r"[-+]?\d{1,3},\d+")
+"""A position with a decimal comma."""
+
 TimeForm = tuple[dict[str, str], bool, tuple[str, ...]]
 """Settings ``unit`` or ``format``; whether an offset is missing; other formats that fit as well."""
 
@@ -64,18 +76,30 @@ def number_of(value: Any, decimal: str = ".") -> float | None:
         return None
 
 
+def numbers_of(values: Iterable[Any], decimal: str = ".") -> list[float]:
+    """Return the numbers among values."""
+    return [number for value in values if (number := number_of(value, decimal)) is not None]
+
+
+def most(found: Iterable[bool]) -> bool:
+    """Whether so many values are of a form that the others are broken; False if there are none."""
+    each = list(found)
+    return bool(each) and sum(each) >= _SHARE * len(each)
+
+
 def time_form(values: Sequence[Any]) -> TimeForm | None:
     """Return how times are written; None if the values are no times."""
     some = list(values[:200])
     if not some:
         return None
-    if _most(isinstance(value, datetime) for value in some):
+    if most(isinstance(value, datetime) for value in some):
         return {}, False, ()
     texts = [value for value in some if isinstance(value, str)]
     if texts and (form := _text_form(texts, len(some))) is not None:
         return form
-    numbers = [number for value in some if (number := number_of(value)) is not None]
-    for unit, per_s in _UNITS:
+    numbers = numbers_of(some)
+    for unit, unit_ms in UNIT_MS.items():
+        per_s = 1000 / unit_ms
         fitting = sum(_EARLIEST_S * per_s <= number <= _LATEST_S * per_s for number in numbers)
         if fitting >= _SHARE * len(some):
             return {"unit": unit}, False, ()
@@ -92,12 +116,12 @@ def degrees_unit(lat: Sequence[float], lon: Sequence[float]) -> float | None:
     """Return the unit of latitudes and longitudes, in degrees; None if they are no positions in any that is known."""
     if not lat or not lon:
         return None
-    if _most(abs(value) <= 90 for value in lat) and _most(abs(value) <= 180 for value in lon):
+    if most(abs(value) <= 90 for value in lat) and most(abs(value) <= 180 for value in lon):
         return 1.0
-    if not _most(float(value).is_integer() for value in (*lat, *lon)):
+    if not most(float(value).is_integer() for value in (*lat, *lon)):
         return None
     for unit in (1e-7, 1e-6, 1e-5):
-        fits = _most(abs(value) * unit <= 90 for value in lat) and _most(abs(value) * unit <= 180 for value in lon)
+        fits = most(abs(value) * unit <= 90 for value in lat) and most(abs(value) * unit <= 180 for value in lon)
         # Near 0,0 every unit fits: the smallest is meant only if the numbers are as large as it makes them elsewhere.
         if fits and max(map(abs, (*lat, *lon))) * unit >= 1:
             return unit
@@ -113,11 +137,11 @@ def _text_form(texts: Sequence[str], n: int) -> TimeForm | None:
     )
     if with_offset + is_local >= _SHARE * n:
         return {}, True, ()
-    fitting = [one for one in FORMATS if sum(_parses(text, one) for text in texts) >= _SHARE * n]
-    best = max((sum(_parses(text, one) for text in texts) for one in fitting), default=0)
-    fitting = [one for one in fitting if sum(_parses(text, one) for text in texts) == best]
-    if not fitting:
+    counts = {one: sum(_parses(text, one) for text in texts) for one in FORMATS}
+    best = max(counts.values())
+    if best < _SHARE * n:
         return None
+    fitting = [one for one, count in counts.items() if count == best]
     return {"format": fitting[0]}, "%z" not in fitting[0], tuple(fitting[1:])
 
 
@@ -135,8 +159,3 @@ def _parses(text: str, form: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _most(found: Any) -> bool:
-    each = list(found)
-    return bool(each) and sum(each) >= _SHARE * len(each)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stream.feeds.trial.guessing.names import normal
-from stream.feeds.trial.guessing.values import degrees_unit, number_of, time_form
+from stream.feeds.trial.guessing.values import degrees_unit, numbers_of, time_form
 
 __all__ = ["NEEDS_USER", "Guess"]
 
@@ -75,9 +75,7 @@ class Guess:
             lon: Some longitudes.
             decimal: The decimal sign of numbers that are text.
         """
-        unit = degrees_unit(
-            *([one for value in values if (one := number_of(value, decimal)) is not None] for values in (lat, lon))
-        )
+        unit = degrees_unit(numbers_of(lat, decimal), numbers_of(lon, decimal))
         if unit != 1.0 and (named := re.search("e([5-7])$", normal(name))) is not None:
             unit = float(f"1e-{named[1]}")
         if unit is not None and unit != 1.0:

@@ -173,6 +173,16 @@ def test_records_of_no_known_source(tmp_path: Path) -> None:
     assert proposed(tried(tmp_path / "feed.ndjson", list(rows()))) == {"time.unit": "ms"}
 
 
+def test_a_fault_at_several_points(tmp_path: Path) -> None:
+    """
+    The same fault at another point of a fragment is the same fault, as in a replay.
+    """
+    good, bad = [T, 48.2, 16.4], [T, "north", 16.4]
+    content = [{"user": "a", "points": points} for points in ([bad, good], [good, bad], [good, good, bad])]
+    (fault,) = tried(tmp_path / "feed.ndjson", content, Kind.FRAGMENTS).in_force.rejections
+    assert (fault.records, fault.place) == (3, "line 1")
+
+
 def test_a_track(tmp_path: Path) -> None:
     """
     GPX is known by its own form.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import fastavro
 import pytest
@@ -36,11 +36,14 @@ class Registry:
     """Has one schema, or does not answer."""
 
     answers = True
+    asked: ClassVar[list[int]] = []
+    """The ids that were asked for, in all readings."""
 
     def __init__(self, _: Any) -> None:
         pass
 
     async def schema(self, schema_id: int) -> RegisteredSchema | None:
+        self.asked.append(schema_id)
         if not self.answers:
             raise RegistryError("no answer")
         return RegisteredSchema("AVRO", json.dumps(SCHEMA)) if schema_id == 7 else None
@@ -50,6 +53,7 @@ class Registry:
 def registry(monkeypatch: pytest.MonkeyPatch) -> type[Registry]:
     monkeypatch.setattr(topic_source, "SchemaRegistry", Registry)
     monkeypatch.setattr(Registry, "answers", True)
+    monkeypatch.setattr(Registry, "asked", [])
     return Registry
 
 
@@ -65,9 +69,10 @@ def tried(messages: list[Message], **given: Any) -> Trial:
     return try_source(TopicSource("feed", messages), settings, Kind.CHECKINS, 100)
 
 
-def test_avro_of_a_registry() -> None:
+def test_avro_of_a_registry(registry: type[Registry]) -> None:
     """
-    Messages are decoded with the registry's schema, and the names in it are looked at as those of JSON are.
+    Messages are decoded with the registry's schema, and the names in it are looked at as those of JSON are. However
+    often they are read, the registry is asked once for each id.
     """
     messages = topic_messages(
         [(None, framed("a")), (None, framed("b")), (None, framed("c", schema_id=8)), (None, None)]
@@ -79,16 +84,18 @@ def test_avro_of_a_registry() -> None:
     assert found.proposal.settings == {"checkins.fields.user": "device", "checkins.fields.ts": "at"}
     assert found.proposal.findings is not None
     assert found.proposal.findings.counts()["understood"] == 2
+    assert registry.asked == [7, 8]
 
 
 def test_a_registry_that_does_not_answer(registry: type[Registry], monkeypatch: pytest.MonkeyPatch) -> None:
     """
-    Without the registry nothing can be read, and a sentence says why.
+    Without the registry nothing can be read, and a sentence says why. It is not asked again for every reading.
     """
     monkeypatch.setattr(registry, "answers", False)
     found = tried(topic_messages([(None, framed("a"))]), **REGISTRY)
     assert found.in_force.refusal == "the schema registry does not help: no answer"
     assert not found.has_result
+    assert registry.asked == [7]
 
 
 def test_lists_tombstones_and_long_messages() -> None:

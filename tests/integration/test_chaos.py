@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -49,6 +50,18 @@ def _first_seal(records: Sequence[Record]) -> int:
     return next(i for i, record in enumerate(records) if b'"type":"seal"' in (record.value or b""))
 
 
+def _without_one_record(topics: Topics) -> list[Record]:
+    """
+    Leave out the dead letters of one record, which has one for each fault, of an input topic that is still there: of
+    a deleted one nobody knows how far it was read.
+    """
+    kept = {log.log_id for log in topics.inputs if not log.is_deleted}
+    letters = [(json.loads(record.value or b"{}"), record) for record in topics.dead_letters]
+    lost = next(letter for letter, _ in letters if letter["log"] in kept)
+    same = ("log", "partition", "offset")
+    return [record for letter, record in letters if any(letter[name] != lost[name] for name in same)]
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -58,10 +71,7 @@ def _first_seal(records: Sequence[Record]) -> int:
         (lambda t: {"windows": [*t.windows, t.windows[0]._replace(key=b"another")]}, "not what the first seals say"),
         (lambda t: {"seals": _without(list(t.seals), _first_seal(t.seals))}, ""),
         (lambda t: {"shards": [r for r in t.shards if r.partition != t.shards[0].partition]}, "input records are lost"),
-        (
-            lambda t: {"dead_letters": [r for r in t.dead_letters if r.value != t.dead_letters[0].value]},
-            "1 input records are lost",
-        ),
+        (lambda t: {"dead_letters": _without_one_record(t)}, "1 input records are lost"),
     ],
 )
 def test_the_audit_finds_what_is_wrong(report: Report, change: Callable[[Topics], dict[str, Any]], says: str) -> None:

@@ -1,0 +1,1 @@
+"""Kernels: the inner loops of anonymizers, compiled; each has a slow oracle in ``oracles``."""

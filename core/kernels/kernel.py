@@ -33,9 +33,9 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
-        return (self._compiled or self.compile())(*args, **kwargs)
+        return (self._compiled or self.prepare())(*args, **kwargs)
 
-    def compile(self) -> Callable[..., R]:
+    def prepare(self) -> Callable[..., R]:
         """Compile the function, or load it from numba's cache, unless that was done before."""
         if self._compiled is None:
             self._compiled = _compiled(self.definition, self.signature)
@@ -83,4 +83,4 @@ def _let_kernels_call_kernels() -> None:
 
     @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
     def _typed(called: Kernel[..., Any], _context: object) -> Any:
-        return types.Dispatcher(called.compile())
+        return types.Dispatcher(called.prepare())

@@ -34,7 +34,7 @@ def test_without_numba_the_definition_runs(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(kernels, "is_compiled", lambda: False)
     interpreted = Kernel(_sum_of_squares, "float64(float64[::1])")
     assert interpreted(np.arange(4.0)) == 14.0
-    assert interpreted.compile() is _sum_of_squares
+    assert interpreted.prepare() is _sum_of_squares
 
 
 def test_importing_core_does_not_load_the_compiler() -> None:

@@ -12,6 +12,8 @@ ROUNDS ?= 50
 SEED ?= 1
 FEEDS ?=
 ONLY_DEEP ?=
+ONLY ?=
+ALL ?=
 AUTHORS ?=
 
 # Tests start hundreds of processes: let them write bytecode, so that not each one compiles every module.
@@ -72,8 +74,8 @@ bench-km: install ## SeqAnon compared with the published pseudo-code in C++, and
 bench-supports: install ## supports counted as records arrive, compared with counting at the end
 	$(BIN)/python -m tests.benchmarks.bench_support
 
-bench-w4m: install ## Wait for Me, how its time grows, and its authors' program if AUTHORS names a command for it
-	$(BIN)/python -m tests.benchmarks.bench_wait4me $(SHARED)/data $(if $(AUTHORS),'$(AUTHORS)')
+bench-w4m: install ## (k,delta) beside an earlier commit, and how its time grows; ONLY="cabs growth", ALL=1, AUTHORS=command of the authors' program
+	$(BIN)/python -m tests.benchmarks.wait4me.bench $(SHARED)/data $(if $(AUTHORS),--authors '$(AUTHORS)') $(if $(ONLY),--only $(ONLY)) $(if $(ALL),--all)
 
 fuzz: install ## send N=1000000 mutated records and messages through replay, ingest and a worker on a real Kafka; SEED=1
 	$(BIN)/python -m tests.fuzz.run $(N) $(SEED) $(SHARED)/data

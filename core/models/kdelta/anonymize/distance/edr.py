@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
+from core.kernels import edr as kernels
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["EditScript", "Edr", "edr"]
 
-_POINTS_AT_ONCE = 256  # points of the pivot compared at once with all points that may match
+A = TypeVar("A", IntArray, FloatArray)
+
+_LONGEST_MS = 1 << 61  # tolerances are clipped here, so that a time and a tolerance still fit into 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,7 +56,7 @@ def edr(
     stays alone. At equal times they are a pair, or else the pivot's point stays alone. Pairs that do not match are
     therefore at least near in time.
 
-    The table is computed column by column, in the bits of whole numbers (Hyyro 2003): ``m * n / 2`` bytes.
+    The table takes ``m * n / 2`` bytes.
 
     Args:
         t_ms: Times of the trajectory, Unix milliseconds, shape ``(m,)``.
@@ -63,80 +66,17 @@ def edr(
         space_tolerance_m: Largest difference of each coordinate, metres.
         time_tolerance_s: Largest difference in time, seconds.
     """
-    full = (1 << len(t_ms)) - 1
-    up, down = full, 0  # bit i is set if entry i + 1 of a column is one more (up) or one less (down) than entry i
-    distance = len(t_ms)
-    last = full ^ (full >> 1)
-    columns = []
-    tolerance_ms = round(time_tolerance_s * 1000)
-    for matching in _matches((t_ms, xy_m), (pivot_t_ms, pivot_xy_m), space_tolerance_m, tolerance_ms):
-        same = ((((matching & up) + up) ^ up) | matching | down) & full  # entry equals its diagonal neighbour
-        wider = down | (full & ~(up | same))  # entry is one more than in the column before
-        narrower = up & same
-        distance += bool(wider & last) - bool(narrower & last)
-        shifted = (wider << 1) | 1  # the first row counts 0, 1, 2, ...
-        down = shifted & same & full
-        up = ((narrower << 1) | ~(shifted | same)) & full
-        columns.append((matching, up, wider, same))
-    own, pivot = _walk_back(t_ms.tolist(), pivot_t_ms.tolist(), columns)
-    return EditScript(distance=distance if len(t_ms) else len(pivot_t_ms), own=own, pivot=pivot)
-
-
-def _matches(
-    points: tuple[IntArray, FloatArray],
-    pivot: tuple[IntArray, FloatArray],
-    space_tolerance_m: float,
-    time_tolerance_ms: int,
-) -> Iterator[int]:
-    """Yield, for each point of the pivot, the points that match it as bits."""
-    (t_ms, xy_m), (pivot_t_ms, pivot_xy_m) = points, pivot
-    low = np.searchsorted(t_ms, pivot_t_ms - time_tolerance_ms, side="left")
-    high = np.searchsorted(t_ms, pivot_t_ms + time_tolerance_ms, side="right")
-    columns = np.arange((high - low).max(initial=0))
-    for at in range(0, len(low), _POINTS_AT_ONCE):
-        some = slice(at, at + _POINTS_AT_ONCE)
-        index = low[some, None] + columns
-        near = index < high[some, None]
-        index = np.minimum(index, len(t_ms) - 1)
-        for axis in (0, 1):
-            near &= np.abs(xy_m[index, axis] - pivot_xy_m[some, axis, None]) <= space_tolerance_m
-        for start, bits in zip(low[some].tolist(), np.packbits(near, axis=1, bitorder="little"), strict=True):
-            yield int.from_bytes(bits.tobytes(), "little") << start
-
-
-def _walk_back(
-    t_ms: list[int], pivot_t_ms: list[int], columns: list[tuple[int, int, int, int]]
-) -> tuple[IntArray, IntArray]:
-    i, j = len(t_ms) - 1, len(columns) - 1
-    own: list[int] = []
-    pivot: list[int] = []
-    while i >= 0 and j >= 0:
-        matching, up, wider, same = (column >> i & 1 for column in columns[j])
-        delete, create = bool(up), bool(wider)
-        if matching:
-            delete = create = False
-        elif not same:  # a replacement is optimal as well
-            delete &= t_ms[i] > pivot_t_ms[j]
-            create &= t_ms[i] < pivot_t_ms[j]
-        elif delete and create:
-            delete = t_ms[i] > pivot_t_ms[j]
-        own.append(-1 if create and not delete else i)
-        pivot.append(-1 if delete else j)
-        i -= own[-1] >= 0
-        j -= pivot[-1] >= 0
-    own += range(i, -1, -1)
-    pivot += [-1] * (i + 1)
-    own += [-1] * (j + 1)
-    pivot += range(j, -1, -1)
-    return np.array(own[::-1], dtype=np.int64), np.array(pivot[::-1], dtype=np.int64)
+    m, n = len(t_ms), len(pivot_t_ms)
+    own, pivot = np.empty((2, m + n), dtype=np.int64)
+    points = (_for_kernels(t_ms), _for_kernels(xy_m), _for_kernels(pivot_t_ms), _for_kernels(pivot_xy_m))
+    n_steps, distance = kernels.script(*points, float(space_tolerance_m), _whole_ms(time_tolerance_s), own, pivot)
+    return EditScript(distance=distance, own=own[m + n - n_steps :], pivot=pivot[m + n - n_steps :])
 
 
 class Edr:
     """EDR between the trajectories of one data set, divided by the longer length: edits a point, in ``0..1``.
 
-    The distance of W4M with EDR (Abul, Bonchi, Nanni 2010), in whole millionths. A pivot is compared with all others
-    in one pass over its points: the columns of their tables are side by side in the bits of one whole number, and a
-    free bit between them stops carries.
+    The distance of W4M with EDR (Abul, Bonchi, Nanni 2010), in whole millionths.
 
     Args:
         trajectories: The data set, ``n`` trajectories, none of them empty.
@@ -157,69 +97,51 @@ class Edr:
         self._counts = np.diff(trajectories.starts)  # (n,)
         if np.any(self._counts < 1):
             raise ValueError("a trajectory without points has no distance to another: leave it out")
-        self._trajectories = trajectories
-        self._space_m, self._time_ms = space_tolerance_m, round(time_tolerance_s * 1000)
+        starts, t_ms, xy_m = trajectories.starts, trajectories.t_ms, trajectories.xy_m
+        self._points = _for_kernels(starts), _for_kernels(t_ms), _for_kernels(xy_m)
+        self._within = float(space_tolerance_m), _whole_ms(time_tolerance_s)
 
     def between(self, ones: int | IntArray, others: IntArray) -> IntArray:
         """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.between`; millionths of an edit a
         point."""
-        ones = np.broadcast_to(np.asarray(ones, dtype=np.int64), others.shape)
-        edits = np.zeros(len(others), dtype=np.int64)
-        for pivot in np.unique(ones).tolist():
-            pairs = np.flatnonzero(ones == pivot)
-            edits[pairs] = self._edits(pivot, others[pairs])
-        return self._millionths(edits, np.maximum(self._counts[ones], self._counts[others]))
+        return self.within(ones, others, self.unit)
+
+    def within(self, ones: int | IntArray, others: IntArray, limits: int | IntArray) -> IntArray:
+        """Measure pairs of trajectories, each up to a limit.
+
+        Args:
+            ones: Numbers of trajectories, shape ``(o,)``, or one number for all pairs.
+            others: Numbers of the trajectories to measure them to, shape ``(o,)``.
+            limits: Millionths of an edit a point, at least 0, shape ``(o,)``, or one limit for all pairs.
+
+        Returns:
+            The distance where it is at most its limit; elsewhere a lower bound of the distance that is above the limit.
+            Millionths of an edit a point, shape ``(o,)``.
+        """
+        others = _for_kernels(others)
+        ones = _for_kernels(np.broadcast_to(ones, others.shape))
+        points = np.maximum(self._counts[ones], self._counts[others])
+        # The most edits whose millionths, rounded down, are at most the limit.
+        limits = ((np.minimum(limits, self.unit) + 1) * points - 1) // self.unit
+        return self._millionths(kernels.edits_of_pairs(*self._points, ones, others, limits, *self._within), points)
 
     def lower_bounds(self, pivot: int) -> IntArray:
-        """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.lower_bounds`; the bound is the
-        difference in the numbers of points."""
-        more = np.abs(self._counts - self._counts[pivot])
-        return self._millionths(more, np.maximum(self._counts, self._counts[pivot]))
+        """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.lower_bounds`.
+
+        A pair that matches needs a point of its own in both trajectories. A point of the longer one that is in no such
+        pair costs an edit.
+        """
+        least = kernels.least_edits(*self._points, pivot, *self._within)
+        return self._millionths(least, np.maximum(self._counts, self._counts[pivot]))
 
     def _millionths(self, edits: IntArray, points: IntArray) -> IntArray:
         return (edits * self.unit) // points
 
-    def _edits(self, pivot: int, others: IntArray) -> IntArray:
-        """Compute EDR between a pivot and some trajectories, each in a lane of the same bits, shape ``(o,)``."""
-        counts = self._counts[others]
-        first = np.cumsum(counts + 1) - counts - 1  # (o,) first bit of each lane; a bit stays free behind it
-        bit = np.arange(counts.sum()) + np.repeat(np.arange(len(others)), counts)  # of each point
-        point = self._trajectories.points_of(others)
-        n_bits = int(counts.sum()) + len(others)
-        full, begin = _from_bits(bit, n_bits), _from_bits(first, n_bits)
-        up, down = full, 0  # bit i of a lane is set if entry i + 1 is one more (up) or one less (down) than entry i
-        for matching in self._lanes(pivot, point, bit, n_bits):
-            same = ((((matching & up) + up) ^ up) | matching | down) & full
-            wider = down | (full & ~(up | same))
-            shifted = (wider << 1) | begin  # the first row counts 0, 1, 2, ...
-            # A carry, or a bit shifted out of a lane, ends in the free bit behind the lane.
-            down = shifted & same & full
-            up = (((up & same) << 1) | ~(shifted | same)) & full
-        steps = np.concatenate([[0], np.cumsum(_to_bits(up, n_bits) - _to_bits(down, n_bits))])
-        edits: IntArray = self._counts[pivot] + steps[first + counts] - steps[first]
-        return edits
 
-    def _lanes(self, pivot: int, point: IntArray, bit: IntArray, n_bits: int) -> Iterator[int]:
-        """Yield, for each point of a pivot, which bits stand for points that match it."""
-        of_pivot = slice(*self._trajectories.starts[pivot : pivot + 2])
-        t_ms, xy_m = self._trajectories.t_ms, self._trajectories.xy_m
-        order = np.argsort(t_ms[point], kind="stable")
-        at_ms, at_m, bit = t_ms[point][order], xy_m[point][order], bit[order]
-        low = np.searchsorted(at_ms, t_ms[of_pivot] - self._time_ms, side="left").tolist()
-        high = np.searchsorted(at_ms, t_ms[of_pivot] + self._time_ms, side="right").tolist()
-        for begin, end, here in zip(low, high, xy_m[of_pivot], strict=True):
-            near = (np.abs(at_m[begin:end] - here) <= self._space_m).all(axis=1)
-            yield _from_bits(bit[begin:end][near], n_bits)
+def _for_kernels(array: A) -> A:
+    """Return an array as kernels take it: contiguous and writable."""
+    return np.require(array, requirements=("C", "W"))
 
 
-def _from_bits(bits: IntArray, n_bits: int) -> int:
-    """Make a whole number of the bits that are set."""
-    flags = np.zeros(n_bits, dtype=np.uint8)
-    flags[bits] = 1
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
-
-
-def _to_bits(number: int, n_bits: int) -> IntArray:
-    """Return the bits of a whole number, shape ``(n_bits,)``."""
-    octets = np.frombuffer(number.to_bytes(-(-n_bits // 8), "little"), dtype=np.uint8)
-    return np.unpackbits(octets, count=n_bits, bitorder="little").astype(np.int64)
+def _whole_ms(time_s: float) -> int:
+    return round(min(time_s * 1000, _LONGEST_MS))

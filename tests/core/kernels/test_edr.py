@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.kernels import edr as kernels
+from core.kernels.oracles import edr as oracles
+from core.records.arrays import FloatArray, IntArray
+from core.trajectories.trajectory import PointTrajectories
+from tests.budgets import examples
+from tests.oracles.kdelta import Point, data_sets, points, trajectories_of
+
+SPACES_M = st.sampled_from([0.0, 1.0, 3.0])
+TIMES_MS = st.sampled_from([0, 500, 2000, 30_000, 1 << 61])
+NO_LIMIT = 1 << 60
+
+PIECES = st.lists(
+    st.tuples(st.sampled_from([1, 2, 30, 61, 62, 63]), st.sampled_from([0.0, 9.0]), st.sampled_from([0, 5000, 90_000])),
+    min_size=1,
+    max_size=4,
+)
+
+
+@st.composite
+def long_ones(draw: st.DrawFn) -> list[Point]:
+    """Draw points a second apart in pieces: each piece stands at one of two places, after a pause or none.
+
+    Pieces end inside a word of bits, at its end and behind it.
+    """
+    its: list[Point] = []
+    t_ms = 0
+    for length, x_m, pause_ms in draw(PIECES):
+        t_ms += pause_ms
+        its += [(t_ms + 1000 * i, x_m, 0.0) for i in range(length)]
+        t_ms += 1000 * length
+    return its
+
+
+PAIRS = st.tuples(points(max_size=12, extent_m=4), points(max_size=12, extent_m=4)) | st.tuples(
+    long_ones(), long_ones()
+)
+
+
+def columns(one: list[Point], other: list[Point]) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+    first, second = trajectories_of((0, one)), trajectories_of((0, other))
+    return first.t_ms, first.xy_m, second.t_ms, second.xy_m
+
+
+@settings(max_examples=examples(300))
+@given(PAIRS, SPACES_M, TIMES_MS)
+def test_points_that_match_any_are_counted(pair: tuple[list[Point], list[Point]], space_m: float, time_ms: int) -> None:
+    """
+    The kernel finds as many as the whole table of matches, and the first and last of them.
+    """
+    both = columns(*pair)
+    found = np.flatnonzero(oracles.matches(*both, space_m, time_ms).any(axis=1)).tolist()
+    expected = (len(found), found[0], found[-1]) if found else (0, -1, -1)
+    assert kernels.matched(*both, space_m, time_ms) == expected
+    assert kernels.matched.definition(*both, space_m, time_ms) == expected
+
+
+@settings(max_examples=examples(300))
+@given(PAIRS, SPACES_M, TIMES_MS)
+def test_edits_are_those_of_the_table(pair: tuple[list[Point], list[Point]], space_m: float, time_ms: int) -> None:
+    """
+    Without a limit the kernel counts the edits that the table counts.
+    """
+    both = columns(*pair)
+    expected = oracles.edits(oracles.matches(*both, space_m, time_ms))
+    assert kernels.edits(*both, space_m, time_ms, NO_LIMIT) == expected
+    assert kernels.edits.definition(*both, space_m, time_ms, NO_LIMIT) == expected
+
+
+@settings(max_examples=examples(300))
+@given(PAIRS, SPACES_M, TIMES_MS, st.data())
+def test_above_a_limit_a_bound_is_enough(
+    pair: tuple[list[Point], list[Point]], space_m: float, time_ms: int, data: st.DataObject
+) -> None:
+    """
+    Up to the limit the kernel counts all edits; above it, its number is above the limit, but not above the edits.
+    """
+    both = columns(*pair)
+    expected = oracles.edits(oracles.matches(*both, space_m, time_ms))
+    limit = data.draw(st.integers(max(expected - 5, 0), expected + 1) | st.integers(0, sum(map(len, pair))))
+    found = kernels.edits(*both, space_m, time_ms, limit)
+    assert found == expected if expected <= limit else limit < found <= expected
+    assert kernels.edits.definition(*both, space_m, time_ms, limit) == found
+
+
+@settings(max_examples=examples(300))
+@given(PAIRS, SPACES_M, TIMES_MS)
+def test_the_script_is_the_preferred_one(pair: tuple[list[Point], list[Point]], space_m: float, time_ms: int) -> None:
+    """
+    Of several cheapest scripts, the kernel writes the one that the stated order of choices gives.
+    """
+    both = columns(*pair)
+    matching = oracles.matches(*both, space_m, time_ms)
+    for run in (kernels.script, kernels.script.definition):
+        own, pivot = np.full((2, sum(map(len, pair))), -7)
+        n_steps, n_edits = run(*both, space_m, time_ms, own, pivot)
+        unused = len(own) - n_steps
+        assert list(zip(own[unused:], pivot[unused:], strict=True)) == oracles.script(matching, both[0], both[2])
+        assert own[:unused].tolist() == pivot[:unused].tolist() == [-7] * unused
+        assert n_edits == oracles.edits(matching)
+
+
+@settings(max_examples=examples(100))
+@given(data_sets(max_size=6, extent_m=6), SPACES_M, TIMES_MS)
+def test_all_pairs_and_their_bounds(trajectories: PointTrajectories, space_m: float, time_ms: int) -> None:
+    """
+    The kernels over pairs say for each pair what is said for it alone; a bound is never above the edits.
+    """
+    n, starts = len(trajectories.users), trajectories.starts
+    columns_of = [(trajectories.t_ms[begin:end], trajectories.xy_m[begin:end]) for begin, end in pairwise(starts)]
+    tables = [[oracles.matches(*one, *other, space_m, time_ms) for other in columns_of] for one in columns_of]
+    expected = np.array([[oracles.edits(matching) for matching in row] for row in tables])
+    bounds = np.array([[oracles.least_edits(matching) for matching in row] for row in tables])
+    assert (bounds <= expected).all()
+    data = starts, trajectories.t_ms, trajectories.xy_m
+    ones, others = np.divmod(np.arange(n * n), n)
+    limits = np.full(n * n, NO_LIMIT)
+    for measure in (kernels.edits_of_pairs, kernels.edits_of_pairs.definition):
+        np.testing.assert_array_equal(measure(*data, ones, others, limits, space_m, time_ms), expected.ravel())
+    for bound in (kernels.least_edits, kernels.least_edits.definition):
+        np.testing.assert_array_equal([bound(*data, pivot, space_m, time_ms) for pivot in range(n)], bounds)
+
+
+@pytest.mark.parametrize("m", [0, 1, 62, 63])
+@pytest.mark.parametrize("n", [0, 1, 62, 63])
+def test_an_empty_trajectory_takes_an_edit_a_point(m: int, n: int) -> None:
+    """
+    Against no points there are as many edits as points; lengths around the end of a word are no exception.
+    """
+    #  own      . . . . .        every second, all at one place
+    #  pivot    . . .
+    both = columns([(1000 * i, 0.0, 0.0) for i in range(m)], [(1000 * i, 0.0, 0.0) for i in range(n)])
+    own, pivot = np.empty((2, m + n), dtype=np.int64)
+    assert kernels.script(*both, 1.0, 0, own, pivot) == (max(m, n), abs(m - n))
+    assert kernels.edits(*both, 1.0, 0, NO_LIMIT) == abs(m - n)
+    assert kernels.edits(*both, 1.0, 1 << 61, NO_LIMIT) == abs(m - n)

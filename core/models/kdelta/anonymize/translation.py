@@ -145,18 +145,15 @@ def translate_minimal(
     t_ms, pivot_xy_m = trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot]
     shape = len(members), len(t_ms)
     xy_m = pivot_xy_m + in_disc(shape, diameter_m / 2, rng)
-    created = np.ones(shape, dtype=bool)
-    moved_m, shifted_s = np.zeros(shape), np.zeros(shape)
-    taking_part = []
+    rows, owns, ats = [], [], []  # of all pairs: row of the member, number of its point, and the pivot's point
     for row, member in enumerate(members.tolist()):
         start, end = trajectories.starts[member : member + 2]
-        own_t_ms, own_xy_m = trajectories.t_ms[start:end], trajectories.xy_m[start:end]
         if member == pivot:
             own = at = np.arange(len(t_ms))
         else:
             script = edr(
-                own_t_ms,
-                own_xy_m,
+                trajectories.t_ms[start:end],
+                trajectories.xy_m[start:end],
                 t_ms,
                 pivot_xy_m,
                 space_tolerance_m=space_tolerance_m,
@@ -164,11 +161,17 @@ def translate_minimal(
             )
             pairs = (script.own >= 0) & (script.pivot >= 0)
             own, at = script.own[pairs], script.pivot[pairs]
-        xy_m[row, at] = nearest_in_disc(own_xy_m[own], pivot_xy_m[at], diameter_m / 2)
-        created[row, at] = False
-        moved_m[row, at] = np.hypot(*(xy_m[row, at] - own_xy_m[own]).T)
-        shifted_s[row, at] = np.abs(own_t_ms[own] - t_ms[at]) / 1000
-        taking_part.append(start + own)
+        rows.append(np.full(len(own), row))
+        owns.append(start + own)
+        ats.append(at)
+    own, at = np.concatenate(owns), np.concatenate(ats)
+    paired = np.concatenate(rows), at
+    xy_m[paired] = nearest_in_disc(trajectories.xy_m[own], pivot_xy_m[at], diameter_m / 2)
+    created = np.ones(shape, dtype=bool)
+    created[paired] = False
+    moved_m, shifted_s = np.zeros(shape), np.zeros(shape)
+    moved_m[paired] = np.hypot(*(xy_m[paired] - trajectories.xy_m[own]).T)
+    shifted_s[paired] = np.abs(trajectories.t_ms[own] - t_ms[at]) / 1000
     return Translated(
         members=members,
         t_ms=t_ms,
@@ -176,7 +179,7 @@ def translate_minimal(
         created=created,
         moved_m=moved_m,
         shifted_s=shifted_s,
-        taking_part=np.concatenate(taking_part),
+        taking_part=own,
     )
 
 

@@ -2,82 +2,157 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Mapping
 
-from core.support.table import subtrajectories
+import numpy as np
+
+from core.kernels.supports import (
+    PEOPLE,
+    SUPPORT,
+    count_supports,
+    fill_slots,
+    find_row,
+    first_infrequent,
+    link_places,
+    merge_locations,
+    previous_visits,
+    remove_location,
+)
+from core.records.arrays import IntArray
 from core.trajectories.trajectory import Sequences
 
-__all__ = ["Subtrajectory", "SupportIndex", "united"]
+__all__ = ["Subtrajectory", "SupportIndex"]
 
 Subtrajectory = tuple[int, ...]
+
+_FEWEST_ROWS = 16
 
 
 class SupportIndex:
     """An index of which subtrajectories of one size reach a support of ``k``, updated while locations merge.
 
-    Merging never lowers a support, so people are stored only for supports below ``k``.
+    Merging never lowers a support, so people are stored only for supports below ``k``. The memory grows with the
+    distinct subtrajectories (some 100 bytes each) and with the people of those that are infrequent.
 
     Args:
-        people: The distinct people who support each subtrajectory that occurs; None stands for ``k`` or more people.
-            The index keeps and changes this object.
         k: The support to reach.
+        size: Number of locations of a subtrajectory.
+        n_locations: Locations are in ``0..n_locations - 1``.
+        n_rows: Number of subtrajectories for which there is room at first.
     """
 
-    def __init__(self, people: dict[Subtrajectory, tuple[int, ...] | None], *, k: int) -> None:
-        self._k = k
-        # Tuples instead of sets: for few people they take a quarter of the memory, and the garbage collector does not
-        # examine them again and again.
-        self._people = people
-        # These lists may contain removed subtrajectories: no search is needed to remove one, and none ever returns.
-        self._containing: defaultdict[int, list[Subtrajectory]] = defaultdict(list)
-        for key in self._people:
-            for location in {*key}:
-                self._containing[location].append(key)
+    def __init__(self, *, k: int, size: int, n_locations: int, n_rows: int = 0) -> None:
+        n_rows = max(n_rows, _FEWEST_ROWS)
+        self._k, self._size = k, size
+        # See core/kernels/supports.py for these.
+        self._book: IntArray = np.empty((n_rows, size + 3), np.int64)
+        self._cells: IntArray = np.empty((n_rows, 2), np.int64)
+        self._slots: IntArray = np.full(_slots_for(n_rows), -1, np.int64)
+        self._used: IntArray = np.zeros(3, np.int64)
+        self._heads: IntArray = np.full(n_locations, -1, np.int64)
+        self._links: IntArray = np.empty(0, np.int64)
+        self._into: IntArray = np.arange(n_locations)
 
     @classmethod
     def of(cls, sequences: Sequences, *, size: int, k: int) -> SupportIndex:
         """Count the subtrajectories of one size from scratch."""
-        table = subtrajectories(sequences, size)
-        keys: list[Subtrajectory] = list(map(tuple, table.locations.tolist()))
-        starts, users = table.starts.tolist(), tuple(table.users.tolist())
-        people = {
-            key: None if end - start >= k else users[start:end]
-            for key, (start, end) in zip(keys, pairwise(starts), strict=True)
-        }
-        return cls(people, k=k)
+        starts, locations = sequences.starts, np.ascontiguousarray(sequences.locations)
+        n_locations = int(locations.max(initial=0)) + 1
+        index = cls(k=k, size=size, n_locations=n_locations, n_rows=len(locations))
+        previous = previous_visits(starts, locations, n_locations)
+        columns, begin = (np.ascontiguousarray(sequences.users), starts, locations, previous), 0
+        while begin < len(sequences.users):
+            begin = count_supports(k, begin, *columns, index._book, index._cells, index._slots, index._used)
+            if begin < len(sequences.users):
+                index._grow()
+        index._link()
+        return index
+
+    @classmethod
+    def from_people(cls, people: Mapping[Subtrajectory, Collection[int] | None], *, size: int, k: int) -> SupportIndex:
+        """Make an index of people who were counted before.
+
+        Args:
+            people: The distinct people who support each subtrajectory; None stands for ``k`` or more people.
+            size: Number of locations of every subtrajectory.
+            k: The support to reach.
+        """
+        n_cells = sum(len(few) for few in people.values() if few is not None)
+        n_locations = max((max(key) for key in people), default=0) + 1
+        index = cls(k=k, size=size, n_locations=n_locations, n_rows=max(len(people), n_cells))
+        cell = 0
+        for row, (key, few) in enumerate(people.items()):
+            index._book[row] = (*key, k if few is None else len(few), -1, -1)
+            for person in sorted(few or ()):
+                index._cells[cell] = person, index._book[row, PEOPLE]
+                index._book[row, PEOPLE] = cell
+                cell += 1
+        index._used[:2] = len(people), cell
+        fill_slots(index._book, index._slots, index._used)
+        index._link()
+        return index
+
+    def _grow(self) -> None:
+        n_rows, n_cells, _ = self._used.tolist()
+        if n_rows == len(self._book):
+            self._book = np.concatenate((self._book, np.empty_like(self._book)))
+            self._slots = np.empty(_slots_for(len(self._book)), np.int64)
+            fill_slots(self._book, self._slots, self._used)
+        if n_cells == len(self._cells):
+            self._cells = np.concatenate((self._cells, np.empty_like(self._cells)))
+
+    def _link(self) -> None:
+        n_rows = int(self._used[0])
+        self._links = np.empty(n_rows * self._size, np.int64)
+        link_places(self._book, n_rows, self._heads, self._links)
 
     def infrequent(self) -> list[tuple[int, Subtrajectory]]:
         """List (support, subtrajectory) where the support is in ``1..k - 1``, ascending."""
-        return sorted((len(people), key) for key, people in self._people.items() if people is not None)
+        rows = self._infrequent_rows()
+        keys: list[Subtrajectory] = list(map(tuple, rows[:, : self._size].tolist()))
+        return list(zip(rows[:, SUPPORT].tolist(), keys, strict=True))
+
+    def _infrequent_rows(self) -> IntArray:
+        book = self._book[: self._used[0]]
+        rows = book[(book[:, 0] >= 0) & (book[:, SUPPORT] < self._k)]
+        order = np.lexsort((*rows[:, : self._size].T[::-1], rows[:, SUPPORT]))
+        ordered: IntArray = rows[order]
+        return ordered
+
+    def unprotected(self) -> Iterator[Subtrajectory]:
+        """Yield the subtrajectories that are infrequent now, in the order of :meth:`infrequent`, as they are meanwhile.
+
+        Each is yielded again until it is frequent or does not occur: merge or suppress one of its locations.
+        """
+        listed, number = np.ascontiguousarray(self._infrequent_rows()[:, : self._size]), 0
+        while (number := first_infrequent(self._k, number, listed, self._into, self._book, self._slots)) < len(listed):
+            yield tuple(listed[number].tolist())
 
     def is_infrequent(self, subtrajectory: Subtrajectory) -> bool:
         """Return whether a subtrajectory occurs with support below ``k``."""
-        return self._people.get(subtrajectory) is not None
+        row = find_row(self._book, self._slots, np.array(subtrajectory, np.int64))
+        return row >= 0 and bool(self._book[row, SUPPORT] < self._k)
 
     def suppress(self, location: int) -> None:
         """Remove every subtrajectory that contains a location."""
-        for key in self._containing.pop(location, ()):
-            self._people.pop(key, None)
+        self._know(location)
+        remove_location(location, self._book, self._heads, self._links)
 
     def merge(self, kept: int, absorbed: int) -> None:
         """Release two locations as one: every ``absorbed`` becomes ``kept``."""
-        for old in self._containing.pop(absorbed, ()):
-            if old not in self._people:
-                continue
-            people = self._people.pop(old)
-            new = tuple(kept if location == absorbed else location for location in old)
-            if new in self._people:
-                self._people[new] = united(people, self._people[new], k=self._k)
-                continue
-            self._people[new] = people
-            for location in {*new}:
-                self._containing[location].append(new)
+        self._know(max(kept, absorbed))
+        self._into[absorbed] = kept
+        arrays = self._book, self._cells, self._slots, self._used, self._heads, self._links
+        merge_locations(self._k, kept, absorbed, *arrays)
+
+    def _know(self, location: int) -> None:
+        """Make room for a location that no subtrajectory contains."""
+        n_known = len(self._into)
+        if location >= n_known:
+            self._into = np.append(self._into, np.arange(n_known, location + 1))
+            self._heads = np.append(self._heads, np.full(location + 1 - n_known, -1))
 
 
-def united(a: tuple[int, ...] | None, b: tuple[int, ...] | None, *, k: int) -> tuple[int, ...] | None:
-    """Return the union of two groups of people; None stands for ``k`` people or more."""
-    if a is None or b is None:
-        return None
-    people = {*a, *b}
-    return None if len(people) >= k else tuple(people)
+def _slots_for(n_rows: int) -> int:
+    """Return the size of the hash table for that many rows: a power of two, and at least four for each."""
+    return 1 << (4 * n_rows - 1).bit_length()

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from core.records.arrays import IntArray
-from core.support.index import Subtrajectory, SupportIndex, united
+from core.support.index import Subtrajectory, SupportIndex
 from core.support.table import subtrajectories
 from core.trajectories.trajectory import Sequences
 
@@ -107,15 +107,23 @@ class ClosedSupports:
             raise ValueError(f"size {size}, k={k}: the supports are for k={self.k}, m={self.m}")
         shown = np.append(group_of, -1)[self.row_of].tolist()  # generalized location of each place
         all_shown = -1 not in shown
-        together: dict[Subtrajectory, tuple[int, ...] | None] = {}
+        together: dict[Subtrajectory, Collection[int] | None] = {}
         for key, people in self._of_size(size):
             new = tuple([shown[place] for place in key])
             if all_shown or -1 not in new:
-                few = None if isinstance(people, int) or len(people) >= k else tuple(people)
-                together[new] = united(few, together[new], k=k) if new in together else few
-        return SupportIndex(together, k=k)
+                few = None if isinstance(people, int) or len(people) >= k else people
+                together[new] = _united(few, together[new], k=k) if new in together else few
+        return SupportIndex.from_people(together, size=size, k=k)
 
     def _of_size(self, size: int) -> Iterable[tuple[Subtrajectory, Collection[int] | int]]:
         if size > 1:
             return self.people[size - 2].items()
         return (((place,), people) for place, people in self.visitors_of.items())
+
+
+def _united(a: Collection[int] | None, b: Collection[int] | None, *, k: int) -> Collection[int] | None:
+    """Return the union of two groups of people; None stands for ``k`` people or more."""
+    if a is None or b is None:
+        return None
+    people = {*a, *b}
+    return None if len(people) >= k else people

@@ -194,21 +194,18 @@ class _Run:
 
     def _work_on(self, size: int, k: int) -> None:
         index = self._supports.index(size, k=k, group_of=self._shown_as())
-        for _, subtrajectory in index.infrequent():
-            current = tuple(self._places.group_of[location] for location in subtrajectory)
-            while index.is_infrequent(current):
-                least = min(current, key=lambda location: (self._places.support(location), location))
-                nearest = self._places.nearest(least)
-                if nearest is None:
-                    self._suppress(least, index)
-                    if self.exhausted:
-                        return
-                    break  # no supporter is left
-                into, absorbed = min(least, nearest), max(least, nearest)
-                self._places.merge(into, absorbed)
-                index.merge(into, absorbed)
-                current = tuple(into if location == absorbed else location for location in current)
-                self._merges += 1
+        for subtrajectory in index.unprotected():
+            least = min(subtrajectory, key=lambda location: (self._places.support(location), location))
+            nearest = self._places.nearest(least)
+            if nearest is None:
+                self._suppress(least, index)  # then no supporter is left
+                if self.exhausted:
+                    return
+                continue
+            into, absorbed = min(least, nearest), max(least, nearest)
+            self._places.merge(into, absorbed)
+            index.merge(into, absorbed)
+            self._merges += 1
 
     def _shown_as(self) -> IntArray:
         """Return the generalized location of each location that is left, -1 for the others, shape ``(L,)``."""

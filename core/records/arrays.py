@@ -1,11 +1,16 @@
-"""The array types that everything shares, and ranges of them."""
+"""The array types that everything shares, and ways to number things."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "UserHashes", "ranges"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "UserHashes", "numbered", "ranges"]
+
+T = TypeVar("T", bound=Hashable)
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -23,3 +28,29 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     before = np.cumsum(lengths) - lengths
     numbers: IntArray = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
     return numbers
+
+
+def numbered(values: Iterable[T]) -> tuple[IntArray, list[T]]:
+    """Number values: equal ones alike, in the order in which they occur first.
+
+    A value that occurs as the same object again and again is hashed only once.
+
+    Args:
+        values: ``n`` values.
+
+    Returns:
+        The number of each, shape ``(n,)``, and the distinct values in the order of their numbers.
+
+    >>> numbers, distinct = numbered(["b", "a", "b"])
+    >>> numbers.tolist(), distinct
+    ([0, 1, 0], ['b', 'a'])
+    """
+    held = list(values)  # as long as they are held, no two objects have the same id
+    _, first, which = np.unique(
+        np.fromiter(map(id, held), np.uint64, len(held)), return_index=True, return_inverse=True
+    )
+    number_of: dict[T, int] = {}
+    number = np.empty(len(first), np.int64)
+    for one in np.argsort(first).tolist():
+        number[one] = number_of.setdefault(held[first[one]], len(number_of))
+    return number[which], list(number_of)

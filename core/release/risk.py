@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
-from core.records.arrays import BoolArray, FloatArray, IntArray, ranges
+from core.records.arrays import BoolArray, FloatArray, IntArray, numbered, ranges
 from core.trajectories.trajectory import PointTrajectories, Sequences
 
 __all__ = ["SAMPLE", "Attack", "PublishedPoints", "Risk", "attack_points", "attack_sequences", "worst"]
@@ -94,16 +94,14 @@ class _Book:
     """Index of the occurrences of each generalized location in a release."""
 
     def __init__(self, published: Sequence[Sequence[tuple[str, ...]]]) -> None:
-        groups: dict[tuple[str, ...], int] = {}
-        numbered = [groups.setdefault(place, len(groups)) for trajectory in published for place in trajectory]
+        place_at, groups = numbered(chain.from_iterable(published))
         self._labels: dict[str, list[int]] = {}
-        for place, number in groups.items():
+        for number, place in enumerate(groups):
             for name in place:
                 self._labels.setdefault(name, []).append(number)
         lengths = np.array([len(trajectory) for trajectory in published], dtype=np.int64)
         self._width = int(lengths.max(initial=0)) + 1
         at = ranges(np.arange(len(lengths)) * self._width, lengths)  # ascending
-        place_at = np.array(numbered, dtype=np.int64)
         order = np.argsort(place_at, kind="stable")
         cuts = np.searchsorted(place_at[order], np.arange(len(groups) + 1))
         self._at = [at[order[first:last]] for first, last in pairwise(cuts.tolist())]

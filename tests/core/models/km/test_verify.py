@@ -32,6 +32,18 @@ def test_the_report_is_the_definition(crowd: Crowd, k: int, m: int) -> None:
     assert report.holds == oracles.is_km_anonymous(crowd, k, m)
 
 
+@settings(deadline=None, max_examples=examples(50))
+@given(crowd=crowds(n_locations=4), k=st.integers(2, 4), m=st.integers(1, 4), at_once=st.integers(0, 5))
+def test_searching_in_parts_changes_nothing(crowd: Crowd, k: int, m: int, at_once: int) -> None:
+    """
+    The report is the same however few visits are searched together.
+    """
+    whole = verify(crowd, k, m)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("core.models.km.verify._VISITS_AT_ONCE", at_once)
+        assert verify(crowd, k, m) == whole
+
+
 ALIKE: Crowd = [(user, (0, 1, 2)) for user in range(3)]
 
 

@@ -37,6 +37,12 @@ TOO_FAR_AHEAD = "ts is further ahead than time.max_ahead"
 
 _ZERO = "lat and lon are both 0, which receivers without a fix report (location.zero)"
 
+_REMEMBERED = 2**16
+"""Most user ids whose hashes are remembered."""
+
+_LONGEST_REMEMBERED = 64
+"""Characters; the hash of a longer id is not remembered."""
+
 _FAR_MS = 1e15
 """Beyond every accepted time, but far below the limit of 64-bit integers."""
 
@@ -50,7 +56,7 @@ class Rules:
     """Rules for accepting records."""
 
     user_key: bytes = field(repr=False)
-    """Secret of the keyed user hash, 16 to 64 bytes; after validation only hashes of user ids are kept."""
+    """Secret of the keyed user hash, 16 to 64 bytes; after validation a person is a hash."""
 
     earliest_ms: int
     """First accepted event time, Unix milliseconds."""
@@ -73,8 +79,20 @@ class Rules:
     rejects_zero: bool = True
     """Whether a position of exactly 0,0 is refused: receivers without a fix report it."""
 
+    known_users: dict[Identifier, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Hashes of user ids seen lately, because the same people occur again and again; at most :data:`_REMEMBERED`."""
+
     def __post_init__(self) -> None:
         check_key(self.user_key, "the key of the user hash")
+
+    def remember(self, user: Identifier, hashed: int) -> int:
+        """Remember the hash of a user id, and return it."""
+        # Equal numbers may be different ids: 2**70 and its float are written differently.
+        if isinstance(user, str) and len(user) <= _LONGEST_REMEMBERED:
+            if len(self.known_users) >= _REMEMBERED:
+                self.known_users.clear()
+            self.known_users[user] = hashed
+        return hashed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,11 +147,13 @@ def validate_checkins(
         The valid check-ins and the rejections.
     """
     n = len(records)
-    ts = np.fromiter((_to_ms(r.ts, rules) for _, r in records), dtype=np.float64, count=n)
-    lat, lon = _degrees([r.lat for _, r in records]), _degrees([r.lon for _, r in records])
+    times, lats, lons = [r.ts for _, r in records], [r.lat for _, r in records], [r.lon for _, r in records]
+    ts, lat, lon = _times_ms(times, rules), _degrees(lats), _degrees(lons)
     venues = [None if r.venue is None else str(r.venue) for _, r in records]
-    given = np.fromiter((r.lat is not None and r.lon is not None for _, r in records), dtype=np.bool_, count=n)
-    half = np.fromiter(((r.lat is None) != (r.lon is None) for _, r in records), dtype=np.bool_, count=n)
+    given, half = np.ones(n, np.bool_), np.zeros(n, np.bool_)
+    for i in np.flatnonzero(np.isnan(lat) | np.isnan(lon)).tolist():  # a NaN may be given
+        given[i] = lats[i] is not None and lons[i] is not None
+        half[i] = (lats[i] is None) != (lons[i] is None)
 
     verdict = _Verdict(source, [offset for offset, _ in records], elements)
     users = verdict.reject_users([r.user for _, r in records], rules)
@@ -145,15 +165,14 @@ def validate_checkins(
         nowhere = np.fromiter((v is None for v in venues), dtype=np.bool_, count=n)
         verdict.reject(nowhere, Reason.MISSING_FIELD, "venue is needed")
     verdict.reject_positions(given, lat, lon)
-    verdict.reject_times(ts, [r.ts for _, r in records], rules, now_ms)
+    verdict.reject_times(ts, times, rules, now_ms)
     codes = np.zeros(n, dtype=np.uint32) if profile is None else verdict.reject_profiles(records, profile)
 
     kept = np.flatnonzero(verdict.accepted)
-    hashes = (user_hash(users[i], rules.user_key) for i in kept.tolist())
     return ValidCheckIns(
         numbers=kept,
         offsets=verdict.offsets[kept],
-        users=np.fromiter(hashes, dtype=np.uint64, count=len(kept)),
+        users=users[kept],
         ts_ms=ts[kept].astype(np.int64),
         lat_deg=lat[kept],
         lon_deg=lon[kept],
@@ -189,11 +208,11 @@ def validate_fragments(
         points left out of valid fragments, by reason.
     """
     verdict = _Verdict(source, [offset for offset, _ in records], elements)
-    names = verdict.reject_users([r.user for _, r in records], rules)
+    users = verdict.reject_users([r.user for _, r in records], rules)
     verdict.reject_fragments([r for _, r in records], rules)
     points = _Points.of(records, np.flatnonzero(verdict.accepted), rules)
     verdict.reject_points(points, rules, now_ms)
-    users, k, delta_m = _stated(records, names, np.flatnonzero(verdict.accepted), rules)
+    k, delta_m = _stated(records, np.flatnonzero(verdict.accepted))
     k, delta_m = demands.complete(users, k, delta_m)
 
     owner, of_accepted = points.owner, verdict.accepted[points.owner]
@@ -239,10 +258,11 @@ class _Points:
         points = [records[i][1].points for i in fragments.tolist()]
         flat = [point for of_fragment in points for point in of_fragment]
         lat, lon = _degrees([point.lat for point in flat]), _degrees([point.lon for point in flat])
+        times = [point.ts for point in flat]
         return cls(
             owner=np.repeat(fragments, [len(of_fragment) for of_fragment in points]),
-            times=[point.ts for point in flat],
-            ts_ms=np.fromiter((_to_ms(point.ts, rules) for point in flat), dtype=np.float64, count=len(flat)),
+            times=times,
+            ts_ms=_times_ms(times, rules),
             lat=lat,
             lon=lon,
             nowhere=np.isnan(lat) | np.isnan(lon),
@@ -256,37 +276,45 @@ class _Points:
 
 
 def _stated(
-    records: Sequence[tuple[int, Fragment]], names: Sequence[str], accepted: IntArray, rules: Rules
-) -> tuple[UserHashes, npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """Return the user hash of each of ``n`` fragments, and the k and delta that it states; 0, 0 and infinity for none.
+    records: Sequence[tuple[int, Fragment]], accepted: IntArray
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """Return the k and delta that each of ``n`` fragments states; 0 and infinity for none.
 
     Args:
         records: The fragments.
-        names: Canonical spelling of the user of each.
         accepted: Numbers of the fragments to read; the others count as stating nothing.
-        rules: Holds the key of the hash.
     """
     n = len(records)
-    users, k, delta_m = np.zeros(n, POINT["user"]), np.zeros(n, POINT["k"]), np.full(n, np.inf, POINT["delta_m"])
+    k, delta_m = np.zeros(n, POINT["k"]), np.full(n, np.inf, POINT["delta_m"])
     for i in accepted.tolist():
         _, fragment = records[i]
-        users[i] = user_hash(names[i], rules.user_key)
         if fragment.k is not None:
             k[i] = fragment.k
         if fragment.delta_m is not None:
             delta_m[i] = fragment.delta_m
-    return users, k, delta_m
+    return k, delta_m
 
 
 def _degrees(values: Sequence[float | None]) -> FloatArray:
     """Return coordinates as a column, NaN for None."""
-    return np.fromiter((np.nan if value is None else value for value in values), dtype=np.float64, count=len(values))
+    return np.array(values, dtype=np.float64)
 
 
 def _is_zero(lat: FloatArray, lon: FloatArray, rules: Rules) -> BoolArray:
     """Return which positions are 0,0 and therefore count as no position, shape ``(n,)``."""
     zero: BoolArray = (lat == 0.0) & (lon == 0.0)
     return zero if rules.rejects_zero else np.zeros_like(zero)
+
+
+def _times_ms(times: Sequence[Timestamp], rules: Rules) -> FloatArray:
+    """Return time stamps as Unix milliseconds, whole numbers, shape ``(n,)``; those beyond every limit are cut."""
+    if times and {*map(type, times)} <= {int, float}:
+        numbers = np.array(times)
+        if numbers.dtype.kind in "if":  # otherwise there are integers beyond 64 bits
+            far = _FAR_MS / rules.number_ms
+            ms = np.rint(np.minimum(numbers, far) * rules.number_ms)
+            return np.where(numbers > -far, ms, -_FAR_MS)
+    return np.fromiter((_to_ms(ts, rules) for ts in times), dtype=np.float64, count=len(times))
 
 
 def _to_ms(ts: Timestamp, rules: Rules) -> float:
@@ -341,15 +369,20 @@ class _Verdict:
             for i in np.flatnonzero(new).tolist()
         ]
 
-    def reject_users(self, users: Sequence[Identifier], rules: Rules) -> list[str]:
-        """Return the canonical spelling of each user, empty if its record is rejected because of it."""
-        limit = rules.max_user_length
-        names = [_name(user, limit) for user in users]
-        too_long = np.fromiter((name is None for name in names), dtype=np.bool_, count=len(names))
+    def reject_users(self, users: Sequence[Identifier], rules: Rules) -> UserHashes:
+        """Return the hash of each user, shape ``(n,)``; 0 if its record is rejected because of the user."""
+        limit, known = rules.max_user_length, rules.known_users
+        hashes = [known.get(user) for user in users]
+        too_long, unnamed = np.zeros(len(users), np.bool_), np.zeros(len(users), np.bool_)
+        for i in [i for i, found in enumerate(hashes) if found is None]:
+            name, hashes[i] = _name(users[i], limit), 0
+            if name:
+                hashes[i] = rules.remember(users[i], user_hash(name, rules.user_key))
+            else:
+                (too_long if name is None else unnamed)[i] = True
         self.reject(too_long, Reason.USER_ID_TOO_LONG, f"user is longer than {limit} characters")
-        unnamed = np.fromiter((not name for name in names), dtype=np.bool_, count=len(names))
         self.reject(unnamed, Reason.MISSING_FIELD, "user names nobody: it is empty, blank, or a word such as null")
-        return [name or "" for name in names]
+        return np.array(hashes, dtype=np.uint64)
 
     def reject_positions(self, given: BoolArray, lat: FloatArray, lon: FloatArray) -> None:
         for name, values, limit in (("lat", lat, 90), ("lon", lon, 180)):

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.ingest import validate
 from core.ingest.validate import Rules, ValidCheckIns, user_hash, validate_checkins, validate_fragments
 from core.records.demands import NO_DEMANDS, DefaultDemands
+from core.records.identity import canonical
 from core.records.profile import AttributeValue, Categorical, Numeric, Profile
-from core.records.record import CheckIn, Fragment, Point, Reason, Rejected, Rows
+from core.records.record import CheckIn, Fragment, Point, Reason, Rejected, Rows, Source
 from tests.builders import strategies
 from tests.builders.windows import (
     NOW_MS,
@@ -661,3 +663,31 @@ def test_records_of_one_message_are_judged_one_by_one(given_: list[tuple[int, bo
     assert [(one.offset, one.element) for one in rejected] == [
         (offset, element) for (offset, is_good), element in zip(given_, elements, strict=True) if not is_good
     ]
+
+
+@pytest.mark.parametrize("most", [1, 2, 100])
+def test_a_remembered_user_is_the_same_person(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """
+    However many ids are remembered; equal numbers that are written differently stay two people.
+    """
+    monkeypatch.setattr(validate, "_REMEMBERED", most)
+    users: list[Any] = ["u1", "U1 ", 7, "7", 7.0, 2**70, float(2**70), "u2", "u1", "x" * 100, "null"] * 2
+    rules = Rules(user_key=USER_KEY, earliest_ms=0, latest_ms=4_102_444_800_000, max_ahead_ms=0)
+    verdict = validate._Verdict(Source("c", 0), range(len(users)))
+    hashes = verdict.reject_users(users, rules).tolist()
+    spelled = [canonical(user) for user in users]
+    assert hashes == [user_hash(name, USER_KEY) if name else 0 for name in spelled]
+    assert len(rules.known_users) <= most
+
+
+SIZES_MS = st.sampled_from([1000, 1, 0.001, 1e-06])
+NUMBERS = st.integers() | st.integers(-(2**70), 2**70) | st.floats() | st.integers(10**9, 2 * 10**9)
+
+
+@given(times=st.lists(NUMBERS, max_size=8), number_ms=SIZES_MS)
+def test_times_of_a_batch_are_those_of_its_records(times: list[int | float], number_ms: float) -> None:
+    """
+    Whole numbers, fractions, both, and numbers that no float or 64-bit integer can hold.
+    """
+    rules = Rules(user_key=USER_KEY, earliest_ms=0, latest_ms=1, max_ahead_ms=0, number_ms=number_ms)
+    assert validate._times_ms(times, rules).tolist() == [float(validate._to_ms(ts, rules)) for ts in times]

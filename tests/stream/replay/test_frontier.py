@@ -464,12 +464,11 @@ def test_a_folder_that_cannot_be_written_is_said_first(checkins: Path, tmp_path:
 
 @pytest.mark.deep
 def test_a_combination_that_fails_stops_no_other(
-    checkins: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+    checkins: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch, of_all: tuple[Path, Result]
 ) -> None:
     """
     It is named once, with what to do; its row has no figures, and all others are as they would have been.
     """
-    assert shoal(checkins, tmp_path / "well").exit_code == 0
     original = measure_loss
 
     def failing(seal: Any, rows: Any, plan: Any) -> Any:
@@ -483,7 +482,7 @@ def test_a_combination_that_fails_stops_no_other(
     said = " ".join(result.stderr.split())
     assert said.count("zga, k=5, m=2: measuring failed (ValueError)") == 1
     assert "person-01" not in said
-    well, badly = (rows_of(tmp_path / folder) for folder in ("well", "badly"))
+    well, badly = rows_of(of_all[0]), rows_of(tmp_path / "badly")
     failed = [row for row in badly if (row["model"], row["k"]) == ("zga", "5")]
     assert {(row["status"], row["distance_m"], row["frontier"]) for row in failed} == {("failed", "", "no")}
     same = ("model", "k", "m", "points_released", "distance_m", "unreleased_percent", "status")

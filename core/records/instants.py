@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import UTC, datetime
 
 __all__ = ["UNIT_MS", "UNIT_NAMES", "rfc3339"]
@@ -13,6 +14,7 @@ UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": 
 """The units in words."""
 
 
+@functools.lru_cache(maxsize=1 << 14)  # the members of a set share their times
 def rfc3339(ms: int) -> str:
     """Write an instant, Unix milliseconds, as RFC 3339 in UTC.
 

@@ -15,7 +15,8 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from core.records.arrays import BoolArray, FloatArray, IntArray, numbered, ranges
+from core.kernels.attack import found_by_place, found_by_time
+from core.records.arrays import FloatArray, IntArray, numbered, ranges
 from core.trajectories.trajectory import PointTrajectories, Sequences
 
 __all__ = ["SAMPLE", "Attack", "PublishedPoints", "Risk", "attack_points", "attack_sequences", "worst"]
@@ -163,46 +164,33 @@ def attack_points(
         delta_m: Precision of the adversary's knowledge of the position, metres.
         generator: Draws people and positions.
     """
-    trajectory = np.repeat(np.arange(len(published.owners)), np.diff(published.starts))
-    t_ms, xy_m = published.t_ms, published.xy_m
-    follows = np.append(trajectory[1:] == trajectory[:-1], False)  # whether a point's successor is in its trajectory
-    next_ms = np.append(t_ms[1:], 0)
-    next_m = np.vstack([xy_m[1:], xy_m[:1]])
     begins = _begins(truth.users, truth.n_users)
+    sets = np.arange(len(published.owners)) if published.sets is None else published.sets
+    groups = np.unique(sets, return_inverse=True)[1].astype(np.int64)
+    n_users = max(truth.n_users, int(published.owners.max(initial=-1)) + 1)
+    release = (published.owners, groups, n_users)
 
-    def owners_of(fits: BoolArray) -> IntArray:
-        trajectories = np.unique(trajectory[fits])
-        if published.sets is not None:
-            trajectories = np.flatnonzero(np.isin(published.sets, published.sets[trajectories]))
-        return np.unique(published.owners[trajectories])
+    def known() -> tuple[IntArray, IntArray, FloatArray]:
+        people = _sample(truth.n_users, generator)
+        point = generator.integers(truth.starts[begins[people]], truth.starts[begins[people + 1]])
+        return people, truth.t_ms[point], truth.xy_m[point]
 
-    def known(user: int) -> tuple[int, FloatArray]:
-        first, last = truth.starts[begins[user]], truth.starts[begins[user + 1]]
-        point = int(generator.integers(first, last))
-        return int(truth.t_ms[point]), truth.xy_m[point]
-
-    def by_place(user: int) -> float:
-        _, at_m = known(user)
-        return _share(user, owners_of(_near(xy_m, at_m, delta_m)))
-
-    def by_time(user: int) -> float:
-        at_ms, at_m = known(user)
-        exact = t_ms == at_ms
-        between = follows & (t_ms < at_ms) & (at_ms < next_ms)
-        there_m = xy_m.copy()
-        share = (at_ms - t_ms[between]) / (next_ms[between] - t_ms[between])
-        there_m[between] += share[:, None] * (next_m[between] - xy_m[between])
-        return _share(user, owners_of((exact | between) & _near(there_m, at_m, delta_m)))
-
-    return {
-        Attack.PLACES: _attack(truth.n_users, by_place, generator),
-        Attack.TIMES: _attack(truth.n_users, by_time, generator),
-    }
+    people, _, at_m = known()
+    by_place = found_by_place(people, at_m, delta_m, published.starts, published.xy_m, *release)
+    people, at_ms, at_m = known()
+    by_time = found_by_time(people, at_ms, at_m, delta_m, published.starts, published.t_ms, published.xy_m, *release)
+    return {Attack.PLACES: _risk(by_place.tolist()), Attack.TIMES: _risk(by_time.tolist())}
 
 
 def _attack(n_users: int, probability: Callable[[int], float], generator: np.random.Generator) -> Risk:
-    people = np.sort(generator.choice(n_users, size=min(SAMPLE, n_users), replace=False)).tolist()
-    found = [probability(user) for user in people]
+    return _risk([probability(user) for user in _sample(n_users, generator).tolist()])
+
+
+def _sample(n_users: int, generator: np.random.Generator) -> IntArray:
+    return np.sort(generator.choice(n_users, size=min(SAMPLE, n_users), replace=False))
+
+
+def _risk(found: Sequence[float]) -> Risk:
     return Risk(highest=max(found, default=0.0), mean=sum(found) / max(len(found), 1), people=len(found))
 
 
@@ -210,12 +198,6 @@ def _share(user: int, people: IntArray) -> float:
     """Return the probability that a random choice among ``people``, ascending, is the user."""
     at = int(np.searchsorted(people, user))
     return 1 / len(people) if at < len(people) and people[at] == user else 0.0
-
-
-def _near(xy_m: FloatArray, at_m: FloatArray, within_m: float) -> BoolArray:
-    away = xy_m - at_m
-    near: BoolArray = np.einsum("ij,ij->i", away, away) <= within_m**2
-    return near
 
 
 def _begins(users: IntArray, n_users: int) -> IntArray:

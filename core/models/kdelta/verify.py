@@ -20,7 +20,7 @@ __all__ = ["KDeltaReport", "verify_kdelta"]
 _WGS84 = Geod(ellps="WGS84")
 _ECCENTRICITY2 = _WGS84.es
 _SMALLEST_CURVATURE_RADIUS_M = _WGS84.b**2 / _WGS84.a  # the meridian's, at the equator
-_ELEMENTS_AT_ONCE = 1 << 20  # distances held at a time
+_ELEMENTS_AT_ONCE = 1 << 16  # distances held at a time, in a core's second-level cache
 _ROUNDING_M = 1e-6  # far above what float64 loses on coordinates of 6,400 km, far below what matters
 
 
@@ -87,39 +87,39 @@ def verify_kdelta(
     columns = [sets, users, t_ms, lat_deg, lon_deg, *(demand for demand in (k, delta_m) if demand is not None)]
     if len(set(map(len, columns))) > 1:
         raise ValueError("sets, users, t_ms, lat_deg, lon_deg and demands must have one entry for each trajectory")
-    violations: Counter[str] = Counter()
     rows_of: dict[int, list[int]] = {}
     for row, number in enumerate(sets):
         rows_of.setdefault(number, []).append(row)
     sizes = [len({users[row] for row in rows}) for rows in rows_of.values()]
+    violations: Counter[str] = Counter()
     violations["too_few_users"] = sum(
         size < max([guarantee.k, *([] if k is None else (k[row] for row in rows))])
         for size, rows in zip(sizes, rows_of.values(), strict=True)
     )
+    allowed_m = [
+        min([guarantee.delta_m, *([] if delta_m is None else (delta_m[row] for row in rows))])
+        for rows in rows_of.values()
+    ]
 
-    largest_m = 0.0
-    for rows in rows_of.values():
-        stamps = np.asarray(t_ms[rows[0]], dtype=np.int64)
-        comparable = []
-        for row in rows:
-            row_stamps = np.asarray(t_ms[row], dtype=np.int64)
-            if not len(row_stamps) or np.any(np.diff(row_stamps) <= 0) or not np.array_equal(row_stamps, stamps):
-                violations["time_stamps"] += 1
-                continue
-            position = (
-                np.array([lat_deg[row], lon_deg[row]], dtype=np.float64)
-                if (np.shape(lat_deg[row]) == np.shape(lon_deg[row]) == row_stamps.shape)
-                else np.full((2, 1), np.nan)
-            )
-            if np.all(np.abs(position) <= [[90.0], [180.0]]):  # NaN counts as out of range
-                comparable.append(position)
-            else:
-                violations["position"] += 1
-        if len(comparable) > 1:
-            allowed_m = min([guarantee.delta_m, *([] if delta_m is None else (delta_m[row] for row in rows))])
-            set_largest_m, too_far = _distances(np.stack(comparable, axis=-1), allowed_m)
-            largest_m = max(largest_m, set_largest_m)
-            violations["too_far_apart"] += too_far
+    order = [row for rows in rows_of.values() for row in rows]
+    set_of = np.repeat(np.arange(len(rows_of)), [len(rows) for rows in rows_of.values()])  # (r,) in this order
+    stamps = [np.asarray(t_ms[row], dtype=np.int64).reshape(-1) for row in order]
+    lengths = np.array([len(one) for one in stamps], dtype=np.int64)
+    timed = _are_times_of_set(np.concatenate([*stamps, np.empty(0, np.int64)]), lengths, set_of)
+    position_deg = _positions([lat_deg[row] for row in order], [lon_deg[row] for row in order], lengths)
+    out_of_range = ~np.all(np.abs(position_deg) <= [[90.0], [180.0]], axis=0)  # (p,) NaN counts as out of range
+    placed = np.bincount(np.repeat(np.arange(len(order)), lengths), out_of_range, len(order)) == 0
+    position_deg[:, out_of_range] = np.nan  # so that nothing is computed of infinity
+    violations["time_stamps"] = int((~timed).sum())
+    violations["position"] = int((timed & ~placed).sum())
+    comparable = np.flatnonzero(timed & placed)
+    largest_m, violations["too_far_apart"] = _distances(
+        position_deg,
+        (np.cumsum(lengths) - lengths)[comparable],
+        lengths[comparable],
+        set_of[comparable],
+        np.array(allowed_m)[set_of[comparable]],
+    )
     return KDeltaReport(
         smallest_set=min(sizes, default=None),
         largest_distance_m=largest_m,
@@ -127,56 +127,84 @@ def verify_kdelta(
     )
 
 
-def _distances(position_deg: npt.NDArray[np.float64], delta_m: float) -> tuple[float, int]:
-    """Return the largest distance in a set and the number of pairs beyond ``delta_m``.
+def _are_times_of_set(
+    t_ms: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], set_of: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Return which trajectories have time stamps, strictly ascending ones, and those of the first of their set.
+
+    Args:
+        t_ms: Time stamps of ``r`` trajectories, one after the other, shape ``(p,)``.
+        lengths: Number of time stamps of each, shape ``(r,)``.
+        set_of: Set of each, ascending, shape ``(r,)``.
+    """
+    starts = np.cumsum(lengths) - lengths
+    first = np.searchsorted(set_of, set_of)
+    alike = (lengths > 0) & (lengths == lengths[first])
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    wrong = np.append(False, (np.diff(t_ms) <= 0) & (np.diff(owner) == 0))[: len(t_ms)]
+    of_first = np.minimum(np.arange(len(t_ms)) + (starts[first] - starts)[owner], len(t_ms) - 1)  # if alike
+    wrong |= t_ms[of_first] != t_ms
+    return alike & (np.bincount(owner, wrong, len(lengths)) == 0)
+
+
+def _positions(
+    lat_deg: Sequence[npt.ArrayLike], lon_deg: Sequence[npt.ArrayLike], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return latitudes and longitudes, one trajectory after the other, shape ``(2, p)``.
+
+    A trajectory without exactly one position for each time stamp has NaN for all of them.
+    """
+    columns = [[np.asarray(one, dtype=np.float64) for one in column] for column in (lat_deg, lon_deg)]
+    for row, length in enumerate(lengths.tolist()):
+        if not columns[0][row].shape == columns[1][row].shape == (length,):
+            columns[0][row] = columns[1][row] = np.full(length, np.nan)
+    return np.array([np.concatenate([*column, np.empty(0)]) for column in columns])
+
+
+def _distances(
+    position_deg: npt.NDArray[np.float64],
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    set_of: npt.NDArray[np.int64],
+    allowed_m: npt.NDArray[np.float64],
+) -> tuple[float, int]:
+    """Return the largest distance inside a set, and the number of pairs that are farther apart than is allowed.
 
     A straight line through the Earth is never longer than the geodesic between its ends, and a geodesic bends no
     more than the strongest curvature of the ellipsoid. Straight lines, which are cheap to measure, therefore decide
-    all pairs except those very near to ``delta_m``. Those, and the farthest pair of each time stamp, are measured
-    exactly.
+    all pairs except those very near to the allowed distance. Those, and the pairs that may be the farthest, are
+    measured exactly.
 
     Args:
-        position_deg: Latitudes and longitudes, shape ``(2, m, s)``.
-        delta_m: Largest distance allowed.
+        position_deg: Latitudes and longitudes of all trajectories, shape ``(2, p)``.
+        starts: Where each of the ``c`` compared trajectories begins there, shape ``(c,)``.
+        lengths: Its number of positions; equal inside a set.
+        set_of: Its set, ascending.
+        allowed_m: Largest distance allowed in its set.
     """
-    size = position_deg.shape[2]
-    xyz = _geocentric(position_deg)  # (3, m, s)
-    surely_within_m = _chord_m(delta_m) - _ROUNDING_M
+    xyz = _geocentric(position_deg)  # (3, p)
+    surely_within_m = np.array([_chord_m(one) for one in allowed_m.tolist()]) - _ROUNDING_M
+    # Each pair once: every trajectory is compared with the later ones of its set.
+    later = np.searchsorted(set_of, set_of, side="right") - np.arange(1, len(set_of) + 1)
+    ends = np.cumsum(later * lengths)  # (c,) all comparisons are numbered, trajectory by trajectory
     largest_m, too_far = 0.0, 0
-    rows_at_once = max(1, min(size, _ELEMENTS_AT_ONCE // size))
-    stamps_at_once = max(1, _ELEMENTS_AT_ONCE // (size * rows_at_once))
-    for at in range(0, xyz.shape[1], stamps_at_once):
-        stamps = slice(at, at + stamps_at_once)
-        for row in range(0, size, rows_at_once):
-            # Each pair once: the rows of this block are compared with all rows from the block's first on.
-            ours, theirs = xyz[:, stamps, row : row + rows_at_once, None], xyz[:, stamps, None, row:]
-            chord_m = np.zeros((ours.shape[1], ours.shape[2], theirs.shape[3]))
-            for one, other in zip(ours, theirs, strict=True):
-                chord_m += np.square(one - other)
-            np.sqrt(chord_m, out=chord_m)
-            chord_m[:, np.tri(*chord_m.shape[1:], dtype=bool)] = 0.0
+    for at in range(0, int(ends[-1]) if len(ends) else 0, _ELEMENTS_AT_ONCE):
+        number = np.arange(at, min(at + _ELEMENTS_AT_ONCE, int(ends[-1])))
+        row = np.searchsorted(ends, number, side="right")
+        step, stamp = np.divmod(number - (ends - later * lengths)[row], lengths[row])
+        one, other = starts[row] + stamp, starts[row + 1 + step] + stamp
+        chord_m = np.sqrt(sum(np.square(axis[one] - axis[other]) for axis in xyz))
 
-            beyond = chord_m > delta_m + _ROUNDING_M
-            too_far += int(beyond.sum())
-            close = np.nonzero((chord_m >= surely_within_m) & ~beyond & (chord_m > 0))
-            farthest = chord_m.reshape(len(chord_m), -1).argmax(axis=1)
-            farthest_pairs = np.arange(len(chord_m)), *np.unravel_index(farthest, chord_m.shape[1:])
-            close_m = _geodesic_m(position_deg, at, row, close)
-            too_far += int((close_m > delta_m).sum())
-            farthest_m = _geodesic_m(position_deg, at, row, farthest_pairs)
-            largest_m = max(largest_m, float(farthest_m.max()), float(close_m.max(initial=0.0)))
+        beyond = chord_m > allowed_m[row] + _ROUNDING_M
+        close = (chord_m >= surely_within_m[row]) & ~beyond
+        farthest = chord_m >= _chord_m(max(largest_m, float(chord_m.max()))) - _ROUNDING_M
+        exact = np.flatnonzero((close | farthest) & (chord_m > 0))
+        one, other = one[exact], other[exact]
+        lat, lon = position_deg
+        distance_m = np.asarray(_WGS84.inv(lon[one], lat[one], lon[other], lat[other])[2], dtype=np.float64)
+        too_far += int(beyond.sum()) + int((close[exact] & (distance_m > allowed_m[row[exact]])).sum())
+        largest_m = max(largest_m, float(distance_m.max(initial=0.0)))
     return largest_m, too_far
-
-
-def _geodesic_m(
-    position_deg: npt.NDArray[np.float64], at: int, row: int, pairs: tuple[npt.NDArray[np.intp], ...]
-) -> npt.NDArray[np.float64]:
-    stamp, one, other = pairs[0] + at, pairs[1] + row, pairs[2] + row
-    lat_deg, lon_deg = position_deg
-    _, _, distance_m = _WGS84.inv(
-        lon_deg[stamp, one], lat_deg[stamp, one], lon_deg[stamp, other], lat_deg[stamp, other]
-    )
-    return np.asarray(distance_m, dtype=np.float64)
 
 
 def _geocentric(position_deg: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

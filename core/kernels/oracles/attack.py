@@ -31,7 +31,7 @@ def found_by_place(
     """Measure all points of every trajectory."""
     return _shares(
         users,
-        lambda i, j: any(_near(*xy_m[point], *known_m[i], within_m) for point in range(starts[j], starts[j + 1])),
+        lambda i, j: any(_near(xy_m[point], known_m[i], within_m) for point in range(starts[j], starts[j + 1])),
         owners,
         groups,
         n_users,
@@ -55,10 +55,10 @@ def found_by_time(
     def fits(i: int, j: int) -> bool:
         for point in range(starts[j], starts[j + 1]):
             if t_ms[point] == known_ms[i]:
-                return _near(*xy_m[point], *known_m[i], within_m)
+                return _near(xy_m[point], known_m[i], within_m)
             if point + 1 < starts[j + 1] and t_ms[point] < known_ms[i] < t_ms[point + 1]:
                 share = (known_ms[i] - t_ms[point]) / (t_ms[point + 1] - t_ms[point])
-                return _near(*(xy_m[point] + share * (xy_m[point + 1] - xy_m[point])), *known_m[i], within_m)
+                return _near(xy_m[point] + share * (xy_m[point + 1] - xy_m[point]), known_m[i], within_m)
         return False
 
     return _shares(users, fits, owners, groups, n_users)
@@ -76,6 +76,6 @@ def _shares(
     )
 
 
-def _near(x_m: float, y_m: float, to_x_m: float, to_y_m: float, within_m: float) -> bool:
-    x_m, y_m = x_m - to_x_m, y_m - to_y_m
+def _near(at_m: FloatArray, known_m: FloatArray, within_m: float) -> bool:
+    x_m, y_m = at_m - known_m
     return bool(x_m * x_m + y_m * y_m <= within_m * within_m)

@@ -144,7 +144,8 @@ def _are_times_of_set(
     wrong = np.append(False, (np.diff(t_ms) <= 0) & (np.diff(owner) == 0))[: len(t_ms)]
     of_first = np.minimum(np.arange(len(t_ms)) + (starts[first] - starts)[owner], len(t_ms) - 1)  # if alike
     wrong |= t_ms[of_first] != t_ms
-    return alike & (np.bincount(owner, wrong, len(lengths)) == 0)
+    are_times: npt.NDArray[np.bool_] = alike & (np.bincount(owner, wrong, len(lengths)) == 0)
+    return are_times
 
 
 def _positions(

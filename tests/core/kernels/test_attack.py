@@ -16,7 +16,8 @@ def test_shares_are_those_of_the_definition(n: int, n_users: int, seed: int, wit
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 5, n)
     starts = np.append(0, np.cumsum(counts)).astype(np.int64)
-    t_ms = np.concatenate([np.sort(rng.choice(12, count, replace=False)) for count in counts] or [[]]).astype(np.int64)
+    times = [np.sort(rng.choice(12, count, replace=False)) for count in counts]
+    t_ms = np.concatenate([np.empty(0, dtype=np.int64), *times])
     xy_m = rng.integers(0, 10, (len(t_ms), 2)) + rng.choice([0.0, 1 / 3])
     release = rng.integers(0, n_users, n), rng.integers(0, max(n, 1), n), n_users
     users, known_ms = rng.integers(0, n_users, 4), rng.integers(-1, 13, 4)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from core.kernels.voting import nearest_of_users
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
@@ -17,11 +18,9 @@ VOTE = 1_000_000
 
 # Beyond sqrt(2 ln(2e6)) = 5.387 sigma a vote is below half a millionth and rounds to 0, so this reach finds every vote.
 _REACH_SIGMAS = 5.5
-_PAIRS_AT_ONCE = 1 << 16  # candidate pairs whose temporaries stay in a core's second-level cache
+_PAIRS_AT_ONCE = 1 << 16  # candidate pairs for whose results there is room at a time
 _CELLS_PER_SEGMENT = 24  # most cells of the grid a segment is listed in, on average
 _CELLS_PER_AXIS = 1 << 20  # three axes fit into the 64 bits of a key
-_ALL_AXES = 0b1110_0000
-_STANDSTILL = 1e-30  # squared m/ms: at a lower relative speed a pair drifts less than a micrometre in eleven days
 
 
 def segment_starts(starts: IntArray) -> IntArray:
@@ -72,24 +71,36 @@ def segment_votes(trajectories: PointTrajectories, *, sigma_m: float) -> IntArra
     if not len(votes):
         return votes
     grid = _Grid.over(segments, reach_m=_REACH_SIGMAS * sigma_m)
-    row_ends = np.cumsum(np.bincount(grid.row, weights=grid.size, minlength=len(votes)).astype(np.int64))
-    list_ends = np.cumsum(np.bincount(grid.row, minlength=len(votes)))
+    row_ends = np.cumsum(np.bincount(grid.segment, weights=grid.size, minlength=len(votes)).astype(np.int64))
+    listed = np.append(0, np.cumsum(np.bincount(grid.segment, minlength=len(votes)))).astype(np.int64)
     first = 0
     while first < len(votes):
         done = row_ends[first - 1] if first else 0
         last = max(first + 1, int(np.searchsorted(row_ends, done + _PAIRS_AT_ONCE, side="right")))
-        row, other = grid.pairs(int(list_ends[first - 1]) if first else 0, int(list_ends[last - 1]))
-        row, other = segments.near(row, other, _REACH_SIGMAS * sigma_m)
-        squared = segments.squared_distance(row, other)
+        found = np.empty(row_ends[last - 1] - done, dtype=np.int64)
+        squared_m2 = np.empty(len(found))
+        n_found = nearest_of_users(
+            first,
+            last,
+            listed,
+            grid.segment,
+            grid.lowest,
+            grid.begin,
+            grid.size,
+            grid.order,
+            segments.user,
+            segments.from_ms,
+            segments.to_ms,
+            segments.moves,
+            segments.low_m,
+            segments.high_m,
+            _REACH_SIGMAS * sigma_m,
+            found,
+            squared_m2,
+        )
         # The nearest segment of each user is the one that votes.
-        key = row * (int(segments.user[-1]) + 1) + segments.user[other]
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        begin = np.flatnonzero(np.diff(key, prepend=-1))
-        if len(begin):
-            nearest = np.minimum.reduceat(squared[order], begin)
-            vote = np.rint(VOTE * np.exp(nearest / (-2 * sigma_m**2)))
-            votes[first:last] += np.bincount(row[order[begin]] - first, vote, last - first).astype(np.int64)
+        vote = np.rint(VOTE * np.exp(squared_m2[:n_found] / (-2 * sigma_m**2)))
+        votes[first:last] += np.bincount(found[:n_found] - first, vote, last - first).astype(np.int64)
         first = last
     return votes
 
@@ -125,40 +136,12 @@ class _Segments:
             high_m=np.maximum(begin_m, end_m).T.copy(),
         )
 
-    def near(self, row: IntArray, other: IntArray, reach_m: float) -> tuple[IntArray, IntArray]:
-        """Keep pairs of different users that overlap in time and whose boxes are within reach, shapes ``(q,)``."""
-        keep = self.from_ms[row] < self.to_ms[other]
-        keep &= self.from_ms[other] < self.to_ms[row]
-        keep &= self.user[row] != self.user[other]
-        row, other = row[keep], other[keep]
-        for low_m, high_m in zip(self.low_m, self.high_m, strict=True):
-            keep = np.maximum(low_m[row] - high_m[other], low_m[other] - high_m[row]) <= reach_m
-            row, other = row[keep], other[keep]
-        return row, other
-
-    def squared_distance(self, row: IntArray, other: IntArray) -> FloatArray:
-        """Square of the smallest distance in the common time of each pair, square metres, shape ``(q,)``."""
-        t_a, x_a, y_a, vx_a, vy_a = self.moves[row].T
-        t_b, x_b, y_b, vx_b, vy_b = self.moves[other].T
-        start = np.maximum(t_a, t_b)
-        common_ms = np.minimum(self.to_ms[row], self.to_ms[other]) - start
-        x = x_a + (start - t_a) * vx_a - x_b - (start - t_b) * vx_b
-        y = y_a + (start - t_a) * vy_a - y_b - (start - t_b) * vy_b
-        vx, vy = vx_a - vx_b, vy_a - vy_b
-        speed = vx * vx + vy * vy
-        nearest_ms = np.divide(-(x * vx + y * vy), speed, out=np.zeros_like(x), where=speed > _STANDSTILL)
-        nearest_ms = np.clip(nearest_ms, 0.0, common_ms)
-        x += nearest_ms * vx
-        y += nearest_ms * vy
-        squared: FloatArray = x * x + y * y
-        return squared
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Grid:
     """Which segments share a cell of time and space: ``e`` entries, one for each cell that a segment's box touches."""
 
-    row: IntArray
+    segment: IntArray
     """Segment of each entry, ascending, shape ``(e,)``."""
     lowest: npt.NDArray[np.uint8]
     """A bit for each axis on which the entry's cell is the segment's lowest, shape ``(e,)``."""
@@ -190,21 +173,9 @@ class _Grid:
         cells = (corner + wide).max(axis=1)
         t, x, y = corner[:, row] + step
         key = (t * cells[1] + x) * cells[2] + y
-        _, group, count = np.unique(key, return_inverse=True, return_counts=True)
-        return cls(
-            row=row,
-            lowest=np.packbits(step == 0, axis=0)[0],
-            begin=(np.cumsum(count) - count)[group],
-            size=count[group],
-            order=np.argsort(key, kind="stable"),
-        )
-
-    def pairs(self, first: int, last: int) -> tuple[IntArray, IntArray]:
-        """Pair the segments of some entries with all that share a cell; each pair comes once, shapes ``(q,)``."""
-        size = self.size[first:last]
-        entry = np.repeat(np.arange(first, last), size)
-        skipped = self.begin[first:last] - (np.cumsum(size) - size)
-        other = self.order[np.arange(len(entry)) + np.repeat(skipped, size)]
-        # Two boxes may share several cells; the pair counts in the lowest, where on each axis one of them begins.
-        once = np.flatnonzero((self.lowest[entry] | self.lowest[other]) == _ALL_AXES)
-        return self.row[entry[once]], self.row[other[once]]
+        order = np.argsort(key, kind="stable")
+        first = np.flatnonzero(np.diff(key[order], prepend=-1))  # where each cell begins in the order
+        count = np.diff(first, append=len(key))
+        begin, size = np.empty((2, len(key)), dtype=np.int64)
+        begin[order], size[order] = np.repeat(first, count), np.repeat(count, count)
+        return cls(segment=row, lowest=np.packbits(step == 0, axis=0)[0], begin=begin, size=size, order=order)

@@ -151,4 +151,4 @@ format: install ## format and fix the code with ruff
 	$(BIN)/ruff check --fix
 
 clean: ## remove the environment, builds and caches
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf core/kernels/__pycache__ .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -11,11 +11,14 @@ import hypothesis
 import pytest
 
 from stream.demo.broker import BrokerMissingError, EmbeddedBroker
+from stream.windows.kernel_cache import choose_kernel_cache
 from tests.budgets import BY_DEFAULT, PROFILE, examples
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker
 from tests.cluster.registries import ApicurioRegistry
 from tests.cluster.shared import shared_kafka
 from tests.selection import gains_by_a_deep_run
+
+choose_kernel_cache()  # a kernel that calls a changed one in another file is compiled anew
 
 # No deadline anywhere: on a shared machine it measures the neighbours.
 _BY_DEFAULT = examples(BY_DEFAULT, least=15)

@@ -16,8 +16,16 @@ def print_line(line: str) -> None:
     stderr.print(f"shoal: {line}", markup=False, highlight=False)
 
 
-def progress_bar() -> Progress:
-    """Return a progress bar that shows the remaining time."""
+def progress_bar(*, transient: bool = False, disable: bool = False) -> Progress:
+    """Return a progress bar that shows the remaining time.
+
+    Args:
+        transient: Whether it disappears at its end.
+        disable: Whether it is not shown at all.
+    """
     return Progress(
-        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(), console=stderr
+        *(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()),
+        console=stderr,
+        transient=transient,
+        disable=disable,
     )

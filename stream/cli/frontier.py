@@ -18,6 +18,7 @@ from rich.table import Table
 from core.models.common.values import show_duration
 from core.records.record import Kind
 from stream.cli.console import print_line, stderr
+from stream.cli.kernels import show_kernels_prepared
 from stream.feeds.record_files import open_files
 from stream.formats.files.record_file import RecordFile
 from stream.replay.frontier import Frontier, checked_values, variants_of
@@ -122,6 +123,7 @@ def draw_frontier(
     try:
         for part in parts.values():
             part.touch()
+        show_kernels_prepared(kind)
         read = _run(frontier, files, max_bytes)
         rows = frontier_rows(frontier.combinations, ended_early=frontier.ended_early)
         title = f"{', '.join(path.name for path in paths)}, windows of {show_duration(frontier.feed.policy.size_ms)}"

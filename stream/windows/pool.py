@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import multiprocessing
 import multiprocessing.process
@@ -11,21 +12,26 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
 
+from core.kernels.catalogue import kernels_of
 from core.models.common.plan import Plan
 from core.records.record import Kind, Rows
 from core.windows.seal import Seal
 from stream.formats.release.encoding import ReleaseEncoding
 from stream.formats.release.messages import OutMessage
 from stream.formats.release.result import WindowResult
+from stream.windows.kernel_cache import NO_CACHE, choose_kernel_cache
+from stream.windows.kernels import INTERPRETED, PreparedKernels, prepare_kernels
 from stream.windows.releasing import release
 
 __all__ = ["ReleasePool"]
@@ -36,6 +42,9 @@ _messages = msgspec.msgpack.Decoder(tuple[OutMessage, ...])
 _plans: dict[Kind, Plan] = {}
 _encodings: dict[Kind, ReleaseEncoding] = {}
 _max_bytes = 0
+_prepared = PreparedKernels()
+
+_LOOK_EVERY_S = 0.5
 
 
 class ReleasePool:
@@ -57,7 +66,10 @@ class ReleasePool:
         processes: int,
     ) -> None:
         self.encodings = encodings
-        self._initial = (dict(plans), dict(encodings), max_bytes, os.getpid())
+        self._n_kernels = len(kernels_of(plans))
+        # Written without a lock: a number that is a little old does no harm, and a lock of a dead process would.
+        self._n_ready: Any = RawValue(ctypes.c_int32, 0)
+        self._initial = (dict(plans), dict(encodings), max_bytes, os.getpid(), self._n_ready)
         self._processes = processes
         self._executor = self._new_executor(processes)
         self._alone: ProcessPoolExecutor | None = None
@@ -70,6 +82,43 @@ class ReleasePool:
             initializer=_initialize,
             initargs=self._initial,
         )
+
+    async def start(self, progress: Callable[[int, int], None] = lambda _, __: None) -> None:
+        """Start the processes, and return when their kernels are ready: no window should wait for a compiler.
+
+        The first process compiles the kernels, or loads them from the cache; the others load what it has compiled.
+
+        Args:
+            progress: Called twice a second with the number of kernels that are ready, and of all.
+
+        Raises:
+            BrokenProcessPool: A process died, usually because memory ran out.
+        """
+        begun_s, are_kept = time.monotonic(), choose_kernel_cache() is not None
+        if self._n_kernels and not are_kept:
+            log.warning("kernels_not_kept", action=NO_CACHE)
+        first = self._look()
+        while not first.done():
+            progress(self._n_ready.value, self._n_kernels)
+            await asyncio.wait([first], timeout=_LOOK_EVERY_S)
+        found = await first
+        if not found.are_compiled:
+            log.warning("kernels_interpreted", action=INTERPRETED)
+        if found.n_new and are_kept:
+            # A process that has compiled keeps the compiler's memory, as much again as its own.
+            self._executor.shutdown(wait=False)
+            self._executor = self._new_executor(self._processes)
+        await asyncio.gather(*(self._look() for _ in range(self._processes)))  # as many at once start as many processes
+        log.info(
+            "pool_started",
+            processes=self._processes,
+            kernels=self._n_kernels,
+            compiled=found.n_new,
+            seconds=round(time.monotonic() - begun_s, 1),
+        )
+
+    def _look(self) -> asyncio.Future[PreparedKernels]:
+        return asyncio.get_running_loop().run_in_executor(self._executor, _prepared_kernels)
 
     async def run(self, kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
         """Release a window; if its process dies, try once more in a separate process.
@@ -119,13 +168,24 @@ class ReleasePool:
             process.terminate()
 
 
-def _initialize(plans: dict[Kind, Plan], encodings: dict[Kind, ReleaseEncoding], max_bytes: int, parent: int) -> None:
-    global _max_bytes  # noqa: PLW0603 - one process, one set of plans
+def _initialize(
+    plans: dict[Kind, Plan], encodings: dict[Kind, ReleaseEncoding], max_bytes: int, parent: int, n_ready: Any
+) -> None:
+    global _max_bytes, _prepared  # noqa: PLW0603 - one process, one set of plans
     _plans.update(plans)
     _encodings.update(encodings)
     _max_bytes = max_bytes
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of the terminal; the worker ends these
     threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+
+    def count(ready: int) -> None:
+        n_ready.value = ready
+
+    _prepared = prepare_kernels(plans, count)
+
+
+def _prepared_kernels() -> PreparedKernels:
+    return _prepared
 
 
 def _die_with(parent: int) -> None:

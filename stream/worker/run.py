@@ -37,6 +37,7 @@ from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
 from stream.windows.encodings import release_encodings
 from stream.windows.feed_starts import agree_on_starts
+from stream.windows.kernels import progress_line
 from stream.windows.pool import ReleasePool
 from stream.windows.seals_log import agree_on_partitions
 from stream.windows.windows import Windows
@@ -51,6 +52,7 @@ log = structlog.get_logger("shoal.worker")
 _COMMIT_EVERY_S = 1.0
 _CATCH_UP_EVERY_S = 1.0
 _PROBE_EVERY_S = 5.0
+_KERNELS_EVERY_S = 5.0
 _CRASH_CHECK_S = 1.0
 _LOOP_LAG_EVERY_S, _LOOP_LAG_OVER_S = 0.5, 10.0
 
@@ -123,6 +125,7 @@ class _Worker(Service):  # type: ignore[misc]
             {
                 "the start": lambda: self.started,
                 "the Kafka cluster": lambda: self._kafka_up is True,
+                "the kernels": lambda: self._kernels,
                 "the clock": self._clock.check,
             }
         )
@@ -130,7 +133,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._kafka_up: bool | None = None  # None until the first attempt
         self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
         self._internal_ids: dict[str, str] = {}
-        self._encodings: Mapping[Kind, ReleaseEncoding] = {}
+        self._kernels: bool | str = False  # a message while some are compiled
         self._starts: dict[TopicPartition, AgreedStart] = {}
         self._topics, self._inputs = FeedTopics(settings.topics), FoundInputs()
         self.app = self._build_app()
@@ -158,34 +161,51 @@ class _Worker(Service):  # type: ignore[misc]
         return app
 
     async def prepare(self, progress: Callable[[str], None]) -> None:
-        """Start the health server, wait for the cluster, check its topics, and read the seals."""
+        """Start the health server and the pool, wait for the cluster, check its topics, and read the seals."""
         settings = self._settings
-        await self.health_server.start()
-        try:
+        async with contextlib.AsyncExitStack() as undo:  # what has started ends if the rest cannot start
+            await self.health_server.start()
+            undo.push_async_callback(self.health_server.stop)
             await check_port("web", settings.web)
             found = await check_topics(settings, progress)
             await check_groups(settings, progress)
             self._internal_ids = await check_internal_topics(settings, progress)
-            self._encodings = await release_encodings(settings, progress)
+            self._pool = self._new_pool(await release_encodings(settings, progress))
+            undo.callback(self._pool.close)
+            await self._start_pool(progress)
             self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress, clock=self._clock)
             self._starts = await agree_on_starts(settings, self._sealed, clock=self._clock)
-        except BaseException:
-            await self.health_server.stop()
-            raise
+            undo.pop_all()
+
+    def _new_pool(self, encodings: Mapping[Kind, ReleaseEncoding]) -> ReleasePool:
+        return ReleasePool(
+            {kind: feed.plan for kind, feed in self._feeds.items()},
+            encodings,
+            max_bytes=self._settings.limits.message_bytes,
+            processes=self._settings.worker.processes,
+        )
+
+    async def _start_pool(self, progress: Callable[[str], None]) -> None:
+        told_s = time.monotonic()
+
+        def tell(ready: int, total: int) -> None:
+            nonlocal told_s
+            line = progress_line(ready, total)
+            self._kernels = line if total else False
+            if total and time.monotonic() - told_s >= _KERNELS_EVERY_S:
+                progress(line)
+                told_s = time.monotonic()
+
+        await self._pool.start(tell)
+        self._kernels = True
 
     async def on_start(self) -> None:
-        """Start the producer, the pool, the windows and ingest."""
+        """Start the producer, the windows and ingest."""
         settings, metrics = self._settings, self._metrics
         self._producer = new_producer(settings, clock=self._clock)
         await until_it_works("start the producer", self._producer.start, on_trouble=self._on_trouble)
         self._on_answer()
         feeds = self._feeds
-        self._pool = ReleasePool(
-            {kind: feed.plan for kind, feed in feeds.items()},
-            self._encodings,
-            max_bytes=settings.limits.message_bytes,
-            processes=settings.worker.processes,
-        )
         self._windows = Windows(
             settings,
             feeds,

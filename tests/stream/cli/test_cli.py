@@ -98,12 +98,25 @@ def test_help_leads_to_the_first_steps(shoal: SHOAL) -> None:
         assert words in text
 
 
-def test_help_does_not_load_faust() -> None:
+def test_help_does_not_load_faust_or_a_compiler() -> None:
     """
-    It takes a second to load, which only a worker needs.
+    They take a second to load, which only a worker needs, or whoever anonymizes.
     """
-    code = "import sys, stream.cli.main; assert 'faust' not in sys.modules"
+    code = "import sys, stream.cli.main; assert not {'faust', 'numba', 'llvmlite'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_try_does_not_load_a_compiler(tmp_path: Path) -> None:
+    """
+    Nothing is anonymized, so no kernel is needed.
+    """
+    path = tmp_path / "checkins.csv"
+    path.write_text("user,lat,lon,ts\nu1,40.7,-74.0,1600000000\n")
+    code = (
+        "import sys; from stream.cli.main import main; main(['try', sys.argv[1]], standalone_mode=False); "
+        "assert not {'numba', 'llvmlite'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True)
 
 
 def test_the_version_is_shown(shoal: SHOAL) -> None:

@@ -1,0 +1,27 @@
+"""Catalogue: which kernels each kind of feed needs, so that a program can compile them before its first window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import Any
+
+from core.kernels.kernel import Kernel
+from core.records.record import Kind
+
+__all__ = ["MODULES", "kernels_of"]
+
+MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {}
+"""Every module of kernels, and the kinds of feed whose models call them. A test fails if a module is missing."""
+
+
+def kernels_of(kinds: Iterable[Kind]) -> tuple[Kernel[Any, Any], ...]:
+    """Return the kernels that the models of some kinds of feed call, each once, in the order of :data:`MODULES`."""
+    wanted = set(kinds)
+    return tuple(
+        found
+        for module, called_by in MODULES.items()
+        if wanted.intersection(called_by)
+        for found in vars(module).values()
+        if isinstance(found, Kernel) and found.__module__ == module.__name__  # not what the module imports
+    )

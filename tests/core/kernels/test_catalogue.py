@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import core.kernels
+from core.kernels import oracles
+from core.kernels.catalogue import MODULES, kernels_of
+from core.kernels.kernel import Kernel
+from core.records.record import Kind
+
+
+def _kernels_by_module() -> dict[str, set[str]]:
+    names = [f"core.kernels.{module.name}" for module in pkgutil.iter_modules(core.kernels.__path__)]
+    modules = [importlib.import_module(name) for name in names]
+    return {
+        module.__name__: {
+            name
+            for name, found in vars(module).items()
+            if isinstance(found, Kernel) and found.__module__ == module.__name__
+        }
+        for module in modules
+    }
+
+
+def test_no_kernel_is_missing() -> None:
+    """
+    Every module with kernels is in the catalogue, with a kind of feed: else a first window would wait for a compiler.
+    """
+    found = {name: kernels for name, kernels in _kernels_by_module().items() if kernels}
+    assert {module.__name__ for module in MODULES} == found.keys(), "name it in core/kernels/catalogue.py"
+    assert all(MODULES.values())
+    listed = {f"{one.__module__}.{one.__name__}" for one in kernels_of(Kind)}
+    assert listed == {f"{module}.{name}" for module, names in found.items() for name in names}
+
+
+def test_a_kernel_is_prepared_once() -> None:
+    """
+    A kernel that the models of both kinds call is listed once.
+    """
+    both = kernels_of(Kind)
+    assert len(both) == len({id(one) for one in both})
+    assert {id(one) for kind in Kind for one in kernels_of([kind])} == {id(one) for one in both}
+
+
+def test_each_module_has_an_oracle() -> None:
+    """
+    Kernels are compared with a slow version of the same name.
+    """
+    names = {module.__name__.rpartition(".")[2] for module in MODULES}
+    assert names <= {module.name for module in pkgutil.iter_modules(oracles.__path__)}

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from core.kernels import catalogue
+from core.kernels.kernel import Kernel
+from core.records.record import Kind
+from stream.windows import kernels
+from stream.windows.kernels import PreparedKernels, prepare_kernels
+from stream.windows.pool import ReleasePool
+
+
+@contextlib.contextmanager
+def _pool(processes: int) -> Iterator[ReleasePool]:
+    pool = ReleasePool({}, {}, max_bytes=1_000_000, processes=processes)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+async def test_a_pool_that_has_started_has_its_processes() -> None:
+    """
+    They start before the first window, which so waits for none.
+    """
+    seen: list[tuple[int, int]] = []
+    with _pool(2) as pool:
+        assert pool.resident_bytes() == 0
+        await pool.start(lambda ready, total: seen.append((ready, total)))
+        assert pool.resident_bytes() > 0
+    assert set(seen) == {(0, 0)}
+
+
+def _twice(x: float) -> float:
+    return 2 * x
+
+
+@pytest.fixture
+def two_kernels(monkeypatch: pytest.MonkeyPatch) -> tuple[Kernel[[float], float], ...]:
+    """Two kernels, the only ones in the catalogue."""
+    found = Kernel(_twice, "float64(float64)"), Kernel(_twice, "float32(float32)")
+    monkeypatch.setattr(kernels, "kernels_of", lambda kinds: found if Kind.FRAGMENTS in kinds else ())
+    return found
+
+
+def test_only_what_is_needed_is_prepared(two_kernels: tuple[Kernel[[float], float], ...]) -> None:
+    """
+    A feed of check-ins compiles no kernel of trajectories, and progress counts the kernels of a feed.
+    """
+    seen: list[int] = []
+    assert prepare_kernels([Kind.CHECKINS], seen.append) == PreparedKernels()
+    assert not seen
+    assert all(one._compiled is None for one in two_kernels)
+    assert prepare_kernels([Kind.FRAGMENTS], seen.append).are_compiled
+    assert seen == [1, 2]
+    assert all(one._compiled is not None for one in two_kernels)
+
+
+def test_without_numba_it_says_so(
+    two_kernels: tuple[Kernel[[float], float], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Kernels run interpreted, and whoever starts them can warn; without kernels there is nothing to warn of.
+    """
+    monkeypatch.setattr(kernels, "is_compiled", lambda: False)
+    assert not prepare_kernels([Kind.FRAGMENTS]).are_compiled
+    assert prepare_kernels([Kind.CHECKINS]).are_compiled
+    assert catalogue.kernels_of([]) == ()

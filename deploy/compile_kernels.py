@@ -27,7 +27,7 @@ def without_addresses(kept: bytes) -> bytes:
 def compile_kernels() -> Path:
     """Compile all kernels, and return the folder that holds them."""
     folder = choose_kernel_cache()
-    if folder is None or not prepare_kernels(Kind).are_compiled:
+    if folder is None or not prepare_kernels(list(Kind)).are_compiled:
         sys.exit("the kernels cannot be compiled: numba is missing, or NUMBA_CACHE_DIR cannot be written")
     for path in folder.rglob("*.nbc"):
         path.write_bytes(without_addresses(path.read_bytes()))

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
+from core.kernels import edr
 from core.kernels.kernel import Kernel
 from core.records.record import Kind
 
 __all__ = ["MODULES", "kernels_of"]
 
-MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {}
+MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
+    edr: (Kind.FRAGMENTS,),
+}
 """Every module of kernels, and the kinds of feed whose models call them. A test fails if a module is missing."""
 
 

@@ -30,7 +30,7 @@ def test_no_kernel_is_missing() -> None:
     found = {name: kernels for name, kernels in _kernels_by_module().items() if kernels}
     assert {module.__name__ for module in MODULES} == found.keys(), "name it in core/kernels/catalogue.py"
     assert all(MODULES.values())
-    listed = {f"{one.__module__}.{one.__name__}" for one in kernels_of(Kind)}
+    listed = {f"{one.__module__}.{one.__name__}" for one in kernels_of(list(Kind))}
     assert listed == {f"{module}.{name}" for module, names in found.items() for name in names}
 
 
@@ -38,7 +38,7 @@ def test_a_kernel_is_prepared_once() -> None:
     """
     A kernel that the models of both kinds call is listed once.
     """
-    both = kernels_of(Kind)
+    both = kernels_of(list(Kind))
     assert len(both) == len({id(one) for one in both})
     assert {id(one) for kind in Kind for one in kernels_of([kind])} == {id(one) for one in both}
 

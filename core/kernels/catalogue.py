@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-from core.kernels import edr
+from core.kernels import edr, supports
 from core.kernels.kernel import Kernel
 from core.records.record import Kind
 
@@ -14,6 +14,7 @@ __all__ = ["MODULES", "kernels_of"]
 
 MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
     edr: (Kind.FRAGMENTS,),
+    supports: (Kind.CHECKINS,),
 }
 """Every module of kernels, and the kinds of feed whose models call them. A test fails if a module is missing."""
 

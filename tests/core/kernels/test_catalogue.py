@@ -30,7 +30,7 @@ def test_no_kernel_is_missing() -> None:
     found = {name: kernels for name, kernels in _kernels_by_module().items() if kernels}
     assert {module.__name__ for module in MODULES} == found.keys(), "name it in core/kernels/catalogue.py"
     assert all(MODULES.values())
-    listed = {f"{one.__module__}.{one.__name__}" for one in kernels_of(list(Kind))}
+    listed = {f"{one.__module__}.{one.definition.__name__}" for one in kernels_of(list(Kind))}
     assert listed == {f"{module}.{name}" for module, names in found.items() for name in names}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tempfile
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(kernel_cache, "_IN_MEMORY", tmp_path / "missing")
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)
-    monkeypatch.setattr(kernel_cache.sys, "modules", {})  # numba, loaded for other tests, keeps its folder
+    monkeypatch.delitem(sys.modules, "numba", raising=False)  # numba, loaded for other tests, keeps its folder
     return folder
 
 

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-from core.kernels import edr, supports
+from core.kernels import attack, edr, supports, voting
 from core.kernels.kernel import Kernel
 from core.records.record import Kind
 
 __all__ = ["MODULES", "kernels_of"]
 
 MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
+    attack: (Kind.FRAGMENTS,),
     edr: (Kind.FRAGMENTS,),
     supports: (Kind.CHECKINS,),
+    voting: (Kind.FRAGMENTS,),
 }
 """Every module of kernels, and the kinds of feed whose models call them. A test fails if a module is missing."""
 

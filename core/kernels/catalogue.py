@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-from core.kernels import attack, edr, supports, voting
+from core.kernels import attack, edr, regrouping, supports, tracks, voting
 from core.kernels.kernel import Kernel
 from core.records.record import Kind
 
@@ -15,7 +15,9 @@ __all__ = ["MODULES", "kernels_of"]
 MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
     attack: (Kind.FRAGMENTS,),
     edr: (Kind.FRAGMENTS,),
+    regrouping: (Kind.FRAGMENTS,),
     supports: (Kind.CHECKINS,),
+    tracks: (Kind.FRAGMENTS,),
     voting: (Kind.FRAGMENTS,),
 }
 """Every module of kernels, and the kinds of feed whose models call them. A test fails if a module is missing."""

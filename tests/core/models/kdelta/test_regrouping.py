@@ -7,12 +7,16 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 from random import Random
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from core.kernels.oracles.tracks import distances_mm
 from core.models.kdelta.anonymize.cluster import clustering as clustering_module
+from core.models.kdelta.anonymize.cluster import regrouping as regrouping_module
 from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
@@ -35,10 +39,16 @@ def regrouped(case: Case, start: Clustering, *, measured_before: bool = False) -
     return Clustering(cluster=found.cluster, pivots=np.array(found.pivots, dtype=np.int64), radius=start.radius)
 
 
+def apart_mm(tracks: Tracks, price_mm: float) -> FloatArray:
+    """The distance of any two."""
+    everybody = np.arange(len(tracks.moments))
+    return distances_mm(tracks.priced(price_mm), everybody, everybody)
+
+
 def price_mm(case: Case, start: Clustering) -> float:
     """Three quarters of the median of how far members are, on average, from all of their cluster."""
     tracks = Tracks(case.trajectories)
-    apart = tracks.apart_mm(0.0)
+    apart = apart_mm(tracks, 0.0)
     away = sorted(
         0.75 * float(apart[i, its].sum()) / len(its) / int(tracks.moments[i]) for its in members_of(start) for i in its
     )
@@ -80,7 +90,7 @@ def test_nobody_is_farther_from_the_others_in_sum(case: Case) -> None:
     if not len(case.start.pivots):
         return
     result = regrouped(case, case.start)
-    apart = Tracks(case.trajectories).apart_mm(price_mm(case, case.start))
+    apart = apart_mm(Tracks(case.trajectories), price_mm(case, case.start))
     before, after = cost_mm(apart, members_of(case.start)), cost_mm(apart, members_of(result))
     if (result.cluster == case.start.cluster).all():
         assert after == before
@@ -99,7 +109,7 @@ def test_in_the_end_no_move_and_no_exchange_would_save_anything(case: Case) -> N
     if not len(case.start.pivots):
         return
     result = regrouped(case, case.start)
-    apart = Tracks(case.trajectories).apart_mm(price_mm(case, case.start))
+    apart = apart_mm(Tracks(case.trajectories), price_mm(case, case.start))
     now = members_of(result)
     for a, b in itertools.combinations(range(min(len(now), 3)), 2):
         before = cost_mm(apart, (now[a], now[b]))
@@ -149,7 +159,7 @@ def test_two_tracks_are_as_far_apart_either_way(case: Case) -> None:
     Symmetric, in whole millimetres, nothing from itself; and a price only adds to it.
     """
     tracks = Tracks(case.trajectories)
-    free, priced = tracks.apart_mm(0.0), tracks.apart_mm(500.0)
+    free, priced = apart_mm(tracks, 0.0), apart_mm(tracks, 500.0)
     for apart in (free, priced):
         assert (apart == apart.T).all()
         assert (np.diag(apart) == 0).all()
@@ -282,33 +292,38 @@ def test_who_goes_on_longer_is_farther_away() -> None:
 
     ends_s = [100, 600, 100, 600]
     whole = trajectories_of(*((user, lasting(end_s, float(user))) for user, end_s in enumerate(ends_s)))
-    apart = Tracks(whole).apart_mm(1000.0)
+    apart = apart_mm(Tracks(whole), 1000.0)
     tracks = Tracks(whole)
-    free = tracks.apart_mm(0.0)
+    free = apart_mm(tracks, 0.0)
     assert tracks.moments.tolist() == [10, 60, 10, 60]
     # 500 s are 50 of the 60 moments.
     np.testing.assert_allclose(apart - free, [[0, 50_000, 0, 50_000], [50_000, 0, 50_000, 0]] * 2)
 
 
-def test_a_larger_chunk_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clusters_as_published_are_not_regrouped(monkeypatch: pytest.MonkeyPatch) -> None:
     """
-    The table of all distances is held for so many trajectories and no more; nor are clusters as published regrouped.
+    Only refined ones are.
     """
     whole = standing([(x, 0.0) for x in (0.0, 9, 10, 1)])
-
-    def clusters(*, refined: bool = True) -> list[int]:
-        result = greedy_clustering(
-            similar_chunks(whole, Euclidean, largest=4),
-            Demands.alike(4, k=2, delta_m=9.0),
-            max_radius=10**6,
-            trash_share=0.0,
-            refined=refined,
-            regrouped=True,
-        )
-        return [int(number) for number in result.cluster]
-
-    usual = clusters()
     monkeypatch.setattr(clustering_module, "regroup", lambda *_, **__: pytest.fail("regrouped"))
-    assert clusters(refined=False) == usual
-    monkeypatch.setattr(clustering_module, "LARGEST", 3)
-    assert clusters() == usual
+    greedy_clustering(
+        similar_chunks(whole, Euclidean, largest=4),
+        Demands.alike(4, k=2, delta_m=9.0),
+        max_radius=10**6,
+        trash_share=0.0,
+        refined=False,
+        regrouped=True,
+    )
+
+
+@settings(max_examples=examples(30))
+@given(cases(), st.integers(1, 4))
+def test_with_few_clusters_near_each_promises_are_kept_as_well(case: Case, near: int) -> None:
+    """
+    As many clusters as before, allowed ones, with nobody new in the trash but in somebody's place.
+    """
+    with mock.patch.object(regrouping_module, "_NEAR", near):
+        result = regrouped(case, case.start)
+    assert allowed(case, result)
+    assert len(result.pivots) == len(case.start.pivots)
+    assert (result.cluster < 0).sum() <= (case.start.cluster < 0).sum()

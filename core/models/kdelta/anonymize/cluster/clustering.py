@@ -10,7 +10,7 @@ import numpy as np
 from core.models.kdelta.anonymize.cluster.blocks import Block
 from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
 from core.models.kdelta.anonymize.cluster.refinement import refine
-from core.models.kdelta.anonymize.cluster.regrouping import LARGEST, Tracks, regroup
+from core.models.kdelta.anonymize.cluster.regrouping import Tracks, regroup
 from core.records.arrays import IntArray
 from core.trajectories.trajectory import Demands
 
@@ -159,10 +159,9 @@ class _Search:
         self._place_the_rest(radius)
 
     def regroup(self, radius: int) -> None:
-        """Improve the clusters of the last round once more, unless there are too many trajectories."""
-        if self._n <= LARGEST:
-            regrouped = regroup(Tracks(self._trajectories), self._clusters(radius))
-            self.cluster, self.pivots = regrouped.cluster, regrouped.pivots
+        """Improve the clusters of the last round once more."""
+        regrouped = regroup(Tracks(self._trajectories), self._clusters(radius))
+        self.cluster, self.pivots = regrouped.cluster, regrouped.pivots
 
     def _clusters(self, radius: int) -> PivotClusters:
         return PivotClusters(

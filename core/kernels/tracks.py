@@ -1,0 +1,107 @@
+"""Tracks: trajectories as their positions at equally spaced moments, and how far they are from one another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.kernels.kernel import kernel
+from core.records.arrays import FloatArray, IntArray
+
+__all__ = ["TRACKS", "TrackData", "apart_mm", "distances_mm", "nearest_places", "place"]
+
+TrackData = tuple[FloatArray, FloatArray, FloatArray, float]
+"""``n`` tracks at ``m`` moments: positions, millimetres, shape ``(n, 2, m)``, before its first point a track is there,
+after its last as well; 1 where a moment lies inside a track's span, else 0, shape ``(n, m)``; when each track begins
+and ends, in moments, shape ``(n, 2)``; what each moment costs by which one track begins, or ends, later than another,
+millimetres, at least 0."""
+
+TRACKS = "Tuple((float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64))"
+
+
+@kernel("void(int64[::1], float64[:, ::1], int64[::1], float64[::1], float64[:, :, ::1])")
+def place(t_ms: IntArray, xy_m: FloatArray, starts: IntArray, at_ms: FloatArray, xy_mm: FloatArray) -> None:
+    """Interpolate trajectories at some moments, as ``np.interp`` does.
+
+    Args:
+        t_ms: Times of all points, ascending inside a trajectory, shape ``(p,)``.
+        xy_m: Their positions, metres, shape ``(p, 2)``.
+        starts: Where each trajectory begins in these columns, and ``p``, shape ``(n + 1,)``; none is empty.
+        at_ms: The moments, ascending, shape ``(m,)``.
+        xy_mm: Becomes the positions, millimetres, shape ``(n, 2, m)``.
+    """
+    for i in range(len(starts) - 1):
+        point, last = starts[i], starts[i + 1] - 1
+        for m in range(len(at_ms)):
+            while point < last and t_ms[point + 1] <= at_ms[m]:
+                point += 1
+            for axis in range(2):
+                at = xy_m[point, axis]
+                if point < last and t_ms[point] < at_ms[m]:
+                    slope = (xy_m[point + 1, axis] - at) / (t_ms[point + 1] - t_ms[point])
+                    at = slope * (at_ms[m] - t_ms[point]) + at
+                xy_mm[i, axis, m] = 1000.0 * at
+
+
+@kernel(f"float64({TRACKS}, int64, int64, float64[::1])")
+def apart_mm(tracks: TrackData, i: int, j: int, work: FloatArray) -> float:
+    """Return the distance of two tracks, summed over moments in their order, whole millimetres.
+
+    A moment counts half for each of the two that is under way. ``work``, shape ``(m,)``, is written to: the processor
+    takes square roots several at once if they are stored before they are added.
+    """
+    xy_mm, under_way, span, price_mm = tracks
+    for m in range(len(work)):
+        x, y = xy_mm[i, 0, m] - xy_mm[j, 0, m], xy_mm[i, 1, m] - xy_mm[j, 1, m]
+        work[m] = np.sqrt(x * x + y * y) * (under_way[i, m] + under_way[j, m])
+    total = 0.0
+    for m in range(len(work)):
+        total += work[m]
+    total /= 2
+    for end in range(2):
+        total += price_mm * abs(span[i, end] - span[j, end])
+    return float(np.rint(total))
+
+
+@kernel(f"float64[:, ::1]({TRACKS}, int64[::1], int64[::1])")
+def distances_mm(tracks: TrackData, ones: IntArray, others: IntArray) -> FloatArray:
+    """Return the distance of each of ``a`` tracks from each of ``b`` others, shape ``(a, b)``."""
+    work = np.empty(tracks[0].shape[2])
+    apart = np.empty((len(ones), len(others)))
+    for row in range(len(ones)):
+        for column in range(len(others)):
+            apart[row, column] = apart_mm(tracks, ones[row], others[column], work)
+    return apart
+
+
+@kernel("int64[:, ::1](float64[:, ::1], float64[:, ::1], int64)")
+def nearest_places(ones: FloatArray, others: FloatArray, q: int) -> IntArray:
+    """Return, for each of ``s`` places, the ``q`` nearest of ``c`` others, nearest first, shape ``(s, min(q, c))``.
+
+    Distances are Euclidean in all columns; of equally near places the first is taken.
+
+    Args:
+        ones: Shape ``(s, d)``.
+        others: Shape ``(c, d)``.
+        q: How many are wanted, at least 1.
+    """
+    q = min(q, len(others))
+    nearest = np.full((len(ones), q), -1, np.int64)
+    squared = np.empty(q)
+    work = np.empty(ones.shape[1])
+    for i in range(len(ones)):
+        found = 0
+        for other in range(len(others)):
+            for d in range(len(work)):
+                work[d] = (ones[i, d] - others[other, d]) * (ones[i, d] - others[other, d])
+            total = 0.0
+            for d in range(len(work)):
+                total += work[d]
+            if found == q and total >= squared[q - 1]:
+                continue
+            found = min(found + 1, q)
+            at = found - 1
+            while at > 0 and squared[at - 1] > total:
+                nearest[i, at], squared[at] = nearest[i, at - 1], squared[at - 1]
+                at -= 1
+            nearest[i, at], squared[at] = other, total
+    return nearest

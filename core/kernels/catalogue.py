@@ -6,7 +6,19 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-from core.kernels import attack, edr, regrouping, supports, tracks, voting
+from core.kernels import (
+    attack,
+    edr,
+    embeddings,
+    local_repair,
+    location_distance,
+    merge_order,
+    regrouping,
+    subtrajectories,
+    supports,
+    tracks,
+    voting,
+)
 from core.kernels.kernel import Kernel
 from core.records.record import Kind
 
@@ -15,7 +27,12 @@ __all__ = ["MODULES", "kernels_of"]
 MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
     attack: (Kind.FRAGMENTS,),
     edr: (Kind.FRAGMENTS,),
+    embeddings: (Kind.CHECKINS,),
+    local_repair: (Kind.CHECKINS,),
+    location_distance: (Kind.CHECKINS,),
+    merge_order: (Kind.CHECKINS,),
     regrouping: (Kind.FRAGMENTS,),
+    subtrajectories: (Kind.CHECKINS,),
     supports: (Kind.CHECKINS,),
     tracks: (Kind.FRAGMENTS,),
     voting: (Kind.FRAGMENTS,),

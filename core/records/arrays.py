@@ -8,12 +8,13 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "UserHashes", "numbered", "ranges"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "SmallIntArray", "UserHashes", "numbered", "ranges"]
 
 T = TypeVar("T", bound=Hashable)
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+SmallIntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 UserHashes = npt.NDArray[np.uint64]
 """Keyed hashes of user ids."""

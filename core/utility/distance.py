@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from core.kernels.location_distance import mean_distances
 from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.trajectories.trajectory import Sequences
 
@@ -51,12 +52,8 @@ def location_distance(xy_m: FloatArray, group_of: IntArray, *, dissimilarity: Fl
     Raises:
         ValueError: A dissimilarity is outside ``(0, 1]``.
     """
-    distance_m = np.zeros(len(xy_m))
     order = np.argsort(group_of, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1):
-        if len(members) > 1:
-            for rows in _blocks(members, len(members)):
-                distance_m[rows] = pairwise_distances(xy_m[rows], xy_m[members]).mean(axis=1)
+    distance_m = mean_distances(np.ascontiguousarray(xy_m, np.float64), np.ascontiguousarray(group_of), order)
     if dissimilarity is None:
         return distance_m
     if not ((dissimilarity > 0) & (dissimilarity <= 1)).all():

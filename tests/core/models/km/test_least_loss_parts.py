@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, pairwise
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from core.models.km.anonymize.least_loss.counted import Counted
 from core.models.km.anonymize.least_loss.hierarchy import MergeHierarchy, hierarchy
-from core.models.km.anonymize.least_loss.person import Person, Ways, bits
 from core.models.km.anonymize.least_loss.repair import Allowed, Effort, Repaired, repair
 from core.models.km.anonymize.least_loss.search import Search
 from core.models.km.anonymize.seqanon import Generalization
@@ -138,159 +136,48 @@ def slow_supporters(crowd: Crowd, m: int) -> dict[Trajectory, list[int]]:
     }
 
 
+def parts_of(counted: Counted) -> list[Trajectory]:
+    """The locations of each subtrajectory, by number."""
+    parts: list[Trajectory] = []
+    for prefix, last in zip(counted.prefixes.tolist(), counted.lasts.tolist(), strict=True):
+        parts.append((*parts[prefix], last) if prefix >= 0 else (last,))
+    return parts
+
+
 def supporters_of(counted: Counted) -> dict[Trajectory, list[int]]:
-    """The same of what was counted, with the number of each."""
+    """Who supports each."""
+    bounds = pairwise(counted.starts.tolist())
     return {
-        tuple(digit - 1 for digit in counted.digits(number)): counted.supporters(number)
-        for number in counted.supports()
+        part: counted.users[start:end].tolist() for part, (start, end) in zip(parts_of(counted), bounds, strict=True)
     }
 
 
-@pytest.mark.parametrize("first_id", [0, 10**9])
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(200))
 @given(crowd=crowds(), m=st.integers(1, 4), k=st.integers(2, 4))
-def test_every_subtrajectory_is_counted(first_id: int, crowd: Crowd, m: int, k: int) -> None:
+def test_every_subtrajectory_is_counted(crowd: Crowd, m: int, k: int) -> None:
     """
-    By the definition, for numbers of more than 64 bits as well.
+    By the definition.
     """
-    crowd = [(user, tuple(first_id + x for x in trajectory)) for user, trajectory in crowd]
     counted, slow = Counted.of(as_sequences(crowd), m), slow_supporters(crowd, m)
     assert supporters_of(counted) == slow
-    assert list(counted.supports().values()) == [len(slow[part]) for part in supporters_of(counted)]
-    rare = [users for users in slow.values() if len(users) < k]
-    assert counted.infrequent(k) == sum(map(len, rare))
-    assert counted.exposed(k) == sorted({user for users in rare for user in users})
+    assert counted.supports.tolist() == [len(slow[part]) for part in parts_of(counted)]
+    assert counted.infrequent(k) == sum(len(users) for users in slow.values() if len(users) < k)
 
 
-@settings(max_examples=examples(100))
-@given(crowd=crowds(), m=st.integers(1, 4), groups=st.lists(st.integers(0, 5), min_size=6, max_size=6))
-def test_what_is_merged_is_counted_as_from_scratch(crowd: Crowd, m: int, groups: list[int]) -> None:
+def test_ten_of_many_locations_are_counted() -> None:
     """
-    Whatever is merged; and once more on top of that.
-    """
-    group_of = np.array([min(x for x in range(6) if groups[x] == group) for group in groups])
-    merged = Counted.of(as_sequences(crowd), m).merged(group_of)
-    apart: Crowd = [(user, tuple(int(group_of[x]) for x in trajectory)) for user, trajectory in crowd]
-    assert supporters_of(merged) == slow_supporters(apart, m)
-    together: Crowd = [(user, (0,) * len(trajectory)) for user, trajectory in crowd]
-    assert supporters_of(merged.merged(np.zeros(6, np.int64))) == slow_supporters(together, m)
-
-
-def test_ten_of_many_locations_need_more_than_64_bits() -> None:
-    """
-    A thousand locations and m = 10: 1,001 to the power of ten.
+    A thousand locations and m = 10: more possible subtrajectories than 64 bits can number.
     """
     crowd: Crowd = [(user, tuple(range(989 + user, 1000))) for user in range(2)]
-    counted = Counted.of(as_sequences(crowd), 10)
-    assert max(counted.supports()) > 1 << 64
-    assert supporters_of(counted) == slow_supporters(crowd, 10)
-    assert supporters_of(counted.merged(np.arange(1000) // 500)) == slow_supporters(
-        [(user, tuple(x // 500 for x in trajectory)) for user, trajectory in crowd], 10
-    )
+    assert supporters_of(Counted.of(as_sequences(crowd), 10)) == slow_supporters(crowd, 10)
 
 
 def test_longer_subtrajectories_are_greater_numbers() -> None:
     """
     Repairs take the shortest first by that.
     """
-    counted = Counted.of(as_sequences([(0, (5, 0, 5, 5))]), 4)
-    sizes = [len(counted.digits(number)) for number in sorted(counted.supports())]
-    assert sizes == sorted(sizes)
-
-
-# ---------------------------------------------------------------- one person
-
-BASE = 5
-TRAJECTORIES = st.lists(st.lists(st.integers(1, BASE - 1), max_size=6), min_size=1, max_size=3)
-STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 17)), max_size=5)
-"""Whether to suppress or to split, and at which visit."""
-
-Pieces = list[list[tuple[int, int]]]
-"""Trajectories of visits, each a bit and a digit."""
-
-
-def worn(trajectories: list[list[int]], steps: list[tuple[bool, int]], m: int) -> tuple[Person, Pieces]:
-    """A person after some steps, and what is left by them."""
-    bounds = np.cumsum([3, *map(len, trajectories)]).tolist()
-    digits = [1, 1, 1, *(digit for trajectory in trajectories for digit in trajectory)]
-    person = Person(digits, bounds, BASE, m)
-    pieces = [[(1 << (at - 3), digits[at]) for at in range(start, end)] for start, end in pairwise(bounds)]
-    for suppresses, at in steps:
-        bit = 1 << at
-        if suppresses:
-            person.suppress(bit)
-            pieces = [[visit for visit in piece if visit[0] != bit] for piece in pieces]
-        else:
-            person.split(bit)
-            halves = [(piece, [visit for visit in piece if visit[0] <= bit]) for piece in pieces]
-            pieces = [half for piece, first in halves for half in (first, piece[len(first) :])]
-    return person, pieces
-
-
-def embeddings(pieces: Pieces, wanted: tuple[int, ...]) -> list[list[int]]:
-    """The bits that each embedding uses, ascending."""
-    return [
-        [bit for bit, _ in chosen]
-        for piece in pieces
-        for chosen in combinations(piece, len(wanted))
-        if tuple(digit for _, digit in chosen) == wanted
-    ]
-
-
-def number_of(wanted: tuple[int, ...]) -> int:
-    """The number of a subtrajectory."""
-    number = 0
-    for digit in wanted:
-        number = number * BASE + digit
-    return number
-
-
-@settings(max_examples=examples(200))
-@given(trajectories=TRAJECTORIES, steps=STEPS, m=st.integers(1, 4))
-def test_a_person_has_every_subtrajectory_of_what_is_left(
-    trajectories: list[list[int]], steps: list[tuple[bool, int]], m: int
-) -> None:
-    """
-    Of at most m locations, none of which spans two trajectories.
-    """
-    person, pieces = worn(trajectories, steps, m)
-    assert person.subtrajectories() == {
-        number_of(tuple(digit for _, digit in chosen))
-        for piece in pieces
-        for size in range(1, m + 1)
-        for chosen in combinations(piece, size)
-    }
-
-
-WANTED = st.lists(st.integers(1, BASE - 1), min_size=1, max_size=3).map(tuple)
-
-
-@settings(max_examples=examples(500))
-@given(trajectories=TRAJECTORIES, steps=STEPS, wanted=WANTED)
-def test_the_ways_to_lose_a_subtrajectory_are_those_of_all_its_embeddings(
-    trajectories: list[list[int]], steps: list[tuple[bool, int]], wanted: tuple[int, ...]
-) -> None:
-    """
-    A visit that all of them use, a gap that all of them span; and the visit that most of them use.
-    """
-    person, pieces = worn(trajectories, steps, 3)
-    found = embeddings(pieces, wanted)
-    if not found:
-        assert person.ways(wanted) is None
-        return
-    every = [1 << at for at in range(18)]
-    visits = [bit for bit in every if all(bit in used for used in found)]
-    gaps = [bit for bit in every if all(used[0] <= bit < used[-1] for used in found)]
-    assert person.ways(wanted) == Ways(sum(visits), sum(gaps))
-    assert person.most_used(wanted) == max((sum(bit in used for used in found), bit) for bit in every)[1]
-
-
-def test_bits_come_lowest_first() -> None:
-    """
-    Each that is set, as a number.
-    """
-    assert list(bits(0b10110)) == [0b10, 0b100, 0b10000]
-    assert list(bits(0)) == []
+    parts = parts_of(Counted.of(as_sequences([(0, (5, 0, 5, 5))]), 4))
+    assert parts == sorted(parts, key=lambda part: (len(part), part))
 
 
 # ---------------------------------------------------------------- splits
@@ -350,31 +237,15 @@ def test_whoever_has_an_infrequent_subtrajectory_is_repaired(
     crowd: Crowd, k: int, m: int, suppression_m: float, splits: int
 ) -> None:
     """
-    Afterwards nobody has one; each step took a visit or split at a gap, of which there are no more than visits.
+    Afterwards nobody has one; where nobody had one, nothing is suppressed or split.
     """
-    steps: list[int] = []
-
-    def noted(step: Callable[[Person, int], None]) -> Callable[[Person, int], None]:
-        def take(self: Person, bit: int) -> None:
-            steps.append(bit)
-            step(self, bit)
-
-        return take
-
-    with pytest.MonkeyPatch.context() as patch:
-        for step in (Person.suppress, Person.split):
-            patch.setattr(Person, step.__name__, noted(step))
-        result = repaired(
-            crowd, k, m, Allowed(suppression_m=suppression_m, split_m=1.0, suppressions=99, splits=splits)
-        )
+    result = repaired(crowd, k, m, Allowed(suppression_m=suppression_m, split_m=1.0, suppressions=99, splits=splits))
     assert result is not None
     assert oracles.is_km_anonymous(left_of(crowd, result), k, m)
     assert len(result.splits) <= splits
-    n_visits = len(result.kept)
-    gaps = sum(max(len(trajectory) - 1, 0) for _, trajectory in crowd)
-    assert len(steps) <= n_visits + gaps
     if oracles.is_km_anonymous(crowd, k, m):
-        assert not steps
+        assert result.kept.all()
+        assert not len(result.splits)
 
 
 @settings(max_examples=examples(100))

@@ -144,7 +144,6 @@ class _Run:
         self._looks = _MOST_LOOKS
         self._finest = _finest_countable(np.diff(trajectories.starts), len(self._visited), self._guarantee.m)
         self._search.too_fine = self._finest - 1
-        self._counted = Counted.of(self._at(self._finest), self._guarantee.m)
 
     def best(self) -> Generalization:
         """Try levels, and return the result with the least loss, the first among equals."""
@@ -194,8 +193,7 @@ class _Run:
         return search.best()
 
     def _look(self, level: int) -> None:
-        pairs = self._counted.infrequent_where(self._hierarchy.group_of(level), self._guarantee.k)
-        self._search.learn(level, pairs)
+        self._counts(level)
 
     def _coarsest(self) -> _Weighed:
         """Repair the coarsest level without a budget: every release has to suppress what it suppresses."""
@@ -223,7 +221,7 @@ class _Run:
         return None
 
     def _counts(self, level: int) -> Counted:
-        counted = self._counted.merged(self._hierarchy.group_of(level))
+        counted = Counted.of(self._at(level), self._guarantee.m, n_locations=len(self._visited))
         self._search.learn(level, counted.infrequent(self._guarantee.k))
         return counted
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from core.kernels.kernel import kernel
-from core.records.arrays import FloatArray, IntArray
+from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["distances_between", "merge_cheapest", "merged"]
+__all__ = ["distances_between", "merge_cheapest", "merged", "named_by_kept"]
 
 
 @kernel("float64[:, ::1](float64[:, ::1], float64[::1], float64[::1])")
@@ -121,3 +121,35 @@ def merged(into: IntArray, absorbed: IntArray, n_locations: int, merges: int) ->
     for location in range(n_locations):
         group_of[location] = group_of[group_of[location]]  # smaller ids come first: they are final
     return group_of
+
+
+@kernel("Tuple((int64[::1], int64))(int64[::1], boolean[::1], int64[::1], int64[::1], int64)")
+def named_by_kept(
+    visits: IntArray, kept: BoolArray, group_of: IntArray, ids: IntArray, n_ids: int
+) -> tuple[IntArray, int]:
+    """Name generalized locations by the smallest member that a kept visit uses; other locations stay alone.
+
+    Args:
+        visits: Location of each visit, in ``0..L - 1``, shape ``(p,)``.
+        kept: Whether each visit is kept, shape ``(p,)``.
+        group_of: Generalized location of each location, in ``0..L - 1``, shape ``(L,)``.
+        ids: Id of each location, ascending, in ``0..n_ids - 1``, shape ``(L,)``.
+        n_ids: Number of ids.
+
+    Returns:
+        Generalized location of each id, shape ``(n_ids,)``; the number of merges that make them.
+    """
+    is_used = np.zeros(len(ids), np.bool_)
+    for visit in range(len(visits)):
+        if kept[visit]:
+            is_used[visits[visit]] = True
+    names, name_of, merges = np.arange(n_ids), np.full(len(ids), -1), 0
+    for location in range(len(ids)):
+        if is_used[location]:
+            group = group_of[location]
+            if name_of[group] < 0:
+                name_of[group] = ids[location]
+            else:
+                merges += 1
+            names[ids[location]] = name_of[group]
+    return names, merges

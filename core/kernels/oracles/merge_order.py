@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from core.records.arrays import FloatArray, IntArray
+from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["distances_between", "merge_cheapest", "merged"]
+__all__ = ["distances_between", "merge_cheapest", "merged", "named_by_kept"]
 
 
 def distances_between(xy_mm: FloatArray, visits: FloatArray, sizes: FloatArray) -> FloatArray:
@@ -47,3 +47,14 @@ def merged(into: IntArray, absorbed: IntArray, n_locations: int, merges: int) ->
     for merge in range(merges):
         group_of[group_of == absorbed[merge]] = into[merge]
     return group_of
+
+
+def named_by_kept(
+    visits: IntArray, kept: BoolArray, group_of: IntArray, ids: IntArray, n_ids: int
+) -> tuple[IntArray, int]:
+    """The smallest of the members that are left."""
+    left = sorted(set(visits[kept].tolist()))
+    names = np.arange(n_ids)
+    for x in left:
+        names[ids[x]] = min(ids[y] for y in left if group_of[y] == group_of[x])
+    return names, len(left) - len({int(group_of[x]) for x in left})

@@ -9,7 +9,7 @@ from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.support.table import subtrajectories
 from core.trajectories.trajectory import Sequences
 
-__all__ = ["GeneralizedLocations", "LocationGroups", "affordable_visits", "longest_of"]
+__all__ = ["GeneralizedLocations", "LocationGroups", "affordable_length", "affordable_visits", "longest_of"]
 
 
 class LocationGroups:
@@ -90,6 +90,15 @@ class GeneralizedLocations:
         self._similarity.merge(into, absorbed)
 
 
+def affordable_length(trajectories: Sequences, *, k: int, m: int) -> int:
+    """Return the most visits of a trajectory that some generalization can release."""
+    lengths = np.diff(trajectories.starts)  # (n,)
+    longest = np.zeros(trajectories.n_users, np.int64)
+    np.maximum.at(longest, trajectories.users, lengths)
+    limit = int(np.sort(longest)[-k]) if len(longest) >= k else 0
+    return limit if limit < m else int(lengths.max(initial=0))
+
+
 def affordable_visits(trajectories: Sequences, *, k: int, m: int) -> BoolArray:
     """Return which visits stay when trajectories too long for any generalization are shortened, shape ``(p,)``.
 
@@ -97,11 +106,9 @@ def affordable_visits(trajectories: Sequences, *, k: int, m: int) -> BoolArray:
     to be generalized.
     """
     lengths = np.diff(trajectories.starts)  # (n,)
-    longest = np.zeros(trajectories.n_users, np.int64)
-    np.maximum.at(longest, trajectories.users, lengths)
-    limit = int(np.sort(longest)[-k]) if len(longest) >= k else 0
+    limit = affordable_length(trajectories, k=k, m=m)
     kept = np.ones(len(trajectories.locations), np.bool_)
-    if limit >= m or lengths.max(initial=0) <= limit:
+    if lengths.max(initial=0) <= limit:
         return kept
     table = subtrajectories(trajectories, 1)
     supports = table.supports[np.searchsorted(table.locations[:, 0], trajectories.locations)]  # (p,)

@@ -41,3 +41,18 @@ def test_everything_is_merged_into_the_first_number() -> None:
     moved_mm = np.array([[0.0, 5.0], [7.0, 1.0]])
     merge_order.merge_cheapest(moved_mm, np.ones(2))
     assert moved_mm[0, 0] == 13.0
+
+
+@settings(max_examples=examples(200))
+@given(seed=SEEDS, n=st.integers(1, 12), n_visits=st.integers(0, 12))
+def test_groups_are_named_by_kept_locations(seed: int, n: int, n_visits: int) -> None:
+    """
+    What no kept visit uses is part of none.
+    """
+    rng = np.random.default_rng(seed)
+    visits, kept = rng.integers(0, n, n_visits), rng.random(n_visits) < 0.7
+    group_of, ids = rng.integers(0, n, n), np.sort(rng.permutation(2 * n)[:n])
+    expected, merges = oracle.named_by_kept(visits, kept, group_of, ids, 2 * n)
+    for name in (merge_order.named_by_kept.definition, merge_order.named_by_kept):
+        found, n_merges = name(visits, kept, group_of, ids, 2 * n)
+        assert (found.tolist(), n_merges) == (expected.tolist(), merges)

@@ -30,7 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.models.common.merging import affordable_visits, longest_of
+from core.kernels.merge_order import named_by_kept
+from core.models.common.merging import affordable_length, longest_of
 from core.models.km.anonymize.least_loss.counted import Counted
 from core.models.km.anonymize.least_loss.hierarchy import hierarchy
 from core.models.km.anonymize.least_loss.prices import Prices, whole_window_m, window_loss_m
@@ -130,8 +131,11 @@ class _Run:
         # Rows of the hierarchy are the locations that are visited: a vocabulary may hold more.
         self._visited, self._rows = np.unique(trajectories.locations, return_inverse=True)
         self._hierarchy = hierarchy(xy_m[self._visited], np.bincount(self._rows))
+        self._groups_at = 0, np.arange(len(self._visited))
         n_visits = len(trajectories.locations)
-        inevitable = int((~affordable_visits(trajectories, k=guarantee.k, m=guarantee.m)).sum())
+        lengths = np.diff(trajectories.starts)
+        longest = affordable_length(trajectories, k=guarantee.k, m=guarantee.m)
+        inevitable = int(np.maximum(lengths - longest, 0).sum())
         self._whole_m = whole_m = whole_window_m(trajectories, xy_m)
         self._allowed = Allowed(
             # Even at a price of 0, fewer suppressions and splits are better.
@@ -142,7 +146,7 @@ class _Run:
         )
         self._search = Search(self._hierarchy, self._allowed)
         self._looks = _MOST_LOOKS
-        self._finest = _finest_countable(np.diff(trajectories.starts), len(self._visited), self._guarantee.m)
+        self._finest = _finest_countable(lengths, len(self._visited), self._guarantee.m)
         self._search.too_fine = self._finest - 1
 
     def best(self) -> Generalization:
@@ -225,23 +229,25 @@ class _Run:
         self._search.learn(level, counted.infrequent(self._guarantee.k))
         return counted
 
+    def _groups(self, level: int) -> IntArray:
+        """Return the generalized location of each visited location at a level, remembering the last answer."""
+        if self._groups_at[0] != level:
+            self._groups_at = level, self._hierarchy.group_of(level)
+        return self._groups_at[1]
+
     def _at(self, level: int) -> Sequences:
         """Return the window as it is generalized at a level."""
-        return replace(self._trajectories, locations=self._hierarchy.group_of(level)[self._rows])
+        whole = self._trajectories
+        return Sequences(users=whole.users, starts=whole.starts, locations=self._groups(level)[self._rows])
 
     def _repair(self, level: int, counted: Counted, allowed: Allowed, effort: Effort | None) -> _Weighed | None:
-        search, group_of_row = self._search, self._hierarchy.group_of(level)
+        search, group_of_row = self._search, self._groups(level)
         repaired = repair(self._at(level), counted, self._guarantee, allowed, effort)
         if repaired is None:
             return None
-        search.repaired(level, suppressed=int((~repaired.kept).sum()), splits=len(repaired.splits))
+        search.repaired(level, suppressed=int(np.count_nonzero(~repaired.kept)), splits=len(repaired.splits))
         # A location whose visits are all suppressed is part of no generalized location.
-        left = np.unique(self._trajectories.locations[repaired.kept])
-        rows = np.searchsorted(self._visited, left)
-        names, first, number = np.unique(group_of_row[rows], return_index=True, return_inverse=True)
-        group_of = np.arange(len(self._xy_m))
-        group_of[left] = left[first][number]
-        merges = len(left) - len(names)
+        group_of, merges = named_by_kept(self._rows, repaired.kept, group_of_row, self._visited, len(self._xy_m))
         return self._weighed(
             Generalization(group_of=group_of, kept=repaired.kept, merges=merges, splits=repaired.splits)
         )
@@ -269,5 +275,7 @@ def _finest_countable(lengths: IntArray, n_locations: int, m: int) -> int:
         kinds = sum(min(n, n_groups**size) for size, n in enumerate(pairs, start=1))
         return bool(kinds <= _MOST_DISTINCT and sum(pairs) <= _MOST_PAIRS)
 
+    if is_countable(n_locations):
+        return 0
     # One generalized location has only m subtrajectories: they can always be counted.
     return bisect_left(range(n_locations - 1), True, key=lambda level: is_countable(n_locations - level))

@@ -132,6 +132,7 @@ class _Run:
         self._visited, self._rows = np.unique(trajectories.locations, return_inverse=True)
         self._hierarchy = hierarchy(xy_m[self._visited], np.bincount(self._rows))
         self._groups_at = 0, np.arange(len(self._visited))
+        self._last: tuple[int, Counted] | None = None
         n_visits = len(trajectories.locations)
         lengths = np.diff(trajectories.starts)
         longest = affordable_length(trajectories, k=guarantee.k, m=guarantee.m)
@@ -225,12 +226,16 @@ class _Run:
         return None
 
     def _counts(self, level: int) -> Counted:
-        counted = Counted.of(self._at(level), self._guarantee.m, n_locations=len(self._visited))
-        self._search.learn(level, counted.infrequent(self._guarantee.k))
-        return counted
+        """Count the subtrajectories at a level; the last level is remembered, because it is often repaired next."""
+        if self._last is None or self._last[0] != level:
+            self._last = None  # no two levels are held at once
+            counted = Counted.of(self._at(level), self._guarantee.m, n_locations=len(self._visited))
+            self._last = level, counted
+            self._search.learn(level, counted.infrequent(self._guarantee.k))
+        return self._last[1]
 
     def _groups(self, level: int) -> IntArray:
-        """Return the generalized location of each visited location at a level, remembering the last answer."""
+        """Return the generalized location of each visited location at a level; the last answer is remembered."""
         if self._groups_at[0] != level:
             self._groups_at = level, self._hierarchy.group_of(level)
         return self._groups_at[1]

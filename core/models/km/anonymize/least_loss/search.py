@@ -38,6 +38,7 @@ class Search:
         self._moved_m, self._allowed = hierarchy.moved_m, allowed
         self._log_groups = np.log(np.arange(len(self._moved_m), 0, -1, dtype=np.float64))  # (levels,)
         self._infrequent: dict[int, int] = {}
+        self._pairs: FloatArray | None = None  # predicted from these, shape (levels,)
         self.too_fine = -1
         """This level and all finer ones are ruled out; -1 if none is."""
         self._most_pairs = np.inf
@@ -63,6 +64,7 @@ class Search:
     def learn(self, level: int, infrequent: int) -> None:
         """Record how many pairs there are to repair at a level."""
         self._infrequent[level] = infrequent
+        self._pairs = None
 
     def failed(self, level: int) -> None:
         """Record that repairing a level would take too much."""
@@ -109,6 +111,8 @@ class Search:
 
     def _foretold(self) -> FloatArray:
         """Predict how many pairs there are to repair at each level, shape ``(levels,)``."""
+        if self._pairs is not None:
+            return self._pairs
         levels = sorted(self._infrequent, reverse=True)  # from few generalized locations to many
         x = self._log_groups[levels]
         y = np.log(np.array([self._infrequent[level] for level in levels]) + 0.5)
@@ -118,4 +122,5 @@ class Search:
         foretold += below * np.minimum(self._log_groups - x[0], 0) + above * np.maximum(self._log_groups - x[-1], 0)
         # The last digits of logarithms differ between processors; no choice may depend on them.
         pairs: FloatArray = np.maximum(np.exp(foretold) - 0.5, 0.0).round(6)
+        self._pairs = pairs
         return pairs

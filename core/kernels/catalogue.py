@@ -8,15 +8,20 @@ from typing import Any
 
 from core.kernels import (
     attack,
+    distances,
     edr,
     embeddings,
+    greedy,
     local_repair,
     location_distance,
+    matching,
     merge_order,
+    refinement,
     regrouping,
     subtrajectories,
     supports,
     tracks,
+    trajectory_tree,
     voting,
 )
 from core.kernels.kernel import Kernel
@@ -26,15 +31,20 @@ __all__ = ["MODULES", "kernels_of"]
 
 MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
     attack: (Kind.FRAGMENTS,),
+    distances: (Kind.FRAGMENTS,),
     edr: (Kind.FRAGMENTS,),
     embeddings: (Kind.CHECKINS,),
+    greedy: (Kind.FRAGMENTS,),
     local_repair: (Kind.CHECKINS,),
     location_distance: (Kind.CHECKINS,),
+    matching: (Kind.FRAGMENTS,),
     merge_order: (Kind.CHECKINS,),
+    refinement: (Kind.FRAGMENTS,),
     regrouping: (Kind.FRAGMENTS,),
     subtrajectories: (Kind.CHECKINS,),
     supports: (Kind.CHECKINS,),
     tracks: (Kind.FRAGMENTS,),
+    trajectory_tree: (Kind.FRAGMENTS,),
     voting: (Kind.FRAGMENTS,),
 }
 """Every module of kernels, and the kinds of feed whose models call them. A test fails if a module is missing."""

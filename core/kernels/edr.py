@@ -16,10 +16,13 @@ import numpy as np
 from core.kernels.kernel import kernel
 from core.records.arrays import FloatArray, IntArray
 
-__all__ = ["edits", "edits_of_pairs", "least_edits", "matched", "near", "next_column", "script"]
+__all__ = ["MILLIONTHS", "edits", "edits_a_point", "matched", "near", "next_column", "script"]
 
 _WORD = 62  # bits of a word: two words and a carry are added, and a word is shifted by a bit, without overflow
 _FULL = (1 << _WORD) - 1
+
+MILLIONTHS = 1_000_000
+"""Of an edit a point."""
 
 
 @kernel("boolean(float64[:, ::1], int64, float64[:, ::1], int64, float64)")
@@ -214,40 +217,25 @@ def script(
     return m + n - step, n_edits
 
 
-@kernel("int64[::1](int64[::1], int64[::1], float64[:, ::1], int64[::1], int64[::1], int64[::1], float64, int64)")
-def edits_of_pairs(
-    starts: IntArray,
-    t_ms: IntArray,
-    xy_m: FloatArray,
-    ones: IntArray,
-    others: IntArray,
-    limits: IntArray,
-    space_m: float,
-    time_ms: int,
-) -> IntArray:
-    """Return :func:`edits` for pairs of trajectories of one data set, each pair with its limit, shape ``(o,)``."""
-    found = np.zeros(len(others), dtype=np.int64)
-    for pair in range(len(others)):
-        one = slice(starts[ones[pair]], starts[ones[pair] + 1])
-        other = slice(starts[others[pair]], starts[others[pair] + 1])
-        found[pair] = edits(t_ms[one], xy_m[one], t_ms[other], xy_m[other], space_m, time_ms, limits[pair])
-    return found
+@kernel("int64(int64[::1], int64[::1], float64[:, ::1], int64, int64, float64, int64, int64)")
+def edits_a_point(
+    starts: IntArray, t_ms: IntArray, xy_m: FloatArray, one: int, other: int, space_m: float, time_ms: int, limit: int
+) -> int:
+    """Return EDR of two trajectories of a data set over the longer length, up to a limit, in whole millionths.
 
-
-@kernel("int64[::1](int64[::1], int64[::1], float64[:, ::1], int64, float64, int64)")
-def least_edits(
-    starts: IntArray, t_ms: IntArray, xy_m: FloatArray, pivot: int, space_m: float, time_ms: int
-) -> IntArray:
-    """Bound EDR between a pivot and every trajectory from below, shape ``(n,)``.
-
-    Each pair that matches needs a point of its own in both trajectories.
+    Above the limit it is a number above the limit and not above EDR.
     """
-    bounds = np.zeros(len(starts) - 1, dtype=np.int64)
-    one = slice(starts[pivot], starts[pivot + 1])
-    for number in range(len(bounds)):
-        other = slice(starts[number], starts[number + 1])
-        pairs, _, _ = matched(t_ms[one], xy_m[one], t_ms[other], xy_m[other], space_m, time_ms)
-        if pairs > 0:
-            pairs = min(pairs, matched(t_ms[other], xy_m[other], t_ms[one], xy_m[one], space_m, time_ms)[0])
-        bounds[number] = max(one.stop - one.start, other.stop - other.start) - pairs
-    return bounds
+    begin, end, other_begin, other_end = starts[one], starts[one + 1], starts[other], starts[other + 1]
+    n_points = max(end - begin, other_end - other_begin)
+    # The most edits whose millionths, rounded down, are at most the limit.
+    most = ((min(limit, MILLIONTHS) + 1) * n_points - 1) // MILLIONTHS
+    found = edits(
+        t_ms[begin:end],
+        xy_m[begin:end],
+        t_ms[other_begin:other_end],
+        xy_m[other_begin:other_end],
+        space_m,
+        time_ms,
+        most,
+    )
+    return int(found * MILLIONTHS // n_points)

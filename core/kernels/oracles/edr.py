@@ -6,7 +6,7 @@ import numpy as np
 
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["edits", "least_edits", "matches", "script", "table"]
+__all__ = ["edits", "matches", "script", "table"]
 
 
 def matches(
@@ -30,11 +30,6 @@ def table(matching: BoolArray) -> IntArray:
 def edits(matching: BoolArray) -> int:
     """Return the number of edits."""
     return int(table(matching)[-1, -1])
-
-
-def least_edits(matching: BoolArray) -> int:
-    """Return the points of the longer trajectory, less the points that match any, in the one where they are fewer."""
-    return int(max(matching.shape) - min(matching.any(axis=0).sum(), matching.any(axis=1).sum()))
 
 
 def script(matching: BoolArray, t_ms: IntArray, pivot_t_ms: IntArray) -> list[tuple[int, int]]:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -109,24 +107,25 @@ def test_the_script_is_the_preferred_one(pair: tuple[list[Point], list[Point]], 
 
 
 @settings(max_examples=examples(100))
-@given(data_sets(max_size=6, extent_m=6), SPACES_M, TIMES_MS)
-def test_all_pairs_and_their_bounds(trajectories: PointTrajectories, space_m: float, time_ms: int) -> None:
+@given(data_sets(max_size=6, extent_m=6), SPACES_M, TIMES_MS, st.data())
+def test_edits_a_point_are_edits_over_the_longer_length(
+    trajectories: PointTrajectories, space_m: float, time_ms: int, data: st.DataObject
+) -> None:
     """
-    The kernels over pairs say for each pair what is said for it alone; a bound is never above the edits.
+    Whole millionths, rounded down; above a limit a number between both.
     """
-    n, starts = len(trajectories.users), trajectories.starts
-    columns_of = [(trajectories.t_ms[begin:end], trajectories.xy_m[begin:end]) for begin, end in pairwise(starts)]
-    tables = [[oracles.matches(*one, *other, space_m, time_ms) for other in columns_of] for one in columns_of]
-    expected = np.array([[oracles.edits(matching) for matching in row] for row in tables])
-    bounds = np.array([[oracles.least_edits(matching) for matching in row] for row in tables])
-    assert (bounds <= expected).all()
-    data = starts, trajectories.t_ms, trajectories.xy_m
-    ones, others = np.divmod(np.arange(n * n), n)
-    limits = np.full(n * n, NO_LIMIT)
-    for measure in (kernels.edits_of_pairs, kernels.edits_of_pairs.definition):
-        np.testing.assert_array_equal(measure(*data, ones, others, limits, space_m, time_ms), expected.ravel())
-    for bound in (kernels.least_edits, kernels.least_edits.definition):
-        np.testing.assert_array_equal([bound(*data, pivot, space_m, time_ms) for pivot in range(n)], bounds)
+    starts = trajectories.starts
+    one, other = data.draw(st.tuples(*[st.integers(0, len(starts) - 2)] * 2))
+    its, theirs = slice(*starts[one : one + 2]), slice(*starts[other : other + 2])
+    t_ms, xy_m = trajectories.t_ms, trajectories.xy_m
+    matching = oracles.matches(t_ms[its], xy_m[its], t_ms[theirs], xy_m[theirs], space_m, time_ms)
+    expected = oracles.edits(matching) * 1_000_000 // max(matching.shape)
+    limit = data.draw(
+        st.sampled_from([expected - 1, expected, expected + 1, 0, 500_000, NO_LIMIT]).map(lambda x: max(x, 0))
+    )
+    for measure in (kernels.edits_a_point, kernels.edits_a_point.definition):
+        found = measure(starts, trajectories.t_ms, trajectories.xy_m, one, other, space_m, time_ms, limit)
+        assert found == expected if expected <= limit else limit < found <= expected
 
 
 @pytest.mark.parametrize("m", [0, 1, 62, 63])

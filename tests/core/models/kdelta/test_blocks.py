@@ -70,7 +70,7 @@ def test_the_distances_of_a_chunk_are_those_of_its_members_alone(whole: PointTra
     chunk = chunk_of(whole, np.array(chosen), measure)
     alone, n = measure(trajectories_of(*((0, points_of(whole, number)) for number in chosen))), len(chosen)
     for pivot in range(n):
-        assert chunk.distances.measure(pivot, np.arange(n)).tolist() == alone.between(pivot, np.arange(n)).tolist()
+        assert chunk.distances.between(pivot, np.arange(n)).tolist() == alone.between(pivot, np.arange(n)).tolist()
 
 
 # ---------------------------------------------------------------- dividing

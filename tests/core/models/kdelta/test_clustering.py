@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.kernels.oracles.greedy import greedy_round, personal_round
 from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.distance.lstd import Lstd
 from core.trajectories.trajectory import Demands, PointTrajectories
 from tests.budgets import examples
-from tests.oracles.kdelta import Point, data_sets, greedy_round, personal_round, trajectories_of
+from tests.oracles.kdelta import Point, data_sets, trajectories_of
 
 KS = st.integers(2, 4)
 RADII_M = st.sampled_from([0.001, 5.0, 20.0, 60.0])

@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 
 from core.models.kdelta.anonymize.distance.edr import EditScript, edr
 from core.models.kdelta.anonymize.distance.lstd import Lstd
+from core.models.kdelta.anonymize.distance.matching import Matching
+from core.models.kdelta.anonymize.distance.matching import mean_speed_m_s as mean_speed
 from core.trajectories.trajectory import PointTrajectories
+from tests.core.models.kdelta.tree_bounds import bounds_of, check_bounds
 from tests.oracles.kdelta import (
     Point,
     data_sets,
@@ -37,7 +40,7 @@ def test_a_point_is_matched_with_the_nearest_position_within_the_tolerance(
     outside the span with the nearest end; an exact search of every segment finds nothing better.
     """
     pivot = points_of(trajectories, 0)
-    matched = Lstd(trajectories, tolerance_s=tolerance_s).match(
+    matched = Matching(trajectories, tolerance_s=tolerance_s).match(
         np.array([t for t, _, _ in pivot]), np.array([p[1:] for p in pivot]), everyone(trajectories)
     )
     for other in range(len(trajectories.users)):
@@ -56,19 +59,20 @@ def test_a_point_is_matched_with_the_nearest_position_within_the_tolerance(
                     assert shift_ms <= float(candidate_shift) + 1e-6
 
 
-def way_m(trajectories: PointTrajectories, distances: Lstd, one: int, other: int) -> float:
+def way_m(trajectories: PointTrajectories, matching: Matching, one: int, other: int) -> float:
     """Mean over a trajectory's points of the distance to the matched position and the priced shift in time, metres."""
     its = points_of(trajectories, one)
     t_ms, xy_m = np.array([p[0] for p in its]), np.array([p[1:] for p in its])
-    matched = distances.match(t_ms, xy_m, np.array([other]))
+    matched = matching.match(t_ms, xy_m, np.array([other]))
     away_m = np.hypot(*(matched.xy_m[0] - xy_m).T)
     shift_s = np.abs(matched.t_ms[0] - t_ms) / 1000
     return float((away_m + shift_s * mean_speed_m_s(trajectories)).mean())
 
 
-def lstd_m(trajectories: PointTrajectories, distances: Lstd, one: int, other: int) -> float:
+def lstd_m(trajectories: PointTrajectories, tolerance_s: float, one: int, other: int) -> float:
     """The ways there and back, weighted by all points of both."""
-    there, back = (way_m(trajectories, distances, *pair) for pair in ((one, other), (other, one)))
+    matching = Matching(trajectories, tolerance_s=tolerance_s)
+    there, back = (way_m(trajectories, matching, *pair) for pair in ((one, other), (other, one)))
     n_one, n_other = np.diff(trajectories.starts)[[one, other]].tolist()
     return float((there * n_one + back * n_other) / (n_one + n_other))
 
@@ -83,7 +87,7 @@ def test_the_distance_is_the_mean_of_the_distance_and_the_priced_shift(
     """
     pivot = data.draw(st.integers(0, len(trajectories.users) - 1))
     distances = Lstd(trajectories, tolerance_s=tolerance_s)
-    expected_m = [lstd_m(trajectories, distances, pivot, int(other)) for other in everyone(trajectories)]
+    expected_m = [lstd_m(trajectories, tolerance_s, pivot, int(other)) for other in everyone(trajectories)]
     measured_mm = distances.between(pivot, everyone(trajectories))
     np.testing.assert_allclose(measured_mm, np.array(expected_m) * 1000, atol=0.51)
     assert measured_mm[pivot] == 0
@@ -124,8 +128,8 @@ def test_a_finely_and_a_coarsely_sampled_trajectory_are_measured_by_all_their_po
     distances = Lstd(trajectories, tolerance_s=20)
     for pivot, other in ((0, 1), (1, 0)):
         (measured_mm,) = distances.between(pivot, np.array([other])).tolist()
-        assert measured_mm == pytest.approx(1000 * lstd_m(trajectories, distances, pivot, other), abs=0.51)
-        assert distances.lower_bounds(pivot)[other] <= measured_mm
+        assert measured_mm == pytest.approx(1000 * lstd_m(trajectories, 20, pivot, other), abs=0.51)
+        assert bounds_of(distances, pivot)[other] <= measured_mm
 
 
 @given(data_sets(extent_m=400), TOLERANCES_S, st.data())
@@ -137,7 +141,7 @@ def test_the_lower_bound_is_never_above_the_distance(
     """
     pivot = data.draw(st.integers(0, len(trajectories.users) - 1))
     distances = Lstd(trajectories, tolerance_s=tolerance_s)
-    assert (distances.lower_bounds(pivot) <= distances.between(pivot, everyone(trajectories))).all()
+    check_bounds(distances, pivot)
 
 
 @pytest.mark.parametrize("tolerance_s", [0.0, 3.0, 10.0, 40.0])
@@ -152,9 +156,9 @@ def test_the_lower_bound_sees_all_that_the_tolerance_reaches(tolerance_s: float)
     distances = Lstd(trajectories_of(*enumerate(driving + standing)), tolerance_s=tolerance_s)
     for pivot in range(len(driving)):
         measured_mm = distances.between(pivot, np.arange(len(driving)))
-        assert (distances.lower_bounds(pivot)[: len(driving)] <= measured_mm).all()
+        assert (bounds_of(distances, pivot)[: len(driving)] <= measured_mm).all()
     # The bound is of use: 80 s apart on the way is seen.
-    assert distances.lower_bounds(0)[-1] > 0.2 * distances.between(0, np.array([6]))[0]
+    assert bounds_of(distances, 0)[6] > 0.2 * distances.between(0, np.array([6]))[0]
 
 
 @given(data_sets(min_size=2), TOLERANCES_S, st.data())
@@ -179,8 +183,9 @@ def test_a_standing_vehicle_is_matched_without_a_shift() -> None:
     still = [(10_000, 3.0, 0.0), (20_000, 3.0, 0.0), (70_000, 3.0, 0.0), (110_000, 3.0, 0.0)]
     moving = [(0, 500.0, 0.0), (100_000, 1500.0, 0.0)]
     pivot = [(10_000, 0.0, 0.0), (60_000, 0.0, 0.0), (110_000, 0.0, 0.0)]
-    distances = Lstd(trajectories_of((0, pivot), (1, still), (2, moving)), tolerance_s=300)
-    assert distances.mean_speed_m_s == pytest.approx(1000 / 300)
+    whole = trajectories_of((0, pivot), (1, still), (2, moving))
+    assert mean_speed(whole) == pytest.approx(1000 / 300)
+    distances = Lstd(whole, tolerance_s=300)
     assert distances.between(0, np.array([1])).tolist() == [3000]
 
 
@@ -272,17 +277,3 @@ def run_edr(one: list[Point], pivot: list[Point], space_m: float, time_s: float)
         space_tolerance_m=space_m,
         time_tolerance_s=time_s,
     )
-
-
-def test_measuring_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """
-    What is held at a time bounds the memory, not the result: the same distances, in the same order.
-    """
-    rng = np.random.default_rng(5)
-    walks = [
-        [(1000 * i, float(x), float(y)) for i, (x, y) in enumerate(rng.normal(0, 100, (n, 2)))] for n in range(3, 23)
-    ]
-    distances, others = Lstd(trajectories_of(*enumerate(walks)), tolerance_s=5), np.arange(20)[::-1].copy()
-    at_once = distances.between(4, others)
-    monkeypatch.setattr("core.models.kdelta.anonymize.distance.lstd._POSITIONS_AT_ONCE", 30)
-    assert distances.between(4, others).tolist() == at_once.tolist()

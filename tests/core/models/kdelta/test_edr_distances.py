@@ -11,7 +11,8 @@ from core.models.kdelta.anonymize.distance.edr import Edr, edr
 from core.records.arrays import IntArray
 from core.trajectories.trajectory import PointTrajectories
 from tests.budgets import examples
-from tests.oracles.kdelta import Point, data_sets, edr_table, is_match, points, points_of, trajectories_of
+from tests.core.models.kdelta.tree_bounds import bounds_of, check_bounds
+from tests.oracles.kdelta import Point, data_sets, edr_table, points, points_of, trajectories_of
 
 SPACES_M = st.sampled_from([0.0, 1.0, 3.0])
 TIMES_S = st.sampled_from([0.0, 0.5, 2.0, 30.0])
@@ -71,50 +72,22 @@ def test_it_is_symmetric_from_0_to_1_and_0_from_itself(
 
 @settings(max_examples=examples(60))
 @given(data_sets(extent_m=6), SPACES_M, TIMES_S)
-def test_lower_bounds_are_never_above_the_distance(
-    trajectories: PointTrajectories, space_m: float, time_s: float
-) -> None:
+def test_bounds_are_never_above_the_distance(trajectories: PointTrajectories, space_m: float, time_s: float) -> None:
     """
-    What clustering skips because of a bound is really farther away. Points beyond the other's number, and points that
-    match none of the other, must be edited at least.
-    """
-    distances, counts = edr_of(trajectories, space_m, time_s), np.diff(trajectories.starts).tolist()
-    all_points = [points_of(trajectories, i) for i in everyone(trajectories).tolist()]
-
-    def alone(one: list[Point], other: list[Point]) -> int:
-        return sum(not any(is_match(p, q, space_m, round(time_s * 1000)) for q in other) for p in one)
-
-    for pivot, measured in enumerate(matrix(distances, trajectories)):
-        bounds = distances.lower_bounds(pivot)
-        assert (bounds <= measured).all()
-        for other, bound in enumerate(bounds.tolist()):
-            longer, one, two = max(counts[pivot], counts[other]), all_points[pivot], all_points[other]
-            edits = max(abs(counts[pivot] - counts[other]), alone(one, two), alone(two, one))
-            assert bound >= edits * 1_000_000 // longer
-
-
-@settings(max_examples=examples(60))
-@given(data_sets(extent_m=6), SPACES_M, TIMES_S, st.data())
-def test_up_to_a_limit_the_distance_above_it_a_bound(
-    trajectories: PointTrajectories, space_m: float, time_s: float, data: st.DataObject
-) -> None:
-    """
-    Each pair has a limit: at most at the limit the distance is exact; what is said above the limit is no more than it.
+    What clustering skips because of a bound is really farther away.
     """
     distances = edr_of(trajectories, space_m, time_s)
-    whole = matrix(distances, trajectories)
-    ones, others = np.divmod(np.arange(whole.size), len(whole))
-    exactly = st.sampled_from(whole.ravel().tolist())
-    a_limit = st.tuples(exactly, st.integers(-1, 1)).map(lambda near: max(sum(near), 0)) | st.just(1 << 62)
-    limits = np.array(data.draw(st.lists(a_limit, min_size=whole.size, max_size=whole.size)))
-    found, expected = distances.within(ones, others, limits), whole.ravel()
-    inside = expected <= limits
-    np.testing.assert_array_equal(found[inside], expected[inside])
-    assert ((limits < found) & (found <= expected))[~inside].all()
-    pivot = data.draw(st.integers(0, len(whole) - 1))
-    for limit in sorted(set(limits.tolist())):
-        all_from_one = distances.within(pivot, everyone(trajectories), limit)
-        np.testing.assert_array_equal(all_from_one <= limit, whole[pivot] <= limit)
+    for pivot in everyone(trajectories).tolist():
+        check_bounds(distances, pivot)
+
+
+def test_bounds_see_points_that_match_nothing_and_points_that_one_has_more() -> None:
+    """
+    Somebody far away is an edit a point away, somebody with half the points half of them: without measuring.
+    """
+    near = [(1000 * i, 0.0, 0.0) for i in range(8)]
+    distances = edr_of(trajectories_of((0, near), (1, [(t, 500.0, 0.0) for t, _, _ in near]), (2, near[:4])), 1.0, 5.0)
+    assert bounds_of(distances, 0).tolist() == pytest.approx([0, Edr.unit, Edr.unit // 2], abs=3)
 
 
 @settings(max_examples=examples(60))
@@ -176,9 +149,6 @@ def test_a_hand_worked_example() -> None:
     )
     distances = edr_of(whole, 1.0, 5.0)
     assert distances.between(0, everyone(whole)).tolist() == [0, 0, 333_333, 333_333, 1_000_000]
-    assert distances.lower_bounds(0).tolist() == [0, 0, 333_333, 333_333, 1_000_000]
-    limits = np.array([0, 0, 333_332, 333_333, 999_999])
-    assert distances.within(0, everyone(whole), limits).tolist() == [0, 0, 333_333, 333_333, 1_000_000]
 
 
 @pytest.mark.parametrize(("apart_ms", "edits"), [(0, 0), (499, 0), (500, 0), (501, 1)])

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.kdelta.anonymize.distance.distances import Distances, Euclidean, Measured
+from core.kernels.distances import measure as measured
+from core.models.kdelta.anonymize.distance.distances import Distances, Euclidean
 from core.models.kdelta.anonymize.distance.edr import Edr
 from core.models.kdelta.anonymize.distance.lstd import Lstd
 from core.records.arrays import IntArray
 from core.trajectories.trajectory import PointTrajectories
+from tests.core.models.kdelta.tree_bounds import check_bounds
 from tests.oracles.kdelta import Point, points_of, trajectories_of
 
 
@@ -51,17 +53,13 @@ def test_the_distance_is_the_mean_distance_at_equal_times(trajectories: PointTra
 @given(at_equal_times(), st.data())
 def test_euclidean_pairs_are_measured_as_one_by_one(trajectories: PointTrajectories, data: st.DataObject) -> None:
     """
-    A distance does not depend on what else is measured with it; it is its own lower bound.
+    A distance does not depend on what else is measured with it.
     """
     distances, number = Euclidean(trajectories), st.integers(0, len(trajectories.users) - 1)
     pairs = data.draw(st.lists(st.tuples(number, number), max_size=8))
     ones, others = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     alone = [int(distances.between(one, np.array([other]))[0]) for one, other in pairs]
     assert distances.between(ones, others).tolist() == alone
-    pivot = data.draw(number)
-    assert (
-        distances.lower_bounds(pivot).tolist() == distances.between(pivot, np.arange(len(trajectories.users))).tolist()
-    )
 
 
 def test_a_mean_of_three_distances_worked_by_hand() -> None:
@@ -104,139 +102,7 @@ def test_nobody_is_measured_to_nobody(n: int) -> None:
     assert distances.between(nobody, nobody).tolist() == []
 
 
-# ---------------------------------------------------------------- Measured
-
-
-class Spy:
-    """Distances from a table, bounded by half of them, that remember what they were asked."""
-
-    unit = 7
-    in_metres = True
-
-    def __init__(self, table: IntArray) -> None:
-        self.table = table
-        self.asked: list[tuple[int, int]] = []
-        self.bounded: list[int] = []
-
-    def between(self, ones: int | IntArray, others: IntArray) -> IntArray:
-        ones = np.broadcast_to(np.asarray(ones, dtype=np.int64), others.shape)
-        self.asked += zip(ones.tolist(), others.tolist(), strict=True)
-        found: IntArray = self.table[ones, others]
-        return found
-
-    def lower_bounds(self, pivot: int) -> IntArray:
-        self.bounded.append(pivot)
-        half: IntArray = self.table[pivot] // 2
-        return half
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> IntArray:
-    """Draw all distances of a data set: symmetric, 0 from itself."""
-    n = draw(st.integers(1, 6))
-    table: IntArray = np.zeros((n, n), dtype=np.int64)
-    for one in range(n):
-        for other in range(one):
-            table[one, other] = table[other, one] = draw(st.integers(0, 99))
-    return table
-
-
-Pair = tuple[int, int]
-Ask = Callable[[Measured, list[Pair]], IntArray]
-
-
-def ask_pivot(measured: Measured, pairs: list[Pair]) -> IntArray:
-    return measured.measure(pairs[0][0], np.array([other for _, other in pairs], dtype=np.int64))
-
-
-def ask_pairs(measured: Measured, pairs: list[Pair]) -> IntArray:
-    return measured.measure_pairs(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
-
-
-def ask_between(measured: Measured, pairs: list[Pair]) -> IntArray:
-    return measured.between(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
-
-
-@st.composite
-def questions(draw: st.DrawFn, n: int) -> list[tuple[Ask, list[Pair]]]:
-    """Draw questions to one :class:`Measured`; pairs repeat, inside a question and among them."""
-    number = st.integers(0, n - 1)
-    drawn: list[tuple[Ask, list[Pair]]] = []
-    for ask in draw(st.lists(st.sampled_from([ask_pivot, ask_pairs, ask_between]), max_size=8)):
-        if ask is ask_pivot:
-            pivot = draw(number)
-            drawn.append((ask, [(pivot, other) for other in draw(st.lists(number, min_size=1, max_size=8))]))
-        else:
-            drawn.append((ask, draw(st.lists(st.tuples(number, number), max_size=12))))
-    return drawn
-
-
-@given(tables(), st.data())
-def test_whatever_is_asked_in_whatever_order_the_answer_is_the_distance(table: IntArray, data: st.DataObject) -> None:
-    """
-    What is remembered is what would be measured, also where a pair stands in a question twice.
-    """
-    measured = Measured(Spy(table), len(table))
-    for ask, pairs in data.draw(questions(len(table))):
-        assert ask(measured, pairs).tolist() == [table[pair] for pair in pairs]
-
-
-@given(tables(), st.data())
-def test_what_is_known_is_never_asked_again(table: IntArray, data: st.DataObject) -> None:
-    """
-    A pair measured from a pivot is not measured from it again, one not asked for never is, and the bounds of a pivot
-    are asked once; what is not to be remembered is measured each time.
-    """
-    spy = Spy(table)
-    measured, known = Measured(spy, len(table)), set[Pair]()
-    for ask, pairs in data.draw(questions(len(table))):
-        spy.asked.clear()
-        ask(measured, pairs)
-        if ask is ask_between:
-            assert spy.asked == pairs
-        else:
-            assert set(spy.asked) == set(pairs) - known
-            known |= set(pairs)
-    assert len(set(spy.bounded)) == len(spy.bounded)
-    assert set(spy.bounded) >= {pivot for pivot, _ in known}
-
-
-@given(tables(), st.data())
-def test_a_row_bounds_from_below_and_is_exact_where_it_is_known(table: IntArray, data: st.DataObject) -> None:
-    """
-    At first a row is what the distance bounds, later the distance wherever it was measured; nothing else changes it.
-    """
-    measured, known = Measured(Spy(table), len(table)), np.zeros(table.shape, dtype=bool)
-    for ask, pairs in data.draw(questions(len(table))):
-        ask(measured, pairs)
-        if ask is not ask_between:
-            known[tuple(zip(*pairs, strict=True)) if pairs else ([], [])] = True
-        for pivot in range(len(table)):
-            row = measured.row(pivot)
-            assert row.known.tolist() == known[pivot].tolist()
-            assert row.at_least.tolist() == np.where(known[pivot], table[pivot], table[pivot] // 2).tolist()
-            assert (row.at_least <= table[pivot]).all()
-
-
-def test_only_what_is_in_metres_has_units_a_metre() -> None:
-    """
-    Millimetres of LSTD and of the mean distance are a thousand a metre; edits a point are no metres at all.
-    """
-    point = trajectories_of((0, [(0, 0.0, 0.0)]))
-    assert [Measured(measure(point), 1).per_metre for measure in MEASURES] == [1000, 1000, None]
-    assert Measured(Spy(np.zeros((1, 1), dtype=np.int64)), 1).per_metre == 7
-
-
-def test_an_answer_is_the_askers_own() -> None:
-    """
-    Whoever writes into an answer does not change what is remembered.
-    """
-    table: IntArray = np.array([[0, 8], [8, 0]])
-    measured = Measured(Spy(table), 2)
-    for ask in (ask_pivot, ask_pairs, ask_pivot):
-        answer = ask(measured, [(0, 1), (0, 0)])
-        assert answer.tolist() == [8, 0]
-        answer[:] = -1
+# ---------------------------------------------------------------- what is remembered
 
 
 MEASURES: list[Callable[[PointTrajectories], Distances]] = [
@@ -244,18 +110,45 @@ MEASURES: list[Callable[[PointTrajectories], Distances]] = [
     lambda some: Lstd(some, tolerance_s=0.02),
     lambda some: Edr(some, space_tolerance_m=100.0, time_tolerance_s=0.02),
 ]
+each_distance = pytest.mark.parametrize("measure", MEASURES, ids=["euclidean", "lstd", "edr"])
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=["euclidean", "lstd", "edr"])
+def test_only_what_is_in_metres_has_units_a_metre() -> None:
+    """
+    Millimetres of LSTD and of the mean distance are a thousand a metre; edits a point are no metres at all.
+    """
+    point = trajectories_of((0, [(0, 0.0, 0.0)]))
+    assert [measure(point).per_metre for measure in MEASURES] == [1000, 1000, None]
+
+
+@each_distance
 @given(trajectories=at_equal_times(), data=st.data())
-def test_every_distance_is_remembered_as_it_is(
+def test_whatever_is_asked_in_whatever_order_the_answer_is_the_distance(
     measure: Callable[[PointTrajectories], Distances], trajectories: PointTrajectories, data: st.DataObject
 ) -> None:
     """
-    With each of the distances in use the answer to any question is that distance, of one pair alone.
+    Up to a limit a pair's distance is told as it is, beyond it a number between both; what is remembered of a pair, or
+    was forgotten for another one, changes nothing.
     """
-    distances, n = measure(trajectories), len(trajectories.users)
-    measured = Measured(distances, n)
-    for ask, pairs in data.draw(questions(n)):
-        alone = [int(distances.between(one, np.array([other]))[0]) for one, other in pairs]
-        assert ask(measured, pairs).tolist() == alone
+    distances, number = measure(trajectories), st.integers(0, len(trajectories.users) - 1)
+    n_places = 1 << data.draw(st.integers(0, 2))
+    pairs, known = distances.data[8][:n_places].copy(), distances.data[9][:n_places].copy()
+    forgetful = (*distances.data[:8], pairs, known, *distances.data[10:])
+    for one, other in data.draw(st.lists(st.tuples(number, number), max_size=12)):
+        alone = int(measure(trajectories).between(one, np.array([other]))[0])
+        limit = data.draw(st.integers(max(alone - 2, 0), alone + 2) | st.integers(0, 1_000_000))
+        found = measured(forgetful, one, other, limit)
+        assert found == alone if alone <= limit else limit < found <= alone
+        assert distances.between(one, np.array([other])).tolist() == [alone]
+
+
+@each_distance
+@given(trajectories=at_equal_times())
+def test_bounds_are_never_above_a_distance(
+    measure: Callable[[PointTrajectories], Distances], trajectories: PointTrajectories
+) -> None:
+    """
+    What clustering skips because of a bound is really farther away: one trajectory, or all of a part of the tree.
+    """
+    for pivot in range(len(trajectories.users)):
+        check_bounds(measure(trajectories), pivot)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.kernels.oracles.greedy import greedy_round
 from core.models.kdelta.anonymize.distance.distances import Euclidean
 from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions, never_walk_alone
 from core.models.kdelta.anonymize.sets import AnonymitySets
@@ -19,7 +20,6 @@ from tests.oracles.kdelta import (
     Point,
     a_region,
     data_sets,
-    greedy_round,
     points_of,
     position_at,
     trajectories_of,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
@@ -14,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.kernels.oracles.refinement import RefinementOracle, after
 from core.models.kdelta.anonymize.cluster import refinement
 from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
 from core.models.kdelta.anonymize.cluster.refinement import refine
-from core.models.kdelta.anonymize.distance.distances import Distances, Euclidean, Measured
+from core.models.kdelta.anonymize.distance.distances import Distances, Euclidean
 from core.models.kdelta.anonymize.distance.edr import Edr
 from core.models.kdelta.anonymize.distance.lstd import Lstd
 from core.records.arrays import IntArray
@@ -85,15 +85,15 @@ class Case:
     def refine(self, clustering: Clustering, *, measured_before: bool = False) -> Clustering:
         """Refine clusters, and place nobody else."""
         n = len(self.trajectories.users)
-        distances = Measured(self.measure(self.trajectories), n)
+        distances = self.measure(self.trajectories)
         for pivot in range(n if measured_before else 0):
-            distances.measure(pivot, np.arange(n))
+            distances.between(pivot, np.arange(n))
         found = refine(self.clusters(clustering, distances))
         return Clustering(
             cluster=found.cluster, pivots=np.array(found.pivots, dtype=np.int64), radius=clustering.radius
         )
 
-    def clusters(self, clustering: Clustering, distances: Measured) -> PivotClusters:
+    def clusters(self, clustering: Clustering, distances: Distances) -> PivotClusters:
         """Write down clusters as a local search takes them."""
         return PivotClusters(
             users=self.trajectories.users,
@@ -249,41 +249,25 @@ def test_what_was_measured_before_decides_nothing(case: Case) -> None:
 # ---------------------------------------------------------------- how far it goes
 
 
-def price(case: Case, its: Sequence[int], i: int) -> float:
-    """What somebody's joining costs a cluster: half of what its discs lose, for each member."""
-    lost_m = max(0.0, float(case.demands.delta_m[its].min() - case.demands.delta_m[i]))
-    if case.edr:
-        return math.inf if lost_m else 0
-    return math.ceil(1000 * lost_m / 2 * len(its))
-
-
-def after(clustering: Clustering, places: dict[int, int]) -> Clustering:
-    """Put some members elsewhere."""
-    cluster = clustering.cluster.copy()
-    for i, number in places.items():
-        cluster[i] = number
-    return replace(clustering, cluster=cluster)
-
-
-def saving(case: Case, clustering: Clustering, places: dict[int, int]) -> float:
-    """What that saves in distance, less what the clusters pay that they join."""
-    members = members_of(clustering)
-    paid = sum(price(case, members[number], i) for i, number in places.items())
-    return total(case, clustering) - total(case, after(clustering, places)) - paid
+def oracle_of(case: Case, radius: int) -> RefinementOracle:
+    """Take the case as the oracle sees it."""
+    return RefinementOracle(
+        d=case.d,
+        users=case.trajectories.users.tolist(),
+        k=case.demands.k.tolist(),
+        delta_m=case.demands.delta_m.tolist(),
+        per_metre=0 if case.edr else case.unit,
+        radius=radius,
+    )
 
 
 def allowed(case: Case, clustering: Clustering) -> bool:
     """Tell whether all clusters are satisfied and within the radius."""
-    return all(
-        len(set(case.trajectories.users[its].tolist())) >= case.demands.k[its].max()
-        and max(case.d[pivot][i] for i in its) <= clustering.radius
-        for its, pivot in zip(members_of(clustering), clustering.pivots.tolist(), strict=True)
-    )
+    return oracle_of(case, clustering.radius).allowed(*told(clustering))
 
 
-def moves_and_exchanges(clustering: Clustering) -> Iterator[dict[int, int]]:
+def moves_and_exchanges(cluster: Sequence[int], pivots: Sequence[int]) -> Iterator[dict[int, int]]:
     """Every member that could move, and every two that could change places."""
-    cluster, pivots = told(clustering)
     movable = [i for i, number in enumerate(cluster) if number >= 0 and i not in pivots]
     for i, number in itertools.product(movable, range(len(pivots))):
         if number != cluster[i]:
@@ -291,23 +275,6 @@ def moves_and_exchanges(clustering: Clustering) -> Iterator[dict[int, int]]:
     for i, j in itertools.combinations(movable, 2):
         if cluster[i] != cluster[j]:
             yield {i: cluster[j], j: cluster[i]}
-
-
-def dissolved(case: Case, clustering: Clustering, number: int, gone: Collection[int] = ()) -> dict[int, int] | None:
-    """Where the members of a cluster go, each to the cheapest of those left that satisfy it as they are."""
-    members, places = members_of(clustering), dict[int, int]()
-    for i in members[number]:
-        choices = [
-            (case.d[pivot][i] + price(case, its, i), other)
-            for other, (its, pivot) in enumerate(zip(members, clustering.pivots.tolist(), strict=True))
-            if other not in {number, *gone}
-            and len(set(case.trajectories.users[its].tolist())) >= case.demands.k[i]
-            and case.d[pivot][i] <= clustering.radius
-        ]
-        if min(choices, default=(math.inf, -1))[0] == math.inf:
-            return None
-        places[i] = min(choices)[1]
-    return places
 
 
 @settings(max_examples=examples(80))
@@ -318,60 +285,17 @@ def test_in_the_end_no_single_step_would_save_anything(case: Case) -> None:
     dissolved cluster is allowed and saves anything: all are tried.
     """
     result = case.converged(case.start)
-    members, pivots = members_of(result), result.pivots.tolist()
-    for number, its in enumerate(members):
-        for other in its:
-            instead = replace(result, pivots=np.array([*pivots[:number], other, *pivots[number + 1 :]]))
-            assert total(case, instead) >= total(case, result) or not allowed(case, instead)
-        places = dissolved(case, result, number)
-        assert places is None or saving(case, result, places) <= 0
-    for places in moves_and_exchanges(result):
-        assert saving(case, result, places) <= 0 or not allowed(case, after(result, places))
-
-
-def round_by_hand(case: Case, clustering: Clustering) -> Clustering:
-    """One round, literally as the docstring tells it, on all distances."""
-    d, now = case.d, clustering
-
-    pivots = now.pivots.tolist()
-    for number, its in enumerate(members_of(now)):
-        within = [i for i in its if max(d[i][j] for j in its) <= now.radius]
-        pivots[number] = min(within, key=lambda i: (sum(d[i][j] for j in its), i != pivots[number], i))
-    now = replace(now, pivots=np.array(pivots, dtype=np.int64))
-
-    start = {i: d[pivots[number]][i] for i, number in enumerate(told(now)[0]) if number >= 0 and i not in pivots}
-    for i, at_first in sorted(start.items()):
-        here = int(now.cluster[i])
-        # Who has changed places meanwhile looks no farther than at the beginning.
-        nearest = min(at_first, d[pivots[here]][i])
-        nearer = sorted((d[pivot][i], number) for number, pivot in enumerate(pivots) if d[pivot][i] < nearest)
-        for _, number in nearer:
-            others = [j for j in members_of(now)[number] if j != pivots[number]]
-            exchanges = sorted(
-                ({i: number, j: here} for j in others),
-                key=lambda places: -saving(case, now, places),
-            )
-            steps = [{i: number}, *exchanges]
-            step = next((s for s in steps if saving(case, now, s) > 0 and allowed(case, after(now, s))), None)
-            if step is not None:
-                now = after(now, step)
-                break
-    if told(now) != told(clustering):
-        return now
-
-    left, gone, grown = now, set[int](), set[int]()
+    oracle, (cluster, pivots) = oracle_of(case, result.radius), told(result)
     for number in range(len(pivots)):
-        places = dissolved(case, now, number, gone)
-        if places is not None and number not in grown and saving(case, now, places) > 0:
-            left = after(left, places)
-            gone.add(number)
-            grown |= set(places.values())
-    kept = [number for number, its in enumerate(members_of(left)) if its]
-    return Clustering(
-        cluster=np.array([kept.index(number) if number in kept else -1 for number in told(left)[0]], dtype=np.int64),
-        pivots=left.pivots[np.array(kept, dtype=np.int64)],
-        radius=left.radius,
-    )
+        for other in oracle.members(cluster, number):
+            instead = [*pivots[:number], other, *pivots[number + 1 :]]
+            assert oracle.total(cluster, instead) >= oracle.total(cluster, pivots) or not oracle.allowed(
+                cluster, instead
+            )
+        places = oracle.dissolved(cluster, pivots, number)
+        assert places is None or oracle.saving(cluster, pivots, places) <= 0
+    for places in moves_and_exchanges(cluster, pivots):
+        assert oracle.saving(cluster, pivots, places) <= 0 or not oracle.allowed(after(cluster, places), pivots)
 
 
 @settings(max_examples=examples(80))
@@ -382,15 +306,16 @@ def test_refinement_is_what_its_description_says(case: Case, rounds: int) -> Non
     saves most; where nothing of this helps clusters are dissolved. Of equal choices the smaller number wins. All that
     as often as something changes, ten times at most.
     """
-    now = case.start
+    now = told(case.start)
+    oracle = oracle_of(case, case.start.radius)
     for _ in range(rounds):
-        before, now = now, round_by_hand(case, now)
-        if told(now) == told(before):
+        before, now = now, oracle.round(*now)
+        if now == before:
             break
     with pytest.MonkeyPatch.context() as patch:
         if rounds < 10:
             patch.setattr(refinement, "_MOST_ROUNDS", rounds)
-        assert told(case.refine(case.start)) == told(now)
+        assert told(case.refine(case.start)) == now
 
 
 # ---------------------------------------------------------------- by hand
@@ -422,7 +347,7 @@ def refined_by_hand(
         PivotClusters(
             users=trajectories.users,
             demands=demands,
-            distances=Measured(Euclidean(trajectories), n),
+            distances=Euclidean(trajectories),
             cluster=np.array(cluster),
             pivots=list(pivots),
             radius=round(radius_m * 1000),

@@ -21,7 +21,7 @@ from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks, regroup
-from core.models.kdelta.anonymize.distance.distances import Euclidean, Measured
+from core.models.kdelta.anonymize.distance.distances import Euclidean
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import Demands, PointTrajectories
 from tests.budgets import examples
@@ -32,9 +32,9 @@ from tests.oracles.kdelta import Point, trajectories_of
 def regrouped(case: Case, start: Clustering, *, measured_before: bool = False) -> Clustering:
     """Regroup clusters."""
     n = len(case.trajectories.users)
-    distances = Measured(case.measure(case.trajectories), n)
+    distances = case.measure(case.trajectories)
     for pivot in range(n if measured_before else 0):
-        distances.measure(pivot, np.arange(n))
+        distances.between(pivot, np.arange(n))
     found = regroup(Tracks(case.trajectories), case.clusters(start, distances))
     return Clustering(cluster=found.cluster, pivots=np.array(found.pivots, dtype=np.int64), radius=start.radius)
 
@@ -245,7 +245,7 @@ def by_hand(
     clusters = PivotClusters(
         users=whole.users,
         demands=Demands(k=np.full(n, k), delta_m=np.broadcast_to(deltas_m, n).astype(np.float64)),
-        distances=Measured(Euclidean(whole), n),
+        distances=Euclidean(whole),
         cluster=np.array(cluster),
         pivots=[cluster.index(number) for number in range(max(cluster) + 1)],
         radius=round(radius_m * 1000),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.models.kdelta.anonymize.distance.distances import Distances, Measured
+from core.models.kdelta.anonymize.distance.distances import Distances
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
@@ -28,7 +28,7 @@ class Block:
     trajectories: PointTrajectories
     """These trajectories, with users numbered densely."""
 
-    distances: Measured
+    distances: Distances
     """Distances between them."""
 
 
@@ -45,7 +45,7 @@ def chunk_of(trajectories: PointTrajectories, members: IntArray, measure: Measur
         t_ms=trajectories.t_ms[points],
         xy_m=trajectories.xy_m[points],
     )
-    return Block(members=members, trajectories=chunk, distances=Measured(measure(chunk), len(members)))
+    return Block(members=members, trajectories=chunk, distances=measure(chunk))
 
 
 def similar_chunks(trajectories: PointTrajectories, measure: Measure, *, largest: int) -> list[Block]:

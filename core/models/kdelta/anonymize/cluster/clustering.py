@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.kernels.greedy import greedy_round, place_the_rest
 from core.models.kdelta.anonymize.cluster.blocks import Block
 from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
 from core.models.kdelta.anonymize.cluster.refinement import refine
@@ -15,8 +16,6 @@ from core.records.arrays import IntArray
 from core.trajectories.trajectory import Demands
 
 __all__ = ["Clustering", "greedy_clustering"]
-
-_FARTHEST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,24 +103,25 @@ def greedy_clustering(
 
 
 class _Search:
-    """Common state of the rounds for one chunk; distances are measured once and only where a decision needs them."""
+    """The state of the rounds for one chunk."""
 
     def __init__(self, chunk: Block, demands: Demands) -> None:
         self._trajectories = trajectories = chunk.trajectories
         self._users = trajectories.users
         self._n = len(self._users)
         self._distances = chunk.distances
-        self._k, self._delta_m = demands.k, demands.delta_m
         self._demands = demands
-        self.satisfiable = np.ones(self._n, dtype=bool)
+        self._k = np.ascontiguousarray(demands.k, dtype=np.int64)
+        self._delta_m = np.ascontiguousarray(demands.delta_m, dtype=np.float64)
+        self.satisfiable = np.ones(self._n, dtype=np.bool_)
         """Whether each trajectory demands no more users than the satisfiable trajectories have, shape ``(n,)``."""
-        while np.any(self._k[self.satisfiable] > (n_users := self._n_users(np.flatnonzero(self.satisfiable)))):
+        while np.any(self._k[self.satisfiable] > (n_users := len(np.unique(self._users[self.satisfiable])))):
             self.satisfiable &= self._k <= n_users
         self.limited = False
         """Whether a larger radius could have changed the last round."""
         self.cluster: IntArray = np.full(self._n, -1, dtype=np.int64)
         """Cluster of each trajectory in the last round, or -1, shape ``(n,)``."""
-        self.pivots: list[int] = []
+        self.pivots: IntArray = np.zeros(0, dtype=np.int64)
         """Pivots of these clusters."""
         means = trajectories.mean_positions_m()
         from_centre_m = np.hypot(*(means - means.sum(axis=0) / max(self._n, 1)).T)
@@ -134,34 +134,30 @@ class _Search:
 
     def round(self, radius: int) -> None:
         """Form clusters until no trajectory can be a pivot, then place the rest."""
-        self.limited = False
-        self.cluster, self.pivots = np.full(self._n, -1, dtype=np.int64), []
-        active = self.satisfiable.copy()
-        gap = np.full(self._n, _FARTHEST)  # from the nearest pivot so far
-        while active.any():
-            farthest = np.where(active, gap if self.pivots else self._from_centre_mm, -1)
-            pivot = int(farthest.argmax())
-            active[pivot] = False
-            members = self._nearest(pivot, np.flatnonzero((self.cluster < 0) & self.satisfiable), radius)
-            if members is None:
-                continue
-            active[members] = False
-            self.cluster[members] = self.cluster[pivot] = len(self.pivots)
-            self.pivots.append(pivot)
-            nearer = np.flatnonzero(active & (self._distances.row(pivot).at_least < gap))
-            gap[nearer] = np.minimum(gap[nearer], self._distances.measure(pivot, nearer))
+        if not self._n:
+            return
+        pivots = np.empty(self._n, dtype=np.int64)
+        n_pivots, self.limited = greedy_round(
+            self._distances.data,
+            self._users,
+            self._k,
+            self.satisfiable,
+            self._from_centre_mm,
+            radius,
+            self.cluster,
+            pivots,
+        )
+        self.pivots = pivots[:n_pivots].copy()
         self._place_the_rest(radius)
 
     def refine(self, radius: int) -> None:
         """Improve the clusters of the last round, which had this radius."""
-        refined = refine(self._clusters(radius))
-        self.cluster, self.pivots = refined.cluster, refined.pivots
+        self._take(refine(self._clusters(radius)))
         self._place_the_rest(radius)
 
     def regroup(self, radius: int) -> None:
         """Improve the clusters of the last round once more."""
-        regrouped = regroup(Tracks(self._trajectories), self._clusters(radius))
-        self.cluster, self.pivots = regrouped.cluster, regrouped.pivots
+        self._take(regroup(Tracks(self._trajectories), self._clusters(radius)))
 
     def _clusters(self, radius: int) -> PivotClusters:
         return PivotClusters(
@@ -169,74 +165,25 @@ class _Search:
             demands=self._demands,
             distances=self._distances,
             cluster=self.cluster,
-            pivots=self.pivots,
+            pivots=self.pivots.tolist(),
             radius=radius,
         )
 
-    def _nearest(self, pivot: int, unvisited: IntArray, radius: int) -> IntArray | None:
-        """Return the nearest unvisited trajectories of other users that satisfy all; None if the radius has too few."""
-        row = self._distances.row(pivot)
-        others = unvisited[self._users[unvisited] != self._users[pivot]]
-        while True:
-            # Unmeasured trajectories are sorted by their lower bound: a measured one before them is surely nearer.
-            within = others[row.at_least[others] <= radius]
-            order = within[np.argsort(row.at_least[within], kind="stable")]
-            _, firsts = np.unique(self._users[order], return_index=True)  # nearest trajectory of each user
-            firsts.sort()
-            demanded = np.maximum(np.maximum.accumulate(self._k[order[firsts]]), self._k[pivot])
-            satisfied = np.arange(2, len(firsts) + 2) >= demanded  # users: that of the pivot and one more each
-            if not satisfied.any():
-                if len(firsts) + 1 >= self._k[pivot] and not row.known[order].all():
-                    self._distances.measure(pivot, order)  # in true order less demanding ones may come first
-                    continue
-                beyond = len(within) < len(others) and self._n_users(others) + 1 >= self._k[pivot]
-                self.limited = self.limited or beyond
-                return None
-            chosen = firsts[: satisfied.argmax() + 1]
-            looked_at = chosen[-1] + 1
-            if row.known[order[:looked_at]].all():
-                members: IntArray = order[chosen]
-                return members
-            self._distances.measure(pivot, order[: 4 * looked_at])  # more than needed, to save turns
+    def _take(self, clusters: PivotClusters) -> None:
+        self.cluster, self.pivots = clusters.cluster, np.array(clusters.pivots, dtype=np.int64)
 
     def _place_the_rest(self, radius: int) -> None:
         """Add trajectories in no cluster to that of the nearest pivot that satisfies them, within the radius."""
-        cluster, pivots = self.cluster, self.pivots
-        rest = np.flatnonzero((cluster < 0) & self.satisfiable)
-        members = [np.flatnonzero(cluster == number) for number in range(len(pivots))]
-        users = [set(self._users[of_cluster].tolist()) for of_cluster in members]
-        nearest: dict[int, tuple[int, int]] = {}  # (distance, pivot) whose cluster surely satisfies it
-        contenders: dict[int, list[tuple[int, int]]] = {}  # nearer ones that may grow large enough
-        nearest_at = np.full(self._n, radius + 1)
-        for pivot in sorted(pivots):
-            number = int(cluster[pivot])
-            fine = rest[self._delta_m[members[number]].min() <= self._delta_m[rest]]
-            nearer = fine[self._distances.row(pivot).at_least[fine] < nearest_at[fine]]
-            distances = self._distances.measure(pivot, nearer)
-            still_nearer = distances < nearest_at[nearer]
-            nearer, distances = nearer[still_nearer], distances[still_nearer]
-            large_enough = self._k[nearer] <= len(users[number])
-            nearest_at[nearer[large_enough]] = distances[large_enough]
-            for i, distance, satisfied in zip(nearer.tolist(), distances.tolist(), large_enough.tolist(), strict=True):
-                if satisfied:
-                    nearest[i] = distance, pivot
-                else:
-                    contenders.setdefault(i, []).append((distance, pivot))
-        for i in rest[np.argsort(self._k[rest], kind="stable")].tolist():
-            user, k = int(self._users[i]), int(self._k[i])
-            candidates = sorted([*contenders.get(i, []), *([nearest[i]] if i in nearest else [])])
-            for number in (int(cluster[pivot]) for _, pivot in candidates):
-                if len(users[number]) + (user not in users[number]) >= k:
-                    cluster[i] = number
-                    users[number].add(user)
-                    break
-            else:
-                self.limited = self.limited or any(
-                    len(of_users) + (user not in of_users) >= k and self._delta_m[own].min() <= self._delta_m[i]
-                    for own, of_users in zip(members, users, strict=True)
-                )
-
-    def _n_users(self, trajectories: IntArray) -> int:
-        # users ascend with the numbers of trajectories: no sorting is needed to count them.
-        users = self._users[np.sort(trajectories)]
-        return int(np.count_nonzero(users[1:] != users[:-1])) + (len(users) > 0)
+        rest = np.flatnonzero((self.cluster < 0) & self.satisfiable)
+        by_demand = rest[np.argsort(self._k[rest], kind="stable")]
+        could_join = place_the_rest(
+            self._distances.data,
+            self._users,
+            self._k,
+            self._delta_m,
+            by_demand,
+            radius,
+            self.cluster,
+            self.pivots,
+        )
+        self.limited = self.limited or could_join

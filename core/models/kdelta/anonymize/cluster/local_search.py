@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.models.kdelta.anonymize.distance.distances import Measured
+from core.models.kdelta.anonymize.distance.distances import Distances
 from core.records.arrays import IntArray
 from core.trajectories.trajectory import Demands
 
@@ -24,7 +24,7 @@ class PivotClusters:
     demands: Demands
     """k and delta to give each trajectory."""
 
-    distances: Measured
+    distances: Distances
     """Distances between the trajectories."""
 
     cluster: IntArray

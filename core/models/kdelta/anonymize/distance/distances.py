@@ -1,31 +1,110 @@
-"""Distances between trajectories for clustering: whole numbers, with lower bounds where they are not measured."""
+"""Distances between trajectories for clustering: whole numbers, measured only where a decision depends on them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
-
 import numpy as np
 
-from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.kernels import trajectory_tree as tree
+from core.kernels.distances import Data, measure_pairs
+from core.models.kdelta.anonymize.distance.matching import path_of
+from core.records.arrays import IntArray
 from core.trajectories.trajectory import PointTrajectories
 
-__all__ = ["Distances", "Euclidean", "Measured", "Row"]
+__all__ = ["Distances", "Euclidean"]
+
+_REMEMBERED = 1 << 21
+"""Most pairs that are remembered: 32 MB."""
+
+_BOX_BYTES = 64 << 20
+_MOST_CELLS, _FEWEST_CELLS = 256, 8
+_BYTES_A_CELL = 2 * 36  # two nodes a trajectory, nine numbers each
 
 
-class Distances(Protocol):
-    """A symmetric distance over one data set of ``n`` trajectories.
+class Distances:
+    """A symmetric distance over one data set of ``n`` trajectories, and a tree that tells which may be near which.
 
-    Distances are whole numbers, so that every processor makes the same choices. ``unit`` of them are one metre, or one
-    edit a point.
+    Distances are whole numbers, so that every processor makes the same choices. Memory: 100 MB at most up to 100,000
+    trajectories, besides the points.
+
+    Args:
+        kind: Which distance: one of those of :mod:`core.kernels.trajectory_tree`.
+        trajectories: The data set, none of them empty.
+        tolerance_ms: Tolerance in time.
+        mean_speed_m_s: What a shift in time costs.
+        space_tolerance_m: Tolerance in space.
     """
 
     unit: int
+    """How many whole units are one metre, or one edit a point."""
+
     in_metres: bool
     """Whether distances are in parts of a metre; otherwise in parts of an edit a point."""
 
+    def __init__(
+        self,
+        kind: int,
+        trajectories: PointTrajectories,
+        *,
+        tolerance_ms: int = 0,
+        mean_speed_m_s: float = 0.0,
+        space_tolerance_m: float = 0.0,
+    ) -> None:
+        path = path_of(trajectories)
+        n, starts = len(trajectories.users), trajectories.starts.copy()
+        n_pairs = 1 << max(min(n * n, _REMEMBERED) - 1, 1).bit_length()
+        last = path[:, 0].max(initial=0.0)
+        n_cells = min(max(_BOX_BYTES // (_BYTES_A_CELL * max(n, 1)), _FEWEST_CELLS), _MOST_CELLS)
+        cell = max(tolerance_ms // 2, last // n_cells + 1)
+        n_cells = int(last // cell) + 1
+        m = max(2 * n - 1, 0)
+        item, second, parent, leaf = (np.full(size, -1, dtype=np.int64) for size in (m, m, m, n))
+        nodes = item, second, parent, leaf
+        boxes = (
+            np.empty((m, n_cells, 4), dtype=np.float32),
+            np.empty((m, n_cells, 4), dtype=np.float32),
+            np.empty((m, n_cells), dtype=np.float32),
+            np.empty((m, 4)),
+            # Numbers of 32 bits are wrong by one part in 2^24; a gap is between two of them.
+            float(np.abs(path[:, 1:3]).max(initial=0.0)) * 2.0**-22,
+        )
+        self.data: Data = (
+            kind,
+            starts,
+            path,
+            np.array(trajectories.t_ms, dtype=np.int64),
+            np.ascontiguousarray(trajectories.xy_m, dtype=np.float64),
+            float(tolerance_ms),
+            mean_speed_m_s,
+            space_tolerance_m,
+            np.full(n_pairs, -1, dtype=np.int64),
+            np.zeros(n_pairs, dtype=np.int64),
+            float(cell),
+            nodes,
+            boxes,
+        )
+        """The data set as kernels see it."""
+        if n:
+            ends = starts[1:] - 1
+            places = np.concatenate(
+                [
+                    path[starts[:-1], 1:3],
+                    np.add.reduceat(path[:, 1:3], starts[:-1]) / np.diff(starts)[:, None],
+                    path[ends, 1:3],
+                    path[starts[:-1], :1] * mean_speed_m_s,
+                    path[ends, :1] * mean_speed_m_s,
+                ],
+                axis=1,
+            )
+            tree.build_tree(places, *nodes)
+            tree.enclose(starts, path, float(tolerance_ms), float(cell), nodes, boxes)
+
+    @property
+    def per_metre(self) -> int | None:
+        """Whole units in a metre; None if distances are not in metres."""
+        return self.unit if self.in_metres else None
+
     def between(self, ones: int | IntArray, others: IntArray) -> IntArray:
-        """Measure pairs of trajectories, all at once.
+        """Measure pairs of trajectories.
 
         Args:
             ones: Numbers of trajectories, shape ``(o,)``, or one number for all pairs.
@@ -34,18 +113,13 @@ class Distances(Protocol):
         Returns:
             Whole units, shape ``(o,)``.
         """
-        ...
-
-    def lower_bounds(self, pivot: int) -> IntArray:
-        """Bound the distance of every trajectory from a pivot from below, at a small part of its cost.
-
-        Returns:
-            Whole units, never above :meth:`between`, shape ``(n,)``.
-        """
-        ...
+        distances = np.empty(len(others), dtype=np.int64)
+        ones = np.broadcast_to(np.asarray(ones, dtype=np.int64), others.shape).copy()
+        measure_pairs(self.data, ones, np.ascontiguousarray(others, dtype=np.int64), distances)
+        return distances
 
 
-class Euclidean:
+class Euclidean(Distances):
     """Mean distance at equal times, of trajectories that share their time stamps (Abul, Bonchi, Nanni 2008).
 
     Args:
@@ -66,83 +140,4 @@ class Euclidean:
         t_ms = trajectories.t_ms.reshape(n, n_points)
         if np.any(t_ms != t_ms[:1]):
             raise ValueError("trajectories must share their time stamps to be compared at equal times")
-        self._n = n
-        self._xy_m: FloatArray = trajectories.xy_m.reshape(n, n_points, 2)
-
-    def between(self, ones: int | IntArray, others: IntArray) -> IntArray:
-        """See :meth:`Distances.between`; millimetres."""
-        if not len(others):
-            return np.zeros(0, dtype=np.int64)
-        apart = self._xy_m[others] - self._xy_m[ones]
-        apart_mm: IntArray = np.rint(1000.0 * np.hypot(*np.moveaxis(apart, -1, 0)).mean(axis=-1)).astype(np.int64)
-        return apart_mm
-
-    def lower_bounds(self, pivot: int) -> IntArray:
-        """See :meth:`Distances.lower_bounds`; these are the exact distances, which cost no more."""
-        return self.between(pivot, np.arange(self._n))
-
-
-@dataclass(slots=True, eq=False)
-class Row:
-    """What is known of the distances of all trajectories from one pivot, shapes ``(n,)``."""
-
-    at_least: IntArray
-    """The distance where it is known, a lower bound where it is not. Whole units."""
-
-    known: BoolArray
-
-
-class Measured:
-    """Distances from pivots, measured once and only where a decision depends on them: ``9 n`` bytes a pivot.
-
-    Args:
-        distances: Measures the distances.
-        n: Number of trajectories.
-    """
-
-    def __init__(self, distances: Distances, n: int) -> None:
-        self._distances, self._n = distances, n
-        self._rows: dict[int, Row] = {}
-
-    @property
-    def per_metre(self) -> int | None:
-        """Whole units in a metre; None if distances are not in metres."""
-        return self._distances.unit if self._distances.in_metres else None
-
-    def row(self, pivot: int) -> Row:
-        """Return what is known of the distances from a pivot; at first that is their lower bounds."""
-        if pivot not in self._rows:
-            bounds = self._distances.lower_bounds(pivot)
-            self._rows[pivot] = Row(at_least=bounds.copy(), known=np.zeros(self._n, dtype=bool))
-        return self._rows[pivot]
-
-    def measure(self, pivot: int, others: IntArray) -> IntArray:
-        """Return the distances of some trajectories from a pivot, shape ``(o,)``, measuring those not yet known."""
-        row = self.row(pivot)
-        unknown = others[~row.known[others]]
-        if len(unknown):
-            row.at_least[unknown] = self._distances.between(pivot, unknown)
-            row.known[unknown] = True
-        return row.at_least[others]
-
-    def measure_pairs(self, ones: IntArray, others: IntArray) -> IntArray:
-        """Return the distances of pairs, shape ``(o,)``, measuring all that are not yet known at once."""
-        known = np.zeros(len(ones), dtype=bool)
-        distances = np.zeros(len(ones), dtype=np.int64)
-        order = np.argsort(ones, kind="stable")
-        by_pivot = np.split(order, np.flatnonzero(np.diff(ones[order])) + 1) if len(order) else []
-        for same_pivot in by_pivot:
-            row = self.row(int(ones[same_pivot[0]]))
-            known[same_pivot] = row.known[others[same_pivot]]
-            distances[same_pivot] = row.at_least[others[same_pivot]]
-        if not known.all():
-            distances[~known] = self._distances.between(ones[~known], others[~known])
-        for same_pivot in by_pivot:
-            row = self.row(int(ones[same_pivot[0]]))
-            row.at_least[others[same_pivot]] = distances[same_pivot]
-            row.known[others[same_pivot]] = True
-        return distances
-
-    def between(self, ones: IntArray, others: IntArray) -> IntArray:
-        """Return the distances of pairs, shape ``(o,)``, without remembering them."""
-        return self._distances.between(ones, others)
+        super().__init__(tree.EUCLIDEAN, trajectories)

@@ -8,6 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from core.kernels import edr as kernels
+from core.kernels.trajectory_tree import EDR
+from core.models.kdelta.anonymize.distance.distances import Distances
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
@@ -73,7 +75,7 @@ def edr(
     return EditScript(distance=distance, own=own[m + n - n_steps :], pivot=pivot[m + n - n_steps :])
 
 
-class Edr:
+class Edr(Distances):
     """EDR between the trajectories of one data set, divided by the longer length: edits a point, in ``0..1``.
 
     The distance of W4M with EDR (Abul, Bonchi, Nanni 2010), in whole millionths.
@@ -87,55 +89,19 @@ class Edr:
         ValueError: A tolerance is negative or not finite, or a trajectory has no point.
     """
 
-    unit = 1_000_000
+    unit = kernels.MILLIONTHS
     in_metres = False
 
     def __init__(self, trajectories: PointTrajectories, *, space_tolerance_m: float, time_tolerance_s: float) -> None:
         for name, value in (("space_tolerance_m", space_tolerance_m), ("time_tolerance_s", time_tolerance_s)):
             if not 0 <= value < float("inf"):
                 raise ValueError(f"{name} is {value}: it must be a finite number, at least 0")
-        self._counts = np.diff(trajectories.starts)  # (n,)
-        if np.any(self._counts < 1):
-            raise ValueError("a trajectory without points has no distance to another: leave it out")
-        starts, t_ms, xy_m = trajectories.starts, trajectories.t_ms, trajectories.xy_m
-        self._points = _for_kernels(starts), _for_kernels(t_ms), _for_kernels(xy_m)
-        self._within = float(space_tolerance_m), _whole_ms(time_tolerance_s)
-
-    def between(self, ones: int | IntArray, others: IntArray) -> IntArray:
-        """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.between`; millionths of an edit a
-        point."""
-        return self.within(ones, others, self.unit)
-
-    def within(self, ones: int | IntArray, others: IntArray, limits: int | IntArray) -> IntArray:
-        """Measure pairs of trajectories, each up to a limit.
-
-        Args:
-            ones: Numbers of trajectories, shape ``(o,)``, or one number for all pairs.
-            others: Numbers of the trajectories to measure them to, shape ``(o,)``.
-            limits: Millionths of an edit a point, at least 0, shape ``(o,)``, or one limit for all pairs.
-
-        Returns:
-            The distance where it is at most its limit; elsewhere a lower bound of the distance that is above the limit.
-            Millionths of an edit a point, shape ``(o,)``.
-        """
-        others = _for_kernels(others)
-        ones = _for_kernels(np.broadcast_to(ones, others.shape))
-        points = np.maximum(self._counts[ones], self._counts[others])
-        # The most edits whose millionths, rounded down, are at most the limit.
-        limits = ((np.minimum(limits, self.unit) + 1) * points - 1) // self.unit
-        return self._millionths(kernels.edits_of_pairs(*self._points, ones, others, limits, *self._within), points)
-
-    def lower_bounds(self, pivot: int) -> IntArray:
-        """See :meth:`core.models.kdelta.anonymize.distance.distances.Distances.lower_bounds`.
-
-        A pair that matches needs a point of its own in both trajectories. A point of the longer one that is in no such
-        pair costs an edit.
-        """
-        least = kernels.least_edits(*self._points, pivot, *self._within)
-        return self._millionths(least, np.maximum(self._counts, self._counts[pivot]))
-
-    def _millionths(self, edits: IntArray, points: IntArray) -> IntArray:
-        return (edits * self.unit) // points
+        super().__init__(
+            EDR,
+            trajectories,
+            tolerance_ms=_whole_ms(time_tolerance_s),
+            space_tolerance_m=float(space_tolerance_m),
+        )
 
 
 def _for_kernels(array: A) -> A:

@@ -1,0 +1,47 @@
+"""LSTD by its definition: each point looks at every segment of the other trajectory."""
+
+from __future__ import annotations
+
+import math
+
+from core.records.arrays import FloatArray, IntArray
+
+__all__ = ["lstd", "nearest_moment"]
+
+
+def nearest_moment(
+    path: FloatArray, begin: int, end: int, t: float, x: float, y: float, tolerance: float
+) -> tuple[float, float, float]:
+    """Find when, and where, a trajectory was nearest to a point (:func:`core.kernels.matching.nearest_moment`)."""
+    its = path[begin:end].tolist()
+    first, last = its[0][0], its[-1][0]
+    if not first <= t <= last or first == last:
+        at, own_x, own_y = its[0 if t < first or first == last else -1][:3]
+        return at, own_x, own_y
+    found = []
+    for at, own_x, own_y, step_t, step_x, step_y, per_squared in its[:-1]:
+        along = ((own_x - x) * step_x + (own_y - y) * step_y) * -per_squared
+        share = along if per_squared else (t - at) / step_t  # where it stands still the nearest time counts
+        least = max((max(t - tolerance, first) - at) / step_t, 0.0)
+        most = min((min(t + tolerance, last) - at) / step_t, 1.0)
+        if least > most or (most == 0.0 and at > first):
+            continue  # out of reach, or an end that the segment before has as well
+        share = min(max(share, least), most)
+        off_x, off_y = own_x - x + step_x * share, own_y - y + step_y * share
+        then = at + step_t * share
+        found.append((float(round(off_x * off_x + off_y * off_y)), abs(then - t), then, off_x + x, off_y + y))
+    _, _, at, own_x, own_y = min(found, key=lambda each: each[:2])
+    return at, own_x, own_y
+
+
+def lstd(starts: IntArray, path: FloatArray, one: int, other: int, tolerance: float, speed: float) -> int:
+    """Measure LSTD (:func:`core.kernels.matching.lstd`)."""
+    total, n_points = 0.0, 0
+    for own, theirs in ((one, other), (other, one)):
+        way = 0.0
+        for t, x, y in path[starts[own] : starts[own + 1], :3].tolist():
+            at, at_x, at_y = nearest_moment(path, starts[theirs], starts[theirs + 1], t, x, y, tolerance)
+            way += math.sqrt((at_x - x) ** 2 + (at_y - y) ** 2) + abs(at - t) * speed
+            n_points += 1
+        total += way
+    return round(total / n_points)

@@ -69,12 +69,14 @@ def nearest_moment(
             share = min(share, (to_t - path[segment, T]) / step_t)
         off_x += step_x * share
         off_y += step_y * share
-        squared = np.rint(off_x * off_x + off_y * off_y)
-        at_t = path[segment, T] + step_t * share
-        shift = abs(at_t - t)
-        if squared < nearest or (squared == nearest and shift < nearest_shift):
-            nearest, nearest_shift = squared, shift
-            best_t, best_x, best_y = at_t, off_x + x, off_y + y
+        squared = off_x * off_x + off_y * off_y
+        if squared < nearest + 1.0:  # otherwise it is farther, however it is rounded
+            squared = np.rint(squared)
+            at_t = path[segment, T] + step_t * share
+            shift = abs(at_t - t)
+            if squared < nearest or (squared == nearest and shift < nearest_shift):
+                nearest, nearest_shift = squared, shift
+                best_t, best_x, best_y = at_t, off_x + x, off_y + y
         segment += 1
         if segment >= last or path[segment, T] >= to_t:
             return best_t, best_x, best_y

@@ -30,12 +30,22 @@ leaf of each trajectory. Shapes ``(m,)``, ``(m,)``, ``(m,)``, ``(n,)``."""
 
 TREE = "UniTuple(int64[::1], 4)"
 
-Boxes = tuple[Float32Array, Float32Array, Float32Array, FloatArray, float]
-"""Of each node: box around what is passed in each cell, shape ``(m, cells, 4)``; box around the points in each cell,
-``(m, cells, 4)``; least share of its trajectories' points in each cell, ``(m, cells)``; first and last time, ms, and
-least and largest number of points, ``(m, 4)``. At last what rounding of boxes may take from a gap, mm."""
+Boxes = tuple[Float32Array, Float32Array, Float32Array, FloatArray, IntArray, float, Float32Array]
+"""The boxes of all nodes.
 
-BOXES = "Tuple((float32[:, :, ::1], float32[:, :, ::1], float32[:, ::1], float64[:, ::1], float64))"
+0. Box around what a node's trajectories pass in each cell, shape ``(m, 4, cells)``.
+1. Box around their points in each cell, the whole plane where there is none, ``(m, 4, cells)``.
+2. Least share of a trajectory's points in each cell, ``(m, cells)``.
+3. First and last time, ms, least and largest number of points, and the sum of the least shares, ``(m, 5)``.
+4. First cell with a point and the cell behind the last one, ``(m, 2)``.
+5. What rounding of boxes may take from a gap, mm.
+6. Room for the gaps of each cell, ``(cells,)``.
+"""
+
+BOXES = (
+    "Tuple((float32[:, :, ::1], float32[:, :, ::1], float32[:, ::1], float64[:, ::1], int64[:, ::1], float64,"
+    " float32[::1]))"
+)
 
 
 @kernel("void(float64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1])")
@@ -96,8 +106,8 @@ def enclose(starts: IntArray, path: FloatArray, tolerance: float, cell: float, t
         boxes: Becomes the boxes; its last entry is set already.
     """
     item, second, _, _ = tree
-    passed, points, share, ranges, _ = boxes
-    n_cells = passed.shape[1]
+    passed, points, share, ranges, cells, _, _ = boxes
+    n_cells = passed.shape[2]
     for node in range(len(item) - 1, -1, -1):
         one = item[node]
         if one >= 0:
@@ -124,6 +134,9 @@ def enclose(starts: IntArray, path: FloatArray, tolerance: float, cell: float, t
                         break
                     at += 1
                 share[node, c] = count / (end - begin)
+                if count == 0:
+                    points[node, 0, c] = points[node, 2, c] = -np.inf
+                    points[node, 1, c] = points[node, 3, c] = np.inf
         else:
             for child in (node + 1, second[node]):
                 is_first = child == node + 1
@@ -133,35 +146,40 @@ def enclose(starts: IntArray, path: FloatArray, tolerance: float, cell: float, t
                 ranges[node, 3] = ranges[child, 3] if is_first else max(ranges[node, 3], ranges[child, 3])
                 for c in range(n_cells):
                     if is_first:
-                        passed[node, c] = passed[child, c]
-                        points[node, c] = points[child, c]
+                        passed[node, :, c] = passed[child, :, c]
+                        points[node, :, c] = points[child, :, c]
                         share[node, c] = share[child, c]
                     else:
                         _join(passed, node, child, c)
-                        _join(points, node, child, c)
+                        if points[node, 0, c] == -np.inf:
+                            points[node, :, c] = points[child, :, c]
+                        elif points[child, 0, c] > -np.inf:
+                            _join(points, node, child, c)
                         share[node, c] = min(share[node, c], share[child, c])
+        ranges[node, 4] = share[node].sum()
+        cells[node, 0], cells[node, 1] = int(ranges[node, 0] // cell), int(ranges[node, 1] // cell) + 1
 
 
 @kernel("void(float32[:, :, ::1], int64, int64)")
 def _empty(boxes: Float32Array, node: int, c: int) -> None:
-    boxes[node, c, 0] = boxes[node, c, 2] = np.inf
-    boxes[node, c, 1] = boxes[node, c, 3] = -np.inf
+    boxes[node, 0, c] = boxes[node, 2, c] = np.inf
+    boxes[node, 1, c] = boxes[node, 3, c] = -np.inf
 
 
 @kernel("void(float32[:, :, ::1], int64, int64, float64, float64)")
 def _widen(boxes: Float32Array, node: int, c: int, x: float, y: float) -> None:
-    boxes[node, c, 0] = min(boxes[node, c, 0], np.float32(x))
-    boxes[node, c, 1] = max(boxes[node, c, 1], np.float32(x))
-    boxes[node, c, 2] = min(boxes[node, c, 2], np.float32(y))
-    boxes[node, c, 3] = max(boxes[node, c, 3], np.float32(y))
+    boxes[node, 0, c] = min(boxes[node, 0, c], np.float32(x))
+    boxes[node, 1, c] = max(boxes[node, 1, c], np.float32(x))
+    boxes[node, 2, c] = min(boxes[node, 2, c], np.float32(y))
+    boxes[node, 3, c] = max(boxes[node, 3, c], np.float32(y))
 
 
 @kernel("void(float32[:, :, ::1], int64, int64, int64)")
 def _join(boxes: Float32Array, node: int, child: int, c: int) -> None:
-    boxes[node, c, 0] = min(boxes[node, c, 0], boxes[child, c, 0])
-    boxes[node, c, 1] = max(boxes[node, c, 1], boxes[child, c, 1])
-    boxes[node, c, 2] = min(boxes[node, c, 2], boxes[child, c, 2])
-    boxes[node, c, 3] = max(boxes[node, c, 3], boxes[child, c, 3])
+    boxes[node, 0, c] = min(boxes[node, 0, c], boxes[child, 0, c])
+    boxes[node, 1, c] = max(boxes[node, 1, c], boxes[child, 1, c])
+    boxes[node, 2, c] = min(boxes[node, 2, c], boxes[child, 2, c])
+    boxes[node, 3, c] = max(boxes[node, 3, c], boxes[child, 3, c])
 
 
 @kernel(f"int64(int64, float64, float64, float64, {TREE}, {BOXES}, int64, int64, int64)")
@@ -185,35 +203,32 @@ def at_least(
         Whole units, at least 0 and not above any of these distances.
     """
     if kind == EDR:
-        return _edits_at_least(space, cell, tree, boxes, one, node)
-    passed, points, share, ranges, slack = boxes
+        return _edits_at_least(space, tree, boxes, one, node)
+    passed, points, share, ranges, cells, slack, gaps = boxes
     own = tree[3][one]
-    first, last, fewest, most = ranges[node]
-    own_first, own_last, n_own, _ = ranges[own]
-    from_c, to_c = int(own_first // cell), int(own_last // cell)
-    node_from_c, node_to_c = int(first // cell), int(last // cell)
-    apart = max(first - own_last, own_first - last, 0.0)
-    enough = (limit + 3.0) * (1 + 1e-6)
-    forth, back, shared, least = 0.0, 0.0, 0.0, np.inf
-    for c in range(min(from_c, node_from_c), max(to_c, node_to_c) + 1):
-        if share[own, c] > 0:
-            gap = _gap(points, own, passed, node, c, slack, False)
-            if kind == LSTD:
-                gap += max(first - (c + 1) * cell, c * cell - last, 0.0) * speed
-            forth += share[own, c] * gap
-        if kind == LSTD and points[node, c, 0] <= points[node, c, 1]:
-            gap = _gap(points, node, passed, own, c, slack, False)
-            gap += max(own_first - (c + 1) * cell, c * cell - own_last, apart) * speed
-            least = min(least, gap)
-            back += share[node, c] * gap
-            shared += share[node, c]
-        if c & 3 == 3 and _mean(forth, n_own, back, fewest, most) > enough:
-            break
+    first, last, fewest, most = ranges[node, 0], ranges[node, 1], ranges[node, 2], ranges[node, 3]
+    own_first, own_last, n_own = ranges[own, 0], ranges[own, 1], ranges[own, 2]
+    from_c, to_c, node_from_c, node_to_c = cells[own, 0], cells[own, 1], cells[node, 0], cells[node, 1]
+    forth, back = _gap_sum(points, own, passed, node, share, from_c, to_c, slack, gaps), 0.0
+    if kind == EUCLIDEAN:
+        back = forth
     else:
-        back = forth if kind == EUCLIDEAN else back + max(1.0 - shared, 0.0) * least
+        # Whoever is matched in a cell outside of the span is earlier, or later, by the rest.
+        for c in range(from_c, min(node_from_c, to_c)):
+            forth += share[own, c] * (first - (c + 1) * cell) * speed
+        for c in range(max(node_to_c, from_c), to_c):
+            forth += share[own, c] * (c * cell - last) * speed
+        if _mean(forth, n_own, 0.0, fewest, most) <= (limit + 3.0) * (1 + 1e-5):
+            back = _gap_sum(points, node, passed, own, share, node_from_c, node_to_c, slack, gaps)
+            for c in range(node_from_c, min(from_c, node_to_c)):
+                back += share[node, c] * (own_first - (c + 1) * cell) * speed
+            for c in range(max(to_c, node_from_c), node_to_c):
+                back += share[node, c] * (c * cell - own_last) * speed
+            if ranges[node, 4] < 0.999999:
+                back += (1.0 - ranges[node, 4]) * _least_gap(points, node, passed, own, node_from_c, node_to_c, slack)
     bound = _mean(forth, n_own, back, fewest, most)
     # Rounding must not lift a bound.
-    return int(min(max(bound * (1 - 1e-6) - 2, 0.0), LARGEST_MM))
+    return int(min(max(bound * (1 - 1e-5) - 2, 0.0), LARGEST_MM))
 
 
 @kernel("float64(float64, float64, float64, float64, float64)")
@@ -222,31 +237,86 @@ def _mean(forth: float, n_own: float, back: float, fewest: float, most: float) -
     return min((forth * n_own + back * fewest) / (n_own + fewest), (forth * n_own + back * most) / (n_own + most))
 
 
-@kernel(f"int64(float64, float64, {TREE}, {BOXES}, int64, int64)")
-def _edits_at_least(space: float, cell: float, tree: Tree, boxes: Boxes, one: int, node: int) -> int:
+@kernel(f"int64(float64, {TREE}, {BOXES}, int64, int64)")
+def _edits_at_least(space: float, tree: Tree, boxes: Boxes, one: int, node: int) -> int:
     """Bound EDR from below: a point that matches no point costs an edit, and so does every point one has more."""
-    passed, points, share, ranges, slack = boxes
+    passed, points, share, ranges, cells, slack, _ = boxes
     own = tree[3][one]
-    first, last, fewest, most = ranges[node]
-    own_first, own_last, n_own, _ = ranges[own]
+    n_own, fewest, most = ranges[own, 2], ranges[node, 2], ranges[node, 3]
     alone, alone_there = 0.0, 0.0
-    for c in range(int(own_first // cell), int(own_last // cell) + 1):
-        if share[own, c] > 0 and _gap(points, own, passed, node, c, slack, True) > space:
+    for c in range(cells[own, 0], cells[own, 1]):
+        if share[own, c] > 0 and _wider_gap(points[own], passed[node], c) - slack > space:
             alone += share[own, c]
-    for c in range(int(first // cell), int(last // cell) + 1):
-        if share[node, c] > 0 and _gap(points, node, passed, own, c, slack, True) > space:
+    for c in range(cells[node, 0], cells[node, 1]):
+        if share[node, c] > 0 and _wider_gap(points[node], passed[own], c) - slack > space:
             alone_there += share[node, c]
     edits = max(alone * n_own, n_own - most, fewest - n_own) / max(n_own, most)
     edits = max(edits, alone_there * fewest / max(n_own, fewest))
     return int(max(edits * (1 - 1e-6) * 1_000_000 - 1, 0.0))
 
 
-@kernel("float64(float32[:, :, ::1], int64, float32[:, :, ::1], int64, int64, float64, boolean)")
-def _gap(
-    boxes: Float32Array, node: int, others: Float32Array, other: int, c: int, slack: float, by_axis: bool
+@kernel(
+    "float64(float32[:, :, ::1], int64, float32[:, :, ::1], int64, float32[:, ::1], int64, int64, float64,"
+    " float32[::1])"
+)
+def _gap_sum(
+    boxes: Float32Array,
+    node: int,
+    others: Float32Array,
+    other: int,
+    share: Float32Array,
+    from_c: int,
+    to_c: int,
+    slack: float,
+    gaps: Float32Array,
 ) -> float:
-    """Return the gap between two boxes of a cell, or the larger of the gaps of both axes, mm."""
-    gap_x = max(boxes[node, c, 0] - others[other, c, 1], others[other, c, 0] - boxes[node, c, 1], 0.0)
-    gap_y = max(boxes[node, c, 2] - others[other, c, 3], others[other, c, 2] - boxes[node, c, 3], 0.0)
-    gap = max(gap_x, gap_y) if by_axis else np.sqrt(gap_x * gap_x + gap_y * gap_y)
-    return float(max(gap - slack, 0.0))
+    """Sum up the gaps between two boxes over some cells, each weighted with the share of the points in it, mm.
+
+    Written so that a processor takes several cells at once: with numbers of 32 bits, with indices that cannot be
+    negative, and with four sums, which do not wait for one another.
+    """
+    none, less = np.float32(0.0), np.float32(slack)
+    its, theirs, first, last = np.uint64(node), np.uint64(other), np.uint64(from_c), np.uint64(to_c)
+    for c in range(first, last):
+        west, east = boxes[its, 0, c] - others[theirs, 1, c], others[theirs, 0, c] - boxes[its, 1, c]
+        south, north = boxes[its, 2, c] - others[theirs, 3, c], others[theirs, 2, c] - boxes[its, 3, c]
+        x = west if west > east else east
+        y = south if south > north else north
+        x = x if x > none else none
+        y = y if y > none else none
+        gap = np.sqrt(x * x + y * y) - less
+        gaps[c] = (gap if gap > none else none) * share[its, c]
+    one, two, three, four = none, none, none, none
+    at = from_c
+    while at + 3 < to_c:
+        one += gaps[at]
+        two += gaps[at + 1]
+        three += gaps[at + 2]
+        four += gaps[at + 3]
+        at += 4
+    while at < to_c:
+        one += gaps[at]
+        at += 1
+    return float((one + two) + (three + four))
+
+
+@kernel("float64(float32[:, :, ::1], int64, float32[:, :, ::1], int64, int64, int64, float64)")
+def _least_gap(
+    boxes: Float32Array, node: int, others: Float32Array, other: int, from_c: int, to_c: int, slack: float
+) -> float:
+    """Return the least gap between two boxes in a cell that has points, mm."""
+    least = np.inf
+    for c in range(from_c, to_c):
+        if boxes[node, 0, c] > -np.inf:
+            x = max(boxes[node, 0, c] - others[other, 1, c], others[other, 0, c] - boxes[node, 1, c], 0.0)
+            y = max(boxes[node, 2, c] - others[other, 3, c], others[other, 2, c] - boxes[node, 3, c], 0.0)
+            least = min(least, x * x + y * y)
+    return float(max(np.sqrt(least) - slack, 0.0))
+
+
+@kernel("float64(float32[:, ::1], float32[:, ::1], int64)")
+def _wider_gap(boxes: Float32Array, others: Float32Array, c: int) -> float:
+    """Return the gap between two boxes of a cell in x or in y, whichever is wider, mm; below 0 if they overlap."""
+    gap_x = max(boxes[0, c] - others[1, c], others[0, c] - boxes[1, c])
+    gap_y = max(boxes[2, c] - others[3, c], others[2, c] - boxes[3, c])
+    return float(max(gap_x, gap_y))

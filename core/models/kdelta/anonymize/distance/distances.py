@@ -60,12 +60,14 @@ class Distances:
         item, second, parent, leaf = (np.full(size, -1, dtype=np.int64) for size in (m, m, m, n))
         nodes = item, second, parent, leaf
         boxes = (
-            np.empty((m, n_cells, 4), dtype=np.float32),
-            np.empty((m, n_cells, 4), dtype=np.float32),
+            np.empty((m, 4, n_cells), dtype=np.float32),
+            np.empty((m, 4, n_cells), dtype=np.float32),
             np.empty((m, n_cells), dtype=np.float32),
-            np.empty((m, 4)),
+            np.empty((m, 5)),
+            np.empty((m, 2), dtype=np.int64),
             # Numbers of 32 bits are wrong by one part in 2^24; a gap is between two of them.
             float(np.abs(path[:, 1:3]).max(initial=0.0)) * 2.0**-22,
+            np.empty(n_cells, dtype=np.float32),
         )
         self.data: Data = (
             kind,

@@ -21,7 +21,7 @@ from core.windows.window import WindowKey
 __all__ = ["ALGORITHMS", "Plan"]
 
 ALGORITHMS = {
-    "algorithms": "5",
+    "algorithms": "6",
     "numpy": np.__version__,
     "proj": pyproj.proj_version_str,
     "h3": str(h3.versions()["c"]),

@@ -10,7 +10,7 @@ from core.kernels.matching import LARGEST_MM, lstd
 from core.kernels.trajectory_tree import BOXES, EDR, LSTD, TREE, Boxes, Tree, at_least
 from core.records.arrays import FloatArray, IntArray
 
-__all__ = ["DATA", "Data", "bound", "euclidean", "measure", "measure_pairs"]
+__all__ = ["DATA", "Data", "bound", "euclidean", "measure", "measure_pairs", "push_children", "reaches"]
 
 Data = tuple[
     int,
@@ -115,3 +115,43 @@ def measure_pairs(data: Data, ones: IntArray, others: IntArray, distances: IntAr
     """
     for at in range(len(ones)):
         distances[at] = measure(data, ones[at], others[at], 1 << 62)
+
+
+@kernel(f"int64({DATA}, int64[::1], int64, int64, int64, int64[::1], int64[::1], int64)")
+def push_children(
+    data: Data, counts: IntArray, one: int, node: int, limit: int, waiting: IntArray, bounds: IntArray, n: int
+) -> int:
+    """Let the children of a node wait in a search for the trajectories nearest to one, the nearer child on top.
+
+    Args:
+        data: The data set.
+        counts: How many trajectories of each node are looked for; a child without any does not wait.
+        one: The trajectory.
+        node: The node, whose own bound is ``bounds[n]``.
+        limit: Bounds above this need not be larger.
+        waiting: Nodes that wait, the next one on top; gets the children.
+        bounds: Bounds of the distances from the nodes that wait; gets those of the children.
+        n: How many nodes wait.
+
+    Returns:
+        How many nodes wait then.
+    """
+    first, second = node + 1, data[11][1][node]
+    if counts[second] == 0 or counts[first] == 0:
+        waiting[n] = first if counts[first] else second  # the bound of its parent is bound enough
+        return n + 1
+    nearer, farther = bound(data, one, first, limit), bound(data, one, second, limit)
+    if nearer > farther:
+        nearer, farther, first, second = farther, nearer, second, first
+    waiting[n], bounds[n] = second, farther
+    waiting[n + 1], bounds[n + 1] = first, nearer
+    return n + 2
+
+
+@kernel(f"boolean({DATA}, int64, int64[::1], int64)")
+def reaches(data: Data, pivot: int, members: IntArray, radius: int) -> bool:
+    """Return whether none of some trajectories is farther from a pivot than a radius, whole units."""
+    is_reached = True
+    for i in members:
+        is_reached = is_reached and (i == pivot or measure(data, pivot, i, radius) <= radius)
+    return is_reached

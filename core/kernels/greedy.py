@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import DATA, Data, bound, measure
+from core.kernels.distances import DATA, Data, bound, measure, push_children
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
@@ -84,7 +84,7 @@ def _nearest_people(
     Returns:
         How many were found, and, if they are fewer than wanted, how many free ones of other users the radius has.
     """
-    item, second, _, _ = data[11]
+    item, _, _, _ = data[11]
     waiting, bounds = np.empty(DEEP, np.int64), np.empty(DEEP, np.int64)
     waiting[0], bounds[0], n = 0, 0, 1
     found, within = 0, 0
@@ -95,14 +95,7 @@ def _nearest_people(
         if bounds[n] > limit:
             continue
         if item[node] < 0:
-            one, other = node + 1, second[node]
-            for child in (one, other):
-                if free[child]:
-                    waiting[n], bounds[n] = child, bound(data, pivot, child, limit)
-                    n += 1
-            if free[one] and free[other] and bounds[n - 2] < bounds[n - 1]:  # the nearer one is taken next
-                waiting[n - 2], waiting[n - 1] = waiting[n - 1], waiting[n - 2]
-                bounds[n - 2], bounds[n - 1] = bounds[n - 1], bounds[n - 2]
+            n = push_children(data, free, pivot, node, limit, waiting, bounds, n)
             continue
         i = item[node]
         if users[i] == users[pivot]:
@@ -271,7 +264,7 @@ def place_the_rest(
     Returns:
         Whether a larger radius would have placed one more.
     """
-    item, second, parent, leaf = data[11]
+    item, _, parent, leaf = data[11]
     n_users, least_m = np.zeros(len(pivots), np.int64), np.full(len(pivots), np.inf)
     for i in range(len(users)):
         c = cluster[i]
@@ -292,14 +285,7 @@ def place_the_rest(
             if bounds[n] > best_distance:
                 continue
             if item[node] < 0:
-                one, other = node + 1, second[node]
-                for child in (one, other):
-                    if of_pivots[child]:
-                        waiting[n], bounds[n] = child, bound(data, i, child, best_distance)
-                        n += 1
-                if of_pivots[one] and of_pivots[other] and bounds[n - 2] < bounds[n - 1]:
-                    waiting[n - 2], waiting[n - 1] = waiting[n - 1], waiting[n - 2]
-                    bounds[n - 2], bounds[n - 1] = bounds[n - 1], bounds[n - 2]
+                n = push_children(data, of_pivots, i, node, best_distance, waiting, bounds, n)
                 continue
             pivot = item[node]
             c = cluster[pivot]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import DATA, Data, bound, measure
+from core.kernels.distances import DATA, Data, bound, measure, push_children
 from core.kernels.greedy import DEEP, count_up
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
@@ -252,7 +252,7 @@ def _best_elsewhere(
     """
     cluster, _, _, _, _, of_pivots = clusters
     _, k, _, _ = people
-    item, second, _, _ = data[11]
+    item, _, _, _ = data[11]
     waiting, bounds = np.empty(DEEP, np.int64), np.empty(DEEP, np.int64)
     waiting[0], bounds[0], n = 0, 0, 1
     best, cost = _NOBODY, limit
@@ -262,14 +262,7 @@ def _best_elsewhere(
         if bounds[n] > min(cost, radius):
             continue
         if item[node] < 0:
-            one, other = node + 1, second[node]
-            for child in (one, other):
-                if of_pivots[child]:
-                    waiting[n], bounds[n] = child, bound(data, i, child, min(cost, radius))
-                    n += 1
-            if of_pivots[one] and of_pivots[other] and bounds[n - 2] < bounds[n - 1]:
-                waiting[n - 2], waiting[n - 1] = waiting[n - 1], waiting[n - 2]
-                bounds[n - 2], bounds[n - 1] = bounds[n - 1], bounds[n - 2]
+            n = push_children(data, of_pivots, i, node, min(cost, radius), waiting, bounds, n)
             continue
         pivot = item[node]
         to = cluster[pivot]

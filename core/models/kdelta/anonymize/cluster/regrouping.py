@@ -9,7 +9,6 @@ by pivots leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.kernels import regrouping as kernels
+from core.kernels.distances import reaches
 from core.kernels.tracks import TrackData, distances_mm, nearest_places, place
 from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
 from core.records.arrays import FloatArray, IntArray
@@ -29,7 +29,6 @@ _NEAR = 256  # trajectories, about, in the clusters with which each cluster trad
 _TRIES_EACH = 40  # most steps that are tried, for each trajectory; rarely more than two are needed
 _CHAINS_EACH = 4  # chains measured for each cluster in which they begin, the most promising by an estimate
 _PLACES = 2  # nearest clusters in which a trajectory of the trash may replace a member
-_PIVOTS_AT_ONCE = 8  # pivots that a trajectory of the trash is measured from at once, until one is within the radius
 _FROM_MEAN = 0.75  # a member's distance from the mean, divided by its mean distance from all members and itself
 _NOBODY = -1
 
@@ -124,12 +123,11 @@ class _Search:
 
     def __init__(self, tracks: Tracks, clusters: PivotClusters) -> None:
         self.cluster, self.pivots = clusters.cluster.copy(), list(clusters.pivots)
-        self._between, self._radius = clusters.distances.between, clusters.radius
+        self._distances, self._radius = clusters.distances.data, clusters.radius
         self._user: list[int] = clusters.users.tolist()
         self._k: list[int] = clusters.demands.k.tolist()
         self._delta_m, self._moments = clusters.demands.delta_m, tracks.moments
         self._alike = bool((self._delta_m == self._delta_m[0]).all())
-        self._known: dict[int, int] = {}  # distances of pairs i < j of trajectories, under i * n + j
         n, c = len(self.cluster), len(self.pivots)
         self._left = _TRIES_EACH * n
         order = np.argsort(self.cluster, kind="stable")
@@ -165,7 +163,6 @@ class _Search:
             if not (self._empty_the_trash() or self._pass_on()):
                 break
         orders = [self._by_sum(members, self._own[members]) for members in self._members]
-        self._measure((order[0], members) for order, members in zip(orders, self._members, strict=True))
         for c, (order, members) in enumerate(zip(orders, self._members, strict=True)):
             self.pivots[c] = next((pivot for pivot in order if self._reaches(pivot, members)), self.pivots[c])
 
@@ -207,12 +204,7 @@ class _Search:
     def _join(self, i: int, nearest: list[int]) -> bool:
         """Let a trajectory join the first cluster that accepts it and whose discs do not get smaller by that."""
         fine = [c for c in nearest if self._delta_m[self._members[c]].min() <= self._delta_m[i]]
-        for at, c in enumerate(fine):
-            if at % _PIVOTS_AT_ONCE == 0:
-                self._measure((self.pivots[some], [i]) for some in fine[at : at + _PIVOTS_AT_ONCE])
-            if self._reaches(self.pivots[c], [i]) and self._take({c: (_NOBODY, i)}, np.inf):
-                return True
-        return False
+        return any(self._reaches(self.pivots[c], [i]) and self._take({c: (_NOBODY, i)}, np.inf) for c in fine)
 
     def _replace(self, i: int, c: int) -> bool:
         replaceable = [j for j in self._members[c] if self._moments[j] <= self._moments[i]]
@@ -246,7 +238,6 @@ class _Search:
                 return False
         if not all(self._n_users(members) >= max(self._k[j] for j in members) for members in after.values()):
             return False
-        self._measure((self.pivots[c], members) for c, members in after.items() if self.pivots[c] in members)
         pivots = {c: self._pivot_for(c, members) for c, members in after.items()}
         if _NOBODY in pivots.values():
             return False
@@ -297,20 +288,7 @@ class _Search:
 
     def _reaches(self, pivot: int, members: list[int]) -> bool:
         """Return whether no member is farther from a pivot than the radius."""
-        self._measure([(pivot, members)])
-        return all(self._known[self._key(pivot, j)] <= self._radius for j in members if j != pivot)
-
-    def _measure(self, wanted: Iterable[tuple[int, list[int]]]) -> None:
-        """Measure members from pivots, all at once, unless that was done before."""
-        n = len(self.cluster)
-        keys = {self._key(pivot, j) for pivot, members in wanted for j in members if j != pivot}
-        unknown = sorted(key for key in keys if key not in self._known)
-        if unknown:
-            ones, others = np.divmod(np.array(unknown), n)
-            self._known.update(zip(unknown, self._between(ones, others).tolist(), strict=True))
-
-    def _key(self, i: int, j: int) -> int:
-        return min(i, j) * len(self.cluster) + max(i, j)
+        return reaches(self._distances, pivot, np.array(members), self._radius)
 
 
 def pairs_of_clusters(near: IntArray) -> kernels.GroupPairs:

@@ -17,7 +17,7 @@ from core.kernels.oracles.refinement import RefinementOracle, after
 from core.models.kdelta.anonymize.cluster import refinement
 from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
-from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
+from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.models.kdelta.anonymize.cluster.refinement import refine
 from core.models.kdelta.anonymize.distance.distances import Distances, Euclidean
 from core.models.kdelta.anonymize.distance.edr import Edr

@@ -19,7 +19,7 @@ from core.models.kdelta.anonymize.cluster import clustering as clustering_module
 from core.models.kdelta.anonymize.cluster import regrouping as regrouping_module
 from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
-from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
+from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks, regroup
 from core.models.kdelta.anonymize.distance.distances import Euclidean
 from core.records.arrays import FloatArray, IntArray

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.kernels.greedy import greedy_round, place_the_rest
 from core.models.kdelta.anonymize.cluster.blocks import Block
-from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
+from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.models.kdelta.anonymize.cluster.refinement import refine
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks, regroup
 from core.records.arrays import IntArray

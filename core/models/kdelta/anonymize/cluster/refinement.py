@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.kernels.refinement import refine_clusters
-from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
+from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 
 __all__ = ["refine"]
 

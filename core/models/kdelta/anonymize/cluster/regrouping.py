@@ -18,7 +18,7 @@ import numpy.typing as npt
 from core.kernels import regrouping as kernels
 from core.kernels.distances import reaches
 from core.kernels.tracks import TrackData, distances_mm, nearest_places, place
-from core.models.kdelta.anonymize.cluster.local_search import PivotClusters
+from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 

@@ -8,9 +8,9 @@ from core.kernels.edr import edits_a_point
 from core.kernels.kernel import kernel
 from core.kernels.matching import LARGEST_MM, lstd
 from core.kernels.trajectory_tree import BOXES, EDR, LSTD, TREE, Boxes, Tree, at_least
-from core.records.arrays import FloatArray, IntArray
+from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["DATA", "Data", "bound", "euclidean", "measure", "measure_pairs", "push_children", "reaches"]
+__all__ = ["DATA", "Data", "are_within", "bound", "euclidean", "measure", "measure_pairs", "push_children"]
 
 Data = tuple[
     int,
@@ -148,10 +148,10 @@ def push_children(
     return n + 2
 
 
-@kernel(f"boolean({DATA}, int64, int64[::1], int64)")
-def reaches(data: Data, pivot: int, members: IntArray, radius: int) -> bool:
-    """Return whether none of some trajectories is farther from a pivot than a radius, whole units."""
-    is_reached = True
-    for i in members:
-        is_reached = is_reached and (i == pivot or measure(data, pivot, i, radius) <= radius)
-    return is_reached
+@kernel(f"boolean[::1]({DATA}, int64, int64[::1], int64)")
+def are_within(data: Data, one: int, others: IntArray, radius: int) -> BoolArray:
+    """Return which trajectories are no farther from one of them than a radius, whole units, shape ``(o,)``."""
+    within = np.ones(len(others), np.bool_)
+    for at in range(len(others)):
+        within[at] = others[at] == one or measure(data, one, others[at], radius) <= radius
+    return within

@@ -19,6 +19,7 @@ __all__ = [
     "mean_distances_mm",
     "saved_mm",
     "value_pair",
+    "value_pairs",
     "value_pairs_of",
 ]
 
@@ -136,6 +137,13 @@ def best_pair(pairs: GroupPairs) -> int:
         if pair >= 0 and (found < 0 or _first(worth[pair], code[pair], worth[found], code[found])):
             found = pair
     return found
+
+
+@kernel(f"void({TRACKS}, {GROUPS}, {PAIRS})")
+def value_pairs(tracks: TrackData, groups: Groups, pairs: GroupPairs) -> None:
+    """Call :func:`value_pair` for all pairs."""
+    for pair in range(len(pairs[0])):
+        value_pair(tracks, groups, pairs, pair)
 
 
 @kernel(f"void({TRACKS}, {GROUPS}, {PAIRS}, int64)")

@@ -15,7 +15,7 @@ from core.models.kdelta.anonymize.cluster.blocks import chunk_of
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.distance.distances import Euclidean
 from core.models.kdelta.anonymize.sets import AnonymitySets, SetOptions, anonymity_sets
-from core.models.kdelta.anonymize.translation import Translated, in_disc, nearest_in_disc, stretch
+from core.models.kdelta.anonymize.translation import Translated, in_disc, nearest_in_disc, stretches
 from core.records.arrays import IntArray
 from core.trajectories.trajectory import Demands, PointTrajectories, positions_at
 
@@ -142,7 +142,7 @@ def _translate(
         created=np.zeros(shape, dtype=bool),
         moved_m=np.hypot(*np.moveaxis(xy_m - own_m, -1, 0)),
         shifted_s=np.zeros(shape),
-        taking_part=np.concatenate(
-            [stretch(trajectories, i, int(t_ms[0]), int(t_ms[-1])) for i in spanning[members].tolist()]
+        taking_part=stretches(
+            trajectories, spanning[members], np.repeat(t_ms[:1], len(members)), np.repeat(t_ms[-1:], len(members))
         ),
     )

@@ -12,10 +12,10 @@ import numpy as np
 
 from core.models.kdelta.anonymize.distance.edr import edr
 from core.models.kdelta.anonymize.distance.matching import Matching
-from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.records.arrays import BoolArray, FloatArray, IntArray, ranges
 from core.trajectories.trajectory import PointTrajectories, positions_at
 
-__all__ = ["Translated", "in_disc", "nearest_in_disc", "stretch", "translate_exchangeable", "translate_minimal"]
+__all__ = ["Translated", "in_disc", "nearest_in_disc", "stretches", "translate_exchangeable", "translate_minimal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,12 +106,7 @@ def translate_exchangeable(
         created=created,
         moved_m=np.where(created, 0.0, moved_m),
         shifted_s=np.where(created, 0.0, np.abs(t_ms - matched.t_ms) / 1000),
-        taking_part=np.concatenate(
-            [
-                stretch(trajectories, i, matched_ms.min(), matched_ms.max())
-                for i, matched_ms in zip(members.tolist(), matched.t_ms, strict=True)
-            ]
-        ),
+        taking_part=stretches(trajectories, members, matched.t_ms.min(axis=1), matched.t_ms.max(axis=1)),
     )
 
 
@@ -204,10 +199,14 @@ def nearest_in_disc(xy_m: FloatArray, centre_m: FloatArray, radius_m: float) -> 
     return np.where(scale[..., None] < 1, centre_m + offset * scale[..., None], xy_m)
 
 
-def stretch(trajectories: PointTrajectories, number: int, from_ms: float, to_ms: float) -> IntArray:
-    """Return the points of a trajectory that bound, or lie inside, a stretch of time within its span."""
-    start, end = trajectories.starts[number : number + 2]
-    own_t_ms = trajectories.t_ms[start:end]
-    low = np.searchsorted(own_t_ms, from_ms, side="right") - 1
-    high = np.searchsorted(own_t_ms, to_ms, side="left")
-    return np.arange(start + low, start + high + 1)
+def stretches(
+    trajectories: PointTrajectories, numbers: IntArray, from_ms: IntArray | FloatArray, to_ms: IntArray | FloatArray
+) -> IntArray:
+    """Return the points of some trajectories that bound, or lie inside, a stretch of time within the span of each."""
+    starts, ends = trajectories.starts[numbers], trajectories.starts[numbers + 1]
+    counts = ends - starts
+    t_ms = trajectories.t_ms[trajectories.points_of(numbers)]
+    begin = np.cumsum(counts) - counts
+    low = np.add.reduceat(t_ms <= np.repeat(from_ms, counts), begin, dtype=np.int64) - 1
+    high = np.add.reduceat(t_ms < np.repeat(to_ms, counts), begin, dtype=np.int64)
+    return ranges(starts + low, high - low + 1)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.kernels import regrouping as kernels
-from core.kernels.distances import reaches
+from core.kernels.distances import are_within
 from core.kernels.tracks import TrackData, distances_mm, nearest_places, place
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.records.arrays import FloatArray, IntArray
@@ -152,8 +152,7 @@ class _Search:
         self._tried: dict[int, int] = {}  # number of changes when it last found none
         self._n_near = -(-_NEAR * c // len(placed))
         self._pairs = pairs_of_clusters(nearest_places(self._means, self._means, self._n_near + 1))
-        for pair in range(len(self._pairs[0])):
-            kernels.value_pair(self._tracks, self._groups, self._pairs, pair)
+        kernels.value_pairs(self._tracks, self._groups, self._pairs)
 
     def run(self) -> None:
         """Search until no step saves anything, or too many have been tried."""
@@ -204,7 +203,9 @@ class _Search:
     def _join(self, i: int, nearest: list[int]) -> bool:
         """Let a trajectory join the first cluster that accepts it and whose discs do not get smaller by that."""
         fine = [c for c in nearest if self._delta_m[self._members[c]].min() <= self._delta_m[i]]
-        return any(self._reaches(self.pivots[c], [i]) and self._take({c: (_NOBODY, i)}, np.inf) for c in fine)
+        pivots = np.array([self.pivots[c] for c in fine], dtype=np.int64)
+        reached = are_within(self._distances, i, pivots, self._radius).tolist()
+        return any(self._take({c: (_NOBODY, i)}, np.inf) for c, is_near in zip(fine, reached, strict=True) if is_near)
 
     def _replace(self, i: int, c: int) -> bool:
         replaceable = [j for j in self._members[c] if self._moments[j] <= self._moments[i]]
@@ -288,7 +289,7 @@ class _Search:
 
     def _reaches(self, pivot: int, members: list[int]) -> bool:
         """Return whether no member is farther from a pivot than the radius."""
-        return reaches(self._distances, pivot, np.array(members), self._radius)
+        return bool(are_within(self._distances, pivot, np.array(members), self._radius).all())
 
 
 def pairs_of_clusters(near: IntArray) -> kernels.GroupPairs:

@@ -25,7 +25,7 @@ EVERYDAY := not slow and not browser and not image
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -55,11 +55,18 @@ demo: install ## run an embedded broker, a worker and a simulated city; SECONDS=
 test: install lint ## lint; then the documentation, and every test that can be quick and needs no outside service, with a twentieth of the examples
 	$(MAKE) --no-print-directory --jobs 2 docs quick-tests
 
+# Compiled once, before tests whose workers would otherwise compile all kernels at the same time.
+kernels: install ## compile the kernels of both kinds of feed, unless that was done before
+	$(MAKE) --no-print-directory --jobs 2 kernels-checkins kernels-fragments
+
+kernels-checkins kernels-fragments: kernels-%: install
+	$(BIN)/python -c 'from core.records.record import Kind; from stream.cli.kernels import show_kernels_prepared as show; show(Kind("$*"))'
+
 # The documentation takes one core and most of a minute, so it is built beside the tests.
-quick-tests: install
+quick-tests: install kernels
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "$(EVERYDAY) and not deep"
 
-test-deep: install ## the tests of `make test` and the slower ones, with all examples; ONLY_DEEP=1 runs only what `make test` leaves out
+test-deep: install kernels ## the tests of `make test` and the slower ones, with all examples; ONLY_DEEP=1 runs only what `make test` leaves out
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "$(EVERYDAY)" $(if $(ONLY_DEEP),--only-deep)
 
 test-slow: install ## the tests that take minutes: full real feeds

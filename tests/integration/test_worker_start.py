@@ -321,7 +321,7 @@ class TestPorts:
         """
         with Place(f"127.0.0.1:{free_port()}").worker(ready=False) as worker:
             wait_until(lambda: worker.get("/healthz") == (200, "ok\n"), within_s=WITHIN_S, what=lambda: worker.log)
-            assert worker.get("/readyz") == (503, "waiting for: the start, the Kafka cluster\n")
+            assert worker.get("/readyz") == (503, "waiting for: the start, the Kafka cluster, the kernels\n")
             assert "shoal_build_info" in worker.get("/metrics")[1]
             for path, code in (("/", 404), ("/api/status", 404), ("/api/windows", 404)):
                 with pytest.raises(urllib.error.HTTPError) as refused:

@@ -10,7 +10,7 @@ from core.kernels.matching import LARGEST_MM, lstd
 from core.kernels.trajectory_tree import BOXES, EDR, LSTD, TREE, Boxes, Tree, at_least
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["DATA", "Data", "are_within", "bound", "euclidean", "measure", "measure_pairs", "push_children"]
+__all__ = ["DATA", "DEEP", "Data", "are_within", "bound", "euclidean", "measure", "measure_pairs", "next_near"]
 
 Data = tuple[
     int,
@@ -117,35 +117,48 @@ def measure_pairs(data: Data, ones: IntArray, others: IntArray, distances: IntAr
         distances[at] = measure(data, ones[at], others[at], 1 << 62)
 
 
-@kernel(f"int64({DATA}, int64[::1], int64, int64, int64, int64[::1], int64[::1], int64)")
-def push_children(
-    data: Data, counts: IntArray, one: int, node: int, limit: int, waiting: IntArray, bounds: IntArray, n: int
-) -> int:
-    """Let the children of a node wait in a search for the trajectories nearest to one, the nearer child on top.
+DEEP = 256
+"""Most nodes that wait in a search: one on each of at most 64 levels, and two on the last."""
+
+
+@kernel(f"UniTuple(int64, 2)({DATA}, int64[::1], int64, int64, int64[::1], int64[::1], int64)")
+def next_near(
+    data: Data, counts: IntArray, one: int, limit: int, waiting: IntArray, bounds: IntArray, n: int
+) -> tuple[int, int]:
+    """Go on with a search for the trajectories that may be near one, those in nearer nodes first.
 
     Args:
         data: The data set.
-        counts: How many trajectories of each node are looked for; a child without any does not wait.
+        counts: How many trajectories of each node are looked for; a node without any is passed by.
         one: The trajectory.
-        node: The node, whose own bound is ``bounds[n]``.
-        limit: Bounds above this need not be larger.
-        waiting: Nodes that wait, the next one on top; gets the children.
-        bounds: Bounds of the distances from the nodes that wait; gets those of the children.
+        limit: Largest distance that is of interest; it may fall from call to call.
+        waiting: Nodes that wait, the next one on top, of which 0, the root, is the first; shape ``(DEEP,)``.
+        bounds: Bounds of the distances from the nodes that wait, 0 for the root.
         n: How many nodes wait.
 
     Returns:
-        How many nodes wait then.
+        The next trajectory that may be within the limit, or -1 if there is none; and how many nodes wait then.
     """
-    first, second = node + 1, data[11][1][node]
-    if counts[second] == 0 or counts[first] == 0:
-        waiting[n] = first if counts[first] else second  # the bound of its parent is bound enough
-        return n + 1
-    nearer, farther = bound(data, one, first, limit), bound(data, one, second, limit)
-    if nearer > farther:
-        nearer, farther, first, second = farther, nearer, second, first
-    waiting[n], bounds[n] = second, farther
-    waiting[n + 1], bounds[n + 1] = first, nearer
-    return n + 2
+    item, second, _, _ = data[11]
+    while n:
+        n -= 1
+        node = waiting[n]
+        if bounds[n] > limit:
+            continue
+        if item[node] >= 0:
+            return item[node], n
+        near, far = node + 1, second[node]
+        if counts[near] == 0 or counts[far] == 0:
+            waiting[n] = near if counts[near] else far  # the bound of its parent is bound enough
+            n += 1
+            continue
+        near_bound, far_bound = bound(data, one, near, limit), bound(data, one, far, limit)
+        if near_bound > far_bound:
+            near, far, near_bound, far_bound = far, near, far_bound, near_bound
+        waiting[n], bounds[n] = far, far_bound
+        waiting[n + 1], bounds[n + 1] = near, near_bound
+        n += 2
+    return -1, 0
 
 
 @kernel(f"boolean[::1]({DATA}, int64, int64[::1], int64)")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import DATA, Data, bound, measure, push_children
+from core.kernels.distances import DATA, DEEP, Data, bound, measure, next_near
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["DEEP", "count_up", "first_of_user", "greedy_round", "place_the_rest", "user_joins"]
+__all__ = ["count_up", "first_of_user", "greedy_round", "place_the_rest", "user_joins"]
 
 _FARTHEST = 1 << 62
-DEEP = 256
-"""Most nodes that wait in a search: one on each of at most 64 levels, and two on the last."""
 
 
 @kernel("void(int64[::1], int64[::1], int64, int64)")
@@ -84,20 +82,13 @@ def _nearest_people(
     Returns:
         How many were found, and, if they are fewer than wanted, how many free ones of other users the radius has.
     """
-    item, _, _, _ = data[11]
-    waiting, bounds = np.empty(DEEP, np.int64), np.empty(DEEP, np.int64)
-    waiting[0], bounds[0], n = 0, 0, 1
-    found, within = 0, 0
-    while n:
-        n -= 1
-        node = waiting[n]
+    waiting, bounds = np.zeros(DEEP, np.int64), np.zeros(DEEP, np.int64)
+    n, found, within = 1, 0, 0
+    while True:
         limit = away[wanted - 1] if found == wanted else radius
-        if bounds[n] > limit:
-            continue
-        if item[node] < 0:
-            n = push_children(data, free, pivot, node, limit, waiting, bounds, n)
-            continue
-        i = item[node]
+        i, n = next_near(data, free, pivot, limit, waiting, bounds, n)
+        if i < 0:
+            return found, within
         if users[i] == users[pivot]:
             continue
         distance = measure(data, pivot, i, limit)
@@ -117,7 +108,6 @@ def _nearest_people(
             away[at], nearest[at] = away[at - 1], nearest[at - 1]
             at -= 1
         away[at], nearest[at] = distance, i
-    return found, within
 
 
 @kernel(
@@ -160,7 +150,6 @@ def greedy_round(
     for node in range(len(item) - 1, -1, -1):
         if item[node] < 0:
             farthest[node] = min(farthest[node + 1], farthest[second[node]])
-    first = -1
     for i in range(n):
         if satisfiable[i]:
             count_up(parent, free, leaf[i], 1)
@@ -168,16 +157,16 @@ def greedy_round(
             free_of[users[i]] += 1
             n_free += 1
             _set_gap(parent, second, gaps, farthest, leaf[i], _FARTHEST)
-            if first < 0 or from_centre[i] > from_centre[first]:
-                first = i
     nearest, away = np.empty(n, np.int64), np.empty(n, np.int64)
     n_clusters = 0
     while gaps[0] >= 0:
         pivot = farthest[0]
-        if n_clusters == 0:
-            pivot = first
+        if n_clusters == 0:  # all gaps are endless: the distance from the centre counts
+            for i in range(n):
+                if gaps[leaf[i]] >= 0 and from_centre[i] > from_centre[pivot]:
+                    pivot = i
         _set_gap(parent, second, gaps, farthest, leaf[pivot], -1)
-        wanted, chosen = max(k[pivot] - 1, 1), 0
+        wanted = max(k[pivot] - 1, 1)
         while True:
             wanted = min(wanted, n)
             found, within = _nearest_people(data, users, pivot, wanted, free, radius, nearest, away)
@@ -193,11 +182,6 @@ def greedy_round(
         if not chosen:
             others = users_free - (free_of[users[pivot]] > 0)
             limited |= within < n_free - free_of[users[pivot]] and others + 1 >= k[pivot]
-            if n_clusters == 0:
-                first = -1
-                for i in range(n):
-                    if gaps[leaf[i]] >= 0 and (first < 0 or from_centre[i] > from_centre[first]):
-                        first = i
             continue
         nearest[chosen] = pivot
         for at in range(chosen + 1):
@@ -264,30 +248,25 @@ def place_the_rest(
     Returns:
         Whether a larger radius would have placed one more.
     """
-    item, _, parent, leaf = data[11]
+    _, _, parent, leaf = data[11]
     n_users, least_m = np.zeros(len(pivots), np.int64), np.full(len(pivots), np.inf)
     for i in range(len(users)):
         c = cluster[i]
         if c >= 0:
             n_users[c] += first_of_user(users, cluster, i)
             least_m[c] = min(least_m[c], delta_m[i])
-    of_pivots = np.zeros(len(item), np.int64)
+    of_pivots = np.zeros(2 * len(leaf) - 1, np.int64)
     for pivot in pivots:
         count_up(parent, of_pivots, leaf[pivot], 1)
-    waiting, bounds = np.empty(DEEP, np.int64), np.empty(DEEP, np.int64)
+    waiting, bounds = np.zeros(DEEP, np.int64), np.zeros(DEEP, np.int64)
     limited = False
     for i in rest:
         best, best_distance = -1, radius
         waiting[0], bounds[0], n = 0, 0, int(len(pivots) > 0)
-        while n:
-            n -= 1
-            node = waiting[n]
-            if bounds[n] > best_distance:
-                continue
-            if item[node] < 0:
-                n = push_children(data, of_pivots, i, node, best_distance, waiting, bounds, n)
-                continue
-            pivot = item[node]
+        while True:
+            pivot, n = next_near(data, of_pivots, i, best_distance, waiting, bounds, n)
+            if pivot < 0:
+                break
             c = cluster[pivot]
             if least_m[c] <= delta_m[i] and n_users[c] + user_joins(users, cluster, i, c) >= k[i]:
                 distance = measure(data, i, pivot, best_distance)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import DATA, Data, bound, measure, push_children
-from core.kernels.greedy import DEEP, count_up
+from core.kernels.distances import DATA, DEEP, Data, measure, next_near
+from core.kernels.greedy import count_up
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
@@ -147,20 +147,12 @@ def _nearer_pivots(
     Of each node, ``among`` tells how many of the pivots that count it has.
     """
     cluster, _, _, _, _, _ = clusters
-    item, second, _, _ = data[11]
-    waiting = np.empty(DEEP, np.int64)
-    waiting[0], n, found = 0, min(among[0], 1), 0
-    while n:
-        n -= 1
-        node = waiting[n]
-        while item[node] < 0 and (among[node + 1] == 0 or among[second[node]] == 0):
-            node = node + 1 if among[node + 1] else second[node]
-        if item[node] < 0:
-            if bound(data, i, node, nearer_than) < nearer_than:
-                waiting[n], waiting[n + 1] = second[node], node + 1
-                n += 2
-            continue
-        pivot = item[node]
+    waiting, bounds = np.zeros(DEEP, np.int64), np.zeros(DEEP, np.int64)
+    n, found = min(among[0], 1), 0
+    while True:
+        pivot, n = next_near(data, among, i, nearer_than - 1, waiting, bounds, n)
+        if pivot < 0:
+            return found
         if cluster[pivot] == but:
             continue
         distance = measure(data, i, pivot, nearer_than - 1)
@@ -171,7 +163,6 @@ def _nearer_pivots(
                 at -= 1
             away[at], nearer[at] = distance, pivot
             found += 1
-    return found
 
 
 @kernel(f"boolean({DATA}, {PEOPLE}, {CLUSTERS}, int64, int64, int64, int64)")
@@ -252,19 +243,12 @@ def _best_elsewhere(
     """
     cluster, _, _, _, _, of_pivots = clusters
     _, k, _, _ = people
-    item, _, _, _ = data[11]
-    waiting, bounds = np.empty(DEEP, np.int64), np.empty(DEEP, np.int64)
-    waiting[0], bounds[0], n = 0, 0, 1
-    best, cost = _NOBODY, limit
-    while n:
-        n -= 1
-        node = waiting[n]
-        if bounds[n] > min(cost, radius):
-            continue
-        if item[node] < 0:
-            n = push_children(data, of_pivots, i, node, min(cost, radius), waiting, bounds, n)
-            continue
-        pivot = item[node]
+    waiting, bounds = np.zeros(DEEP, np.int64), np.zeros(DEEP, np.int64)
+    n, best, cost = 1, _NOBODY, limit
+    while True:
+        pivot, n = next_near(data, of_pivots, i, min(cost, radius), waiting, bounds, n)
+        if pivot < 0:
+            return best, cost
         to = cluster[pivot]
         if to == cluster[i] or n_users[to] < k[i]:
             continue
@@ -274,7 +258,6 @@ def _best_elsewhere(
         distance = measure(data, i, pivot, min(cost - price, radius))
         if distance <= min(cost - price, radius) and (distance + price < cost or best == _NOBODY or to < cluster[best]):
             best, cost = pivot, distance + price
-    return best, cost
 
 
 @kernel(f"boolean({DATA}, {PEOPLE}, {CLUSTERS}, int64, boolean[::1])")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.models.kdelta.anonymize.distance.edr import EditScript, edr
 from core.models.kdelta.anonymize.distance.lstd import Lstd
-from core.models.kdelta.anonymize.distance.matching import Matching
+from core.models.kdelta.anonymize.distance.matching import Matching, path_of
 from core.models.kdelta.anonymize.distance.matching import mean_speed_m_s as mean_speed
 from core.trajectories.trajectory import PointTrajectories
 from tests.core.models.kdelta.tree_bounds import bounds_of, check_bounds
@@ -184,7 +184,7 @@ def test_a_standing_vehicle_is_matched_without_a_shift() -> None:
     moving = [(0, 500.0, 0.0), (100_000, 1500.0, 0.0)]
     pivot = [(10_000, 0.0, 0.0), (60_000, 0.0, 0.0), (110_000, 0.0, 0.0)]
     whole = trajectories_of((0, pivot), (1, still), (2, moving))
-    assert mean_speed(whole) == pytest.approx(1000 / 300)
+    assert mean_speed(path_of(whole), whole.starts) == pytest.approx(1000 / 300)
     distances = Lstd(whole, tolerance_s=300)
     assert distances.between(0, np.array([1])).tolist() == [3000]
 

@@ -7,7 +7,7 @@ import numpy as np
 from core.kernels import trajectory_tree as tree
 from core.kernels.distances import Data, measure_pairs
 from core.models.kdelta.anonymize.distance.matching import path_of
-from core.records.arrays import IntArray
+from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["Distances", "Euclidean"]
@@ -29,6 +29,7 @@ class Distances:
     Args:
         kind: Which distance: one of those of :mod:`core.kernels.trajectory_tree`.
         trajectories: The data set, none of them empty.
+        path: Its path (:func:`~core.models.kdelta.anonymize.distance.matching.path_of`).
         tolerance_ms: Tolerance in time.
         mean_speed_m_s: What a shift in time costs.
         space_tolerance_m: Tolerance in space.
@@ -44,12 +45,12 @@ class Distances:
         self,
         kind: int,
         trajectories: PointTrajectories,
+        path: FloatArray,
         *,
         tolerance_ms: int = 0,
         mean_speed_m_s: float = 0.0,
         space_tolerance_m: float = 0.0,
     ) -> None:
-        path = path_of(trajectories)
         n, starts = len(trajectories.users), trajectories.starts.copy()
         n_pairs = 1 << max(min(n * n, _REMEMBERED) - 1, 1).bit_length()
         last = path[:, 0].max(initial=0.0)
@@ -142,4 +143,4 @@ class Euclidean(Distances):
         t_ms = trajectories.t_ms.reshape(n, n_points)
         if np.any(t_ms != t_ms[:1]):
             raise ValueError("trajectories must share their time stamps to be compared at equal times")
-        super().__init__(tree.EUCLIDEAN, trajectories)
+        super().__init__(tree.EUCLIDEAN, trajectories, path_of(trajectories))

@@ -10,6 +10,7 @@ import numpy as np
 from core.kernels import edr as kernels
 from core.kernels.trajectory_tree import EDR
 from core.models.kdelta.anonymize.distance.distances import Distances
+from core.models.kdelta.anonymize.distance.matching import path_of
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
@@ -99,6 +100,7 @@ class Edr(Distances):
         super().__init__(
             EDR,
             trajectories,
+            path_of(trajectories),
             tolerance_ms=_whole_ms(time_tolerance_s),
             space_tolerance_m=float(space_tolerance_m),
         )

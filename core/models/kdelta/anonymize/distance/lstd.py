@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.kernels.trajectory_tree import LSTD
 from core.models.kdelta.anonymize.distance.distances import Distances
-from core.models.kdelta.anonymize.distance.matching import mean_speed_m_s, tolerance_in_ms
+from core.models.kdelta.anonymize.distance.matching import mean_speed_m_s, path_of, tolerance_in_ms
 from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["Lstd"]
@@ -41,9 +41,11 @@ class Lstd(Distances):
     in_metres = True
 
     def __init__(self, trajectories: PointTrajectories, *, tolerance_s: float) -> None:
+        path = path_of(trajectories)
         super().__init__(
             LSTD,
             trajectories,
+            path,
             tolerance_ms=tolerance_in_ms(tolerance_s),
-            mean_speed_m_s=mean_speed_m_s(trajectories),
+            mean_speed_m_s=mean_speed_m_s(path, trajectories.starts),
         )

@@ -51,7 +51,7 @@ class Matching:
         self._tolerance_ms = float(tolerance_in_ms(tolerance_s))
         self._starts, self._path = trajectories.starts.copy(), path_of(trajectories)
         self._origin_ms, self._centre_m = _origin(trajectories)
-        self.mean_speed_m_s = mean_speed_m_s(trajectories)
+        self.mean_speed_m_s = mean_speed_m_s(self._path, self._starts)
         """Mean speed of the data set (:func:`mean_speed_m_s`)."""
 
     def match(self, t_ms: IntArray, xy_m: FloatArray, others: IntArray) -> Matched:
@@ -102,10 +102,9 @@ def path_of(trajectories: PointTrajectories) -> FloatArray:
     return path
 
 
-def mean_speed_m_s(trajectories: PointTrajectories) -> float:
-    """Return all path lengths over all durations, metres a second; 0 if all durations are 0."""
-    starts, path = trajectories.starts, path_of(trajectories)
-    driven_ms = int((trajectories.t_ms[starts[1:] - 1] - trajectories.t_ms[starts[:-1]]).sum())
+def mean_speed_m_s(path: FloatArray, starts: IntArray) -> float:
+    """Return all lengths of a path over all durations, metres a second; 0 if all durations are 0."""
+    driven_ms = int((path[starts[1:] - 1, 0] - path[starts[:-1], 0]).sum())
     return float(np.sqrt(np.square(path[:, 4:6]).sum(axis=1)).sum()) / driven_ms if driven_ms else 0.0
 
 

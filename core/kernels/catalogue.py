@@ -27,7 +27,7 @@ from core.kernels import (
 from core.kernels.kernel import Kernel
 from core.records.record import Kind
 
-__all__ = ["MODULES", "kernels_of"]
+__all__ = ["MODULES", "all_kernels_of", "called_by", "kernels_of"]
 
 MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
     attack: (Kind.FRAGMENTS,),
@@ -51,12 +51,28 @@ MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
 
 
 def kernels_of(kinds: Iterable[Kind]) -> tuple[Kernel[Any, Any], ...]:
-    """Return the kernels that the models of some kinds of feed call, each once, in the order of :data:`MODULES`."""
+    """Return the kernels to prepare for some kinds of feed: those that no other kernel calls.
+
+    A kernel is compiled together with all that it calls, and brings their machine code when it is loaded.
+    """
+    kernels = all_kernels_of(kinds)
+    called = {one for caller in kernels for one in called_by(caller)}
+    return tuple(one for one in kernels if one not in called)
+
+
+def all_kernels_of(kinds: Iterable[Kind]) -> tuple[Kernel[Any, Any], ...]:
+    """Return all kernels of some kinds of feed, each once, in the order of :data:`MODULES`."""
     wanted = set(kinds)
     return tuple(
         found
-        for module, called_by in MODULES.items()
-        if wanted.intersection(called_by)
+        for module, users in MODULES.items()
+        if wanted.intersection(users)
         for found in vars(module).values()
         if isinstance(found, Kernel) and found.__module__ == module.__name__  # not what the module imports
     )
+
+
+def called_by(caller: Kernel[Any, Any]) -> tuple[Kernel[Any, Any], ...]:
+    """Return the kernels that a kernel names."""
+    named = (caller.definition.__globals__.get(name) for name in caller.definition.__code__.co_names)
+    return tuple(one for one in named if isinstance(one, Kernel))

@@ -3,9 +3,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+import pytest
+
 import core.kernels
 from core.kernels import oracles
-from core.kernels.catalogue import MODULES, kernels_of
+from core.kernels.catalogue import MODULES, all_kernels_of, called_by, kernels_of
 from core.kernels.kernel import Kernel
 from core.records.record import Kind
 
@@ -30,7 +32,7 @@ def test_no_kernel_is_missing() -> None:
     found = {name: kernels for name, kernels in _kernels_by_module().items() if kernels}
     assert {module.__name__ for module in MODULES} == found.keys(), "name it in core/kernels/catalogue.py"
     assert all(MODULES.values())
-    listed = {f"{one.__module__}.{one.definition.__name__}" for one in kernels_of(list(Kind))}
+    listed = {f"{one.__module__}.{one.definition.__name__}" for one in all_kernels_of(list(Kind))}
     assert listed == {f"{module}.{name}" for module, names in found.items() for name in names}
 
 
@@ -38,9 +40,24 @@ def test_a_kernel_is_prepared_once() -> None:
     """
     A kernel that the models of both kinds call is listed once.
     """
-    both = kernels_of(list(Kind))
-    assert len(both) == len({id(one) for one in both})
-    assert {id(one) for kind in Kind for one in kernels_of([kind])} == {id(one) for one in both}
+    for found in (kernels_of, all_kernels_of):
+        both = found(list(Kind))
+        assert len(both) == len({id(one) for one in both})
+        assert {id(one) for kind in Kind for one in found([kind])} == {id(one) for one in both}
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kernel_is_compiled_with_those_that_are_prepared(kind: Kind) -> None:
+    """
+    It is one of them, or one of them calls it, directly or not.
+    """
+    reached, waiting = set[int](), list(kernels_of([kind]))
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in reached:
+            reached.add(id(one))
+            waiting += called_by(one)
+    assert {id(one) for one in all_kernels_of([kind])} <= reached
 
 
 def test_each_module_has_an_oracle() -> None:

@@ -248,6 +248,8 @@ def place_the_rest(
     Returns:
         Whether a larger radius would have placed one more.
     """
+    if not len(pivots):
+        return False
     _, _, parent, leaf = data[11]
     n_users, least_m = np.zeros(len(pivots), np.int64), np.full(len(pivots), np.inf)
     for i in range(len(users)):
@@ -262,7 +264,7 @@ def place_the_rest(
     limited = False
     for i in rest:
         best, best_distance = -1, radius
-        waiting[0], bounds[0], n = 0, 0, int(len(pivots) > 0)
+        waiting[0], bounds[0], n = 0, 0, 1
         while True:
             pivot, n = next_near(data, of_pivots, i, best_distance, waiting, bounds, n)
             if pivot < 0:

@@ -16,7 +16,7 @@ import numpy as np
 from core.kernels.kernel import kernel
 from core.records.arrays import FloatArray, IntArray
 
-__all__ = ["MILLIONTHS", "edits", "edits_a_point", "matched", "near", "next_column", "script"]
+__all__ = ["MILLIONTHS", "edits", "edits_a_point", "matched", "near", "next_column", "pairs_with_pivot", "script"]
 
 _WORD = 62  # bits of a word: two words and a carry are added, and a word is shifted by a bit, without overflow
 _FULL = (1 << _WORD) - 1
@@ -157,7 +157,7 @@ def script(
     own: IntArray,
     pivot: IntArray,
 ) -> tuple[int, int]:
-    """Find the cheapest script that :func:`core.models.kdelta.anonymize.distance.edr.edr` describes.
+    """Find the cheapest script that :func:`core.models.kdelta.anonymize.distance.edr.edit_pairs` describes.
 
     The table takes half a byte an entry.
 
@@ -215,6 +215,54 @@ def script(
         i -= 0 if create else 1
         j -= 0 if delete else 1
     return m + n - step, n_edits
+
+
+@kernel(
+    "int64(int64[::1], int64[::1], float64[:, ::1], int64[::1], int64, float64, int64,"
+    " int64[::1], int64[::1], int64[::1])"
+)
+def pairs_with_pivot(
+    starts: IntArray,
+    t_ms: IntArray,
+    xy_m: FloatArray,
+    members: IntArray,
+    pivot: int,
+    space_m: float,
+    time_ms: int,
+    rows: IntArray,
+    own: IntArray,
+    at: IntArray,
+) -> int:
+    """Find the pairs of points in the :func:`script` of each member of a cluster, edited into the pivot.
+
+    Args:
+        starts: Where trajectories begin, shape ``(n + 1,)``.
+        t_ms: Times, shape ``(p,)``.
+        xy_m: Positions, shape ``(p, 2)``.
+        members: Trajectories, shape ``(s,)``; ``q`` is the sum of the shorter lengths of each and the pivot.
+        pivot: The trajectory that they are edited into.
+        space_m: Largest difference of each coordinate of points that match.
+        time_ms: Largest difference of their times.
+        rows: Receives the row of each pair's member, shape ``(q,)``.
+        own: Receives the member's point in the data set, shape ``(q,)``.
+        at: Receives the pivot's point, counted from its first, shape ``(q,)``.
+
+    Returns:
+        Number of pairs.
+    """
+    begin, end = starts[pivot], starts[pivot + 1]
+    n = 0
+    for row in range(len(members)):
+        first, last = starts[members[row]], starts[members[row] + 1]
+        steps = np.empty((2, last - first + end - begin), np.int64)
+        n_steps, _ = script(
+            t_ms[first:last], xy_m[first:last], t_ms[begin:end], xy_m[begin:end], space_m, time_ms, steps[0], steps[1]
+        )
+        for step in range(steps.shape[1] - n_steps, steps.shape[1]):
+            if steps[0, step] >= 0 and steps[1, step] >= 0:
+                rows[n], own[n], at[n] = row, first + steps[0, step], steps[1, step]
+                n += 1
+    return n
 
 
 @kernel("int64(int64[::1], int64[::1], float64[:, ::1], int64, int64, float64, int64, int64)")

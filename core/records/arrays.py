@@ -47,11 +47,9 @@ def numbered(values: Iterable[T]) -> tuple[IntArray, list[T]]:
     ([0, 1, 0], ['b', 'a'])
     """
     held = list(values)  # as long as they are held, no two objects have the same id
-    _, first, which = np.unique(
-        np.fromiter(map(id, held), np.uint64, len(held)), return_index=True, return_inverse=True
-    )
+    ids = list(map(id, held))
     number_of: dict[T, int] = {}
-    number = np.empty(len(first), np.int64)
-    for one in np.argsort(first).tolist():
-        number[one] = number_of.setdefault(held[first[one]], len(number_of))
-    return number[which], list(number_of)
+    number_of_id = {
+        one: number_of.setdefault(value, len(number_of)) for one, value in dict(zip(ids, held, strict=True)).items()
+    }
+    return np.fromiter(map(number_of_id.__getitem__, ids), np.int64, len(ids)), list(number_of)

@@ -11,6 +11,8 @@ __all__ = ["check_key", "keyed_generator", "keyed_id", "pseudonyms"]
 _LEAST_BYTES, _MOST_BYTES = 16, 64
 """BLAKE2b accepts keys of 0 to 64 bytes; with 0 bytes it is not a keyed hash."""
 
+_PSEUDONYMS_OF_A_HASH = 8
+
 
 def check_key(key: bytes, name: str) -> None:
     """Check the length of a key.
@@ -53,15 +55,20 @@ def keyed_generator(secret: bytes, release_id: str, purpose: str = "choices") ->
 
 
 def pseudonyms(secret: bytes, release_id: str, n: int) -> list[tuple[str, int]]:
-    """Return a pseudonym for each of ``n`` trajectories of a release, with its index, sorted by pseudonym."""
+    """Return a pseudonym for each of ``n`` trajectories of a release, with its index, sorted by pseudonym.
+
+    A pseudonym is 16 hexadecimal digits. A keyed hash of 64 bytes gives eight of them: a window has tens of thousands.
+    """
     check_key(secret, "the secret")
-    begun = hashlib.blake2b(_text("pseudonym", release_id, ""), key=secret, digest_size=8)
-    named = []
-    for i in range(n):
+    begun = hashlib.blake2b(_text("pseudonyms", release_id, ""), key=secret, digest_size=8 * _PSEUDONYMS_OF_A_HASH)
+    named: list[str] = []
+    for number in range(-(-n // _PSEUDONYMS_OF_A_HASH)):
         hashed = begun.copy()
-        hashed.update(b"%d" % i)
-        named.append((hashed.hexdigest(), i))  # keyed_id(secret, "pseudonym", release_id, i)
-    return sorted(named)
+        hashed.update(b"%d" % number)
+        digits = hashed.hexdigest()
+        named += [digits[at : at + 16] for at in range(0, len(digits), 16)]
+    order = sorted(range(n), key=named.__getitem__)
+    return [(named[i], i) for i in order]
 
 
 def _text(*parts: str | int) -> bytes:

@@ -107,6 +107,7 @@ class _Book:
         cuts = np.searchsorted(place_at[order], np.arange(len(groups) + 1))
         self._at = [at[order[first:last]] for first, last in pairwise(cuts.tolist())]
         self._at_any: dict[tuple[int, ...], IntArray] = {}
+        self._first: dict[tuple[int, ...], tuple[IntArray, IntArray]] = {}
 
     def labels_of(self, name: str) -> tuple[int, ...]:
         """Return the generalized locations that contain a place: several with local recoding."""
@@ -116,9 +117,7 @@ class _Book:
         """Return the trajectories that visit some places in this order, each by any of its labels, shape ``(n,)``."""
         if not all(places):
             return np.empty(0, dtype=np.int64)
-        first = self._where(places[0])
-        trajectories, earliest = np.unique(first // self._width, return_index=True)
-        reached = first[earliest]
+        trajectories, reached = self._first_visits(places[0])
         for place in places[1:]:
             at = self._where(place)
             after = np.searchsorted(at, reached, side="right")
@@ -126,6 +125,15 @@ class _Book:
             inside[inside] = at[after[inside]] // self._width == trajectories[inside]
             trajectories, reached = trajectories[inside], at[after[inside]]
         return np.asarray(trajectories, dtype=np.int64)
+
+    def _first_visits(self, labels: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+        """Return the trajectories that visit a place, ascending, and the first visit of each."""
+        if labels not in self._first:
+            at = self._where(labels)
+            trajectories = at // self._width
+            is_first = np.append(True, trajectories[1:] != trajectories[:-1])[: len(at)]
+            self._first[labels] = trajectories[is_first], at[is_first]
+        return self._first[labels]
 
     def _where(self, labels: tuple[int, ...]) -> IntArray:
         if len(labels) == 1:

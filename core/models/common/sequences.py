@@ -20,7 +20,9 @@ PublishedSequence = tuple[tuple[str, ...], ...]
 """One sequence as it would be published: the members of each generalized location, in order of visit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(
+    slots=True, kw_only=True
+)  # not frozen: a window makes tens of thousands, and frozen ones take twice the time
 class SequenceTrajectory(Released):
     """One released sequence."""
 

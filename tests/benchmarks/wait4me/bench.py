@@ -15,6 +15,7 @@ Without the commit (a source tarball, a shallow clone) the columns of the earlie
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
 import sys
@@ -23,6 +24,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
+from stream.windows.kernel_cache import choose_kernel_cache
 from tests.benchmarks.trajectory_inputs import say
 from tests.benchmarks.wait4me.authors import run_authors
 from tests.benchmarks.wait4me.checkouts import EARLIER, Checkout, earlier_checkout
@@ -144,8 +146,11 @@ def main() -> None:
     asked = parser.parse_args()
     parts = asked.only or _PARTS
     with tempfile.TemporaryDirectory() as folder:
-        inputs_folder, cache = Path(folder) / "inputs", Path(folder) / "kernels"
+        inputs_folder = Path(folder) / "inputs"
         inputs_folder.mkdir()
+        os.environ["NUMBA_CACHE_DIR"] = str(Path(folder) / "kernels")
+        cache = choose_kernel_cache()
+        assert cache is not None
 
         def inputs(name: str) -> Path:
             file = inputs_folder / name

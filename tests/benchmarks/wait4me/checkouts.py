@@ -34,7 +34,7 @@ class Checkout:
     """The folder that holds ``core`` and ``stream``."""
 
     kernel_cache: Path
-    """Where numba keeps what it compiles."""
+    """Where numba keeps what it compiles: the folder that ``shoal replay`` chooses as well."""
 
     def prepare(self) -> tuple[int, float]:
         """Make all kernels ready in a new process; return how many there are, and the CPU seconds it took."""

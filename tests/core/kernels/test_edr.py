@@ -108,6 +108,30 @@ def test_the_script_is_the_preferred_one(pair: tuple[list[Point], list[Point]], 
 
 @settings(max_examples=examples(100))
 @given(data_sets(max_size=6, extent_m=6), SPACES_M, TIMES_MS, st.data())
+def test_pairs_are_those_of_each_script(
+    trajectories: PointTrajectories, space_m: float, time_ms: int, data: st.DataObject
+) -> None:
+    """
+    Of a cluster, the kernel returns the pairs that the script of each member holds; those of the pivot with itself too.
+    """
+    starts, t_ms, xy_m = trajectories.starts, trajectories.t_ms, trajectories.xy_m
+    numbers = st.integers(0, len(starts) - 2)
+    pivot, members = data.draw(numbers), sorted(data.draw(st.sets(numbers, min_size=1)))
+    theirs = slice(*starts[pivot : pivot + 2])
+    expected = []
+    for row, member in enumerate(members):
+        its = slice(*starts[member : member + 2])
+        matching = oracles.matches(t_ms[its], xy_m[its], t_ms[theirs], xy_m[theirs], space_m, time_ms)
+        steps = oracles.script(matching, t_ms[its], t_ms[theirs])
+        expected += [(row, starts[member] + own, at) for own, at in steps if own >= 0 and at >= 0]
+    for run in (kernels.pairs_with_pivot, kernels.pairs_with_pivot.definition):
+        rows, own, at = np.full((3, len(t_ms) + len(members) * len(t_ms)), -7)
+        n = run(starts, t_ms, xy_m, np.array(members), pivot, space_m, time_ms, rows, own, at)
+        assert list(zip(rows[:n], own[:n], at[:n], strict=True)) == expected
+
+
+@settings(max_examples=examples(100))
+@given(data_sets(max_size=6, extent_m=6), SPACES_M, TIMES_MS, st.data())
 def test_edits_a_point_are_edits_over_the_longer_length(
     trajectories: PointTrajectories, space_m: float, time_ms: int, data: st.DataObject
 ) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.models.kdelta.anonymize.distance.edr import edr
+from core.models.kdelta.anonymize.distance.edr import edit_pairs
 from core.models.kdelta.anonymize.distance.matching import Matching
 from core.records.arrays import BoolArray, FloatArray, IntArray, ranges
 from core.trajectories.trajectory import PointTrajectories, positions_at
@@ -140,27 +140,10 @@ def translate_minimal(
     t_ms, pivot_xy_m = trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot]
     shape = len(members), len(t_ms)
     xy_m = pivot_xy_m + in_disc(shape, diameter_m / 2, rng)
-    rows, owns, ats = [], [], []  # of all pairs: row of the member, number of its point, and the pivot's point
-    for row, member in enumerate(members.tolist()):
-        start, end = trajectories.starts[member : member + 2]
-        if member == pivot:
-            own = at = np.arange(len(t_ms))
-        else:
-            script = edr(
-                trajectories.t_ms[start:end],
-                trajectories.xy_m[start:end],
-                t_ms,
-                pivot_xy_m,
-                space_tolerance_m=space_tolerance_m,
-                time_tolerance_s=time_tolerance_s,
-            )
-            pairs = (script.own >= 0) & (script.pivot >= 0)
-            own, at = script.own[pairs], script.pivot[pairs]
-        rows.append(np.full(len(own), row))
-        owns.append(start + own)
-        ats.append(at)
-    own, at = np.concatenate(owns), np.concatenate(ats)
-    paired = np.concatenate(rows), at
+    rows, own, at = edit_pairs(
+        trajectories, members, pivot, space_tolerance_m=space_tolerance_m, time_tolerance_s=time_tolerance_s
+    )
+    paired = rows, at
     xy_m[paired] = nearest_in_disc(trajectories.xy_m[own], pivot_xy_m[at], diameter_m / 2)
     created = np.ones(shape, dtype=bool)
     created[paired] = False

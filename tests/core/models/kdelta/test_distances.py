@@ -5,11 +5,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.models.kdelta.anonymize.distance.edr import EditScript, edr
 from core.models.kdelta.anonymize.distance.lstd import Lstd
 from core.models.kdelta.anonymize.distance.matching import Matching, path_of
 from core.models.kdelta.anonymize.distance.matching import mean_speed_m_s as mean_speed
 from core.trajectories.trajectory import PointTrajectories
+from tests.core.models.kdelta.edit_scripts import edit_script
 from tests.core.models.kdelta.tree_bounds import bounds_of, check_bounds
 from tests.oracles.kdelta import (
     Point,
@@ -227,7 +227,7 @@ def test_the_edit_script_is_valid_and_as_cheap_as_the_table_says(
     The script names every point of both trajectories once, in order; its steps that are not matches are as many as the
     canonical table of EDR (first row and column 0, 1, 2, ...) allows at least.
     """
-    script = run_edr(one, pivot, space_m, time_s)
+    script = edit_script(one, pivot, space_m, time_s)
     assert script.own[script.own >= 0].tolist() == list(range(len(one)))
     assert script.pivot[script.pivot >= 0].tolist() == list(range(len(pivot)))
     steps = list(zip(script.own.tolist(), script.pivot.tolist(), strict=True))
@@ -241,7 +241,7 @@ def test_edr_is_symmetric(one: list[Point], other: list[Point]) -> None:
     """
     Editing one way takes as many edits as the other way.
     """
-    assert run_edr(one, other, 1.0, 5.0).distance == run_edr(other, one, 1.0, 5.0).distance
+    assert edit_script(one, other, 1.0, 5.0).distance == edit_script(other, one, 1.0, 5.0).distance
 
 
 @given(points())
@@ -249,9 +249,9 @@ def test_an_empty_trajectory_is_as_far_as_the_other_is_long(one: list[Point]) ->
     """
     The first row and column of the table cost one edit a step.
     """
-    assert run_edr([], one, 1.0, 1.0).distance == len(one)
-    assert run_edr(one, [], 1.0, 1.0).distance == len(one)
-    assert run_edr(one, [], 1.0, 1.0).pivot.tolist() == [-1] * len(one)
+    assert edit_script([], one, 1.0, 1.0).distance == len(one)
+    assert edit_script(one, [], 1.0, 1.0).distance == len(one)
+    assert edit_script(one, [], 1.0, 1.0).pivot.tolist() == [-1] * len(one)
 
 
 @given(points(max_size=10), st.integers(1, 4))
@@ -262,18 +262,6 @@ def test_points_that_cannot_match_are_paired_at_equal_times(one: list[Point], mi
     """
     assume(len(one) > missing)
     pivot = [(t, x + 1e6, y) for t, x, y in one[:-missing]]
-    script = run_edr(one, pivot, 1.0, 1.0)
+    script = edit_script(one, pivot, 1.0, 1.0)
     assert script.own.tolist() == list(range(len(one)))
     assert script.pivot.tolist() == [*range(len(pivot)), *[-1] * missing]
-
-
-def run_edr(one: list[Point], pivot: list[Point], space_m: float, time_s: float) -> EditScript:
-    first, second = trajectories_of((0, one)), trajectories_of((0, pivot))
-    return edr(
-        first.t_ms,
-        first.xy_m,
-        second.t_ms,
-        second.xy_m,
-        space_tolerance_m=space_m,
-        time_tolerance_s=time_s,
-    )

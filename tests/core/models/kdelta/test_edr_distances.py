@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.models.kdelta.anonymize.distance.edr import Edr, edr
+from core.models.kdelta.anonymize.distance.edr import Edr
 from core.records.arrays import IntArray
 from core.trajectories.trajectory import PointTrajectories
 from tests.budgets import examples
+from tests.core.models.kdelta.edit_scripts import edit_script
 from tests.core.models.kdelta.tree_bounds import bounds_of, check_bounds
 from tests.oracles.kdelta import Point, data_sets, edr_table, points, points_of, trajectories_of
 
@@ -116,15 +117,7 @@ def test_it_counts_the_edits_of_the_script(one: list[Point], other: list[Point],
     What clustering measures is what the edit script of minimal translation then costs.
     """
     both = trajectories_of((0, one), (1, other))
-    first, second = trajectories_of((0, one)), trajectories_of((0, other))
-    script = edr(
-        first.t_ms,
-        first.xy_m,
-        second.t_ms,
-        second.xy_m,
-        space_tolerance_m=space_m,
-        time_tolerance_s=time_s,
-    )
+    script = edit_script(one, other, space_m, time_s)
     (measured,) = edr_of(both, space_m, time_s).between(1, np.array([0])).tolist()
     assert measured == script.distance * 1_000_000 // max(len(one), len(other))
 

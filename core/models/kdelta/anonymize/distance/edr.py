@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,66 +13,70 @@ from core.models.kdelta.anonymize.distance.matching import path_of
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
-__all__ = ["EditScript", "Edr", "edr"]
+__all__ = ["EditPairs", "Edr", "edit_pairs"]
 
 A = TypeVar("A", IntArray, FloatArray)
 
 _LONGEST_MS = 1 << 61  # tolerances are clipped here, so that a time and a tolerance still fit into 64 bits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EditScript:
-    """One cheapest way to edit a trajectory into a pivot: ``s`` steps in time order.
+class EditPairs(NamedTuple):
+    """Pairs of points in the scripts that edit the members of a cluster into its pivot, ``q`` in all."""
 
-    Step ``i`` pairs point ``own[i]`` with point ``pivot[i]``. In ``own``, -1 marks a point that only the pivot has (to
-    be created). In ``pivot``, -1 marks a point that only the trajectory has (to be deleted).
-    """
-
-    distance: int
-    """EDR: number of edits of the script, which are all its steps except pairs that match."""
+    rows: IntArray
+    """Row of each pair's member among the members, ascending, shape ``(q,)``."""
 
     own: IntArray
-    """Point of the trajectory, ascending, or -1, shape ``(s,)``."""
+    """The member's point, a number in the data set, shape ``(q,)``."""
 
-    pivot: IntArray
-    """Point of the pivot, ascending, or -1, shape ``(s,)``."""
+    at: IntArray
+    """The pivot's point, counted from its first, shape ``(q,)``."""
 
 
-def edr(
-    t_ms: IntArray,
-    xy_m: FloatArray,
-    pivot_t_ms: IntArray,
-    pivot_xy_m: FloatArray,
+def edit_pairs(
+    trajectories: PointTrajectories,
+    members: IntArray,
+    pivot: int,
     *,
     space_tolerance_m: float,
     time_tolerance_s: float,
-) -> EditScript:
-    """Compute EDR and an optimal edit script (Chen, Ozsu, Oria 2005; time as in Abul, Bonchi, Nanni 2010).
+) -> EditPairs:
+    """Find the pairs of the optimal EDR scripts (Chen, Ozsu, Oria 2005; time as in Abul, Bonchi, Nanni 2010).
 
     Two points match when x, y and time each differ by at most their tolerance. A match costs 0; an insertion, a
-    deletion and a replacement (a pair that does not match) cost 1; an empty trajectory is as many edits away as
-    the other has points. The undivided count is returned.
+    deletion and a replacement (a pair that does not match) cost 1.
 
     If several scripts are optimal, one is chosen, from the end. Two points that match are a pair. Of two that do not
     match, the later one stays alone if that is optimal; else both are a pair if that is optimal; else the earlier one
     stays alone. At equal times they are a pair, or else the pivot's point stays alone. Pairs that do not match are
     therefore at least near in time.
 
-    The table takes ``m * n / 2`` bytes.
+    The table of a member with ``m`` points and a pivot with ``n`` takes ``m * n / 2`` bytes.
 
     Args:
-        t_ms: Times of the trajectory, Unix milliseconds, shape ``(m,)``.
-        xy_m: Its positions, metres, shape ``(m, 2)``.
-        pivot_t_ms: Times of the pivot, shape ``(n,)``.
-        pivot_xy_m: Its positions, shape ``(n, 2)``.
+        trajectories: The data set.
+        members: Numbers of the members, ascending, shape ``(s,)``.
+        pivot: Number of the trajectory that they are edited into.
         space_tolerance_m: Largest difference of each coordinate, metres.
         time_tolerance_s: Largest difference in time, seconds.
     """
-    m, n = len(t_ms), len(pivot_t_ms)
-    own, pivot = np.empty((2, m + n), dtype=np.int64)
-    points = (_for_kernels(t_ms), _for_kernels(xy_m), _for_kernels(pivot_t_ms), _for_kernels(pivot_xy_m))
-    n_steps, distance = kernels.script(*points, float(space_tolerance_m), _whole_ms(time_tolerance_s), own, pivot)
-    return EditScript(distance=distance, own=own[m + n - n_steps :], pivot=pivot[m + n - n_steps :])
+    starts = trajectories.starts
+    lengths = starts[members + 1] - starts[members]
+    most = int(np.minimum(lengths, starts[pivot + 1] - starts[pivot]).sum())
+    rows, own, at = np.empty((3, most), dtype=np.int64)
+    n = kernels.pairs_with_pivot(
+        _for_kernels(starts),
+        _for_kernels(trajectories.t_ms),
+        _for_kernels(trajectories.xy_m),
+        _for_kernels(members),
+        pivot,
+        float(space_tolerance_m),
+        _whole_ms(time_tolerance_s),
+        rows,
+        own,
+        at,
+    )
+    return EditPairs(rows[:n], own[:n], at[:n])
 
 
 class Edr(Distances):

@@ -10,7 +10,7 @@ from core.records.arrays import BoolArray, FloatArray, IntArray
 __all__ = ["found_by_place", "found_by_time", "share_of"]
 
 
-@kernel("float64(int64, bool_[::1], int64[::1], int64[::1], int64)")
+@kernel("float64(int64, bool_[::1], int64[::1], int64[::1], int64)", allocates=True)
 def share_of(user: int, fits: BoolArray, owners: IntArray, groups: IntArray, n_users: int) -> float:
     """Return the probability that a random choice among the people behind some trajectories is a user.
 
@@ -38,7 +38,8 @@ def share_of(user: int, fits: BoolArray, owners: IntArray, groups: IntArray, n_u
 
 
 @kernel(
-    "float64[::1](int64[::1], float64[:, ::1], float64, int64[::1], float64[:, ::1], int64[::1], int64[::1], int64)"
+    "float64[::1](int64[::1], float64[:, ::1], float64, int64[::1], float64[:, ::1], int64[::1], int64[::1], int64)",
+    allocates=True,
 )
 def found_by_place(
     users: IntArray,
@@ -77,7 +78,8 @@ def found_by_place(
 
 @kernel(
     "float64[::1](int64[::1], int64[::1], float64[:, ::1], float64, int64[::1], int64[::1], float64[:, ::1],"
-    " int64[::1], int64[::1], int64)"
+    " int64[::1], int64[::1], int64)",
+    allocates=True,
 )
 def found_by_time(
     users: IntArray,

@@ -10,7 +10,18 @@ from core.kernels.matching import LARGEST_MM, lstd
 from core.kernels.trajectory_tree import BOXES, EDR, LSTD, TREE, Boxes, Tree, at_least
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["DATA", "DEEP", "Data", "are_within", "bound", "euclidean", "measure", "measure_pairs", "next_near"]
+__all__ = [
+    "DATA",
+    "ROOM",
+    "Data",
+    "are_within",
+    "bound",
+    "euclidean",
+    "measure",
+    "measure_pairs",
+    "next_near",
+    "start_search",
+]
 
 Data = tuple[
     int,
@@ -26,6 +37,7 @@ Data = tuple[
     float,
     Tree,
     Boxes,
+    IntArray,
 ]
 """A data set as kernels see it.
 
@@ -37,17 +49,41 @@ Data = tuple[
 5. Tolerance in time, ms.
 6. What a shift in time costs, metres a second (LSTD).
 7. Tolerance in space, metres (EDR).
-8. Pairs that are remembered, as many as a power of 2.
-9. What is known of each: its distance, or ``~bound`` if the distance is known to be at least a bound.
+8. What is remembered, as many as a power of 2: pairs of trajectories, ``lesser * n + greater``, and trajectories with
+   nodes of the tree, ``n * n + trajectory * (2 * n - 1) + node``.
+9. What is known of each: the number, or ``~least`` if only a number is known that it is not below.
 10. Length of a cell of the tree, ms.
 11. The tree.
 12. Its boxes.
+13. Room for the nodes that wait in a search, and the bounds of their distances, shape ``(ROOM, 2)``.
 """
+
+ROOM = 256
+"""Most nodes that wait in a search: one on each of at most 64 levels, and two on the last."""
 
 DATA = (
     "Tuple((int64, int64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64, float64, float64, int64[::1],"
-    f" int64[::1], float64, {TREE}, {BOXES}))"
+    f" int64[::1], float64, {TREE}, {BOXES}, int64[:, ::1]))"
 )
+
+
+@kernel("int64(int64[::1], int64[::1], int64, int64)")
+def _recall(remembered: IntArray, known: IntArray, key: int, limit: int) -> int:
+    """Return what is known of something: the number, one that is above the limit and not above it, or -1."""
+    place = key & (len(remembered) - 1)
+    if remembered[place] != key:
+        return -1
+    if known[place] >= 0:
+        return int(known[place])
+    return int(~known[place]) if ~known[place] > limit else -1
+
+
+@kernel("void(int64[::1], int64[::1], int64, int64, int64)")
+def _remember(remembered: IntArray, known: IntArray, key: int, limit: int, found: int) -> None:
+    """Remember a number that was searched up to a limit, instead of whatever has the same place."""
+    place = key & (len(remembered) - 1)
+    remembered[place] = key
+    known[place] = found if found <= limit else ~found
 
 
 @kernel("int64(int64[::1], float64[:, ::1], int64, int64)")
@@ -66,8 +102,6 @@ def euclidean(starts: IntArray, xy_m: FloatArray, one: int, other: int) -> int:
 def measure(data: Data, one: int, other: int, limit: int) -> int:
     """Measure a pair.
 
-    What is known of a pair is remembered in one of many places, where the next pair with the same place replaces it.
-
     Args:
         data: The data set.
         one: A trajectory.
@@ -77,30 +111,32 @@ def measure(data: Data, one: int, other: int, limit: int) -> int:
     Returns:
         The distance if it is at most the limit, else a number above the limit and not above the distance.
     """
-    kind, starts, path, t_ms, xy_m, tolerance, speed, space_m, pairs, known, _, _, _ = data
+    kind, starts, path, t_ms, xy_m, tolerance, speed, space_m, remembered, known, _, _, _, _ = data
     pair = min(one, other) * (len(starts) - 1) + max(one, other)
-    place = pair & (len(pairs) - 1)
-    if pairs[place] == pair:
-        if known[place] >= 0:
-            return int(known[place])
-        if ~known[place] > limit:
-            return int(~known[place])
+    distance = _recall(remembered, known, pair, limit)
+    if distance >= 0:
+        return distance
     if kind == LSTD:
         distance = lstd(starts, path, one, other, tolerance, speed, limit)
     elif kind == EDR:
         distance = edits_a_point(starts, t_ms, xy_m, one, other, space_m, int(tolerance), limit)
     else:
         distance = euclidean(starts, xy_m, one, other)
-    pairs[place] = pair
-    known[place] = distance if distance <= limit else ~distance  # a bound is told by its sign
+    _remember(remembered, known, pair, limit, distance)
     return distance
 
 
 @kernel(f"int64({DATA}, int64, int64, int64)")
 def bound(data: Data, one: int, node: int, limit: int) -> int:
     """Bound the distance of a trajectory from all trajectories of a node from below (:func:`at_least`)."""
-    kind, _, _, _, _, _, speed, space_m, _, _, cell, tree, boxes = data
-    return at_least(kind, speed, 1000.0 * space_m, cell, tree, boxes, one, node, limit)
+    kind, starts, _, _, _, _, speed, space_m, remembered, known, cell, tree, boxes, _ = data
+    n = len(starts) - 1
+    key = n * n + one * (2 * n - 1) + node
+    least = _recall(remembered, known, key, limit)
+    if least < 0:
+        least = at_least(kind, speed, 1000.0 * space_m, cell, tree, boxes, one, node, limit)
+        _remember(remembered, known, key, limit, least)
+    return least
 
 
 @kernel(f"void({DATA}, int64[::1], int64[::1], int64[::1])")
@@ -117,14 +153,16 @@ def measure_pairs(data: Data, ones: IntArray, others: IntArray, distances: IntAr
         distances[at] = measure(data, ones[at], others[at], 1 << 62)
 
 
-DEEP = 256
-"""Most nodes that wait in a search: one on each of at most 64 levels, and two on the last."""
+@kernel(f"int64({DATA})")
+def start_search(data: Data) -> int:
+    """Let the root wait, and return how many nodes wait then: one. A data set has room for one search at a time."""
+    room = data[13]
+    room[0, 0], room[0, 1] = 0, 0
+    return 1
 
 
-@kernel(f"UniTuple(int64, 2)({DATA}, int64[::1], int64, int64, int64[::1], int64[::1], int64)")
-def next_near(
-    data: Data, counts: IntArray, one: int, limit: int, waiting: IntArray, bounds: IntArray, n: int
-) -> tuple[int, int]:
+@kernel(f"UniTuple(int64, 2)({DATA}, int64[::1], int64, int64, int64)")
+def next_near(data: Data, counts: IntArray, one: int, limit: int, n: int) -> tuple[int, int]:
     """Go on with a search for the trajectories that may be near one, those in nearer nodes first.
 
     Args:
@@ -132,36 +170,34 @@ def next_near(
         counts: How many trajectories of each node are looked for; a node without any is passed by.
         one: The trajectory.
         limit: Largest distance that is of interest; it may fall from call to call.
-        waiting: Nodes that wait, the next one on top, of which 0, the root, is the first; shape ``(DEEP,)``.
-        bounds: Bounds of the distances from the nodes that wait, 0 for the root.
-        n: How many nodes wait.
+        n: How many nodes wait, as the call before returned it, or :func:`start_search`.
 
     Returns:
         The next trajectory that may be within the limit, or -1 if there is none; and how many nodes wait then.
     """
-    item, second, _, _ = data[11]
+    (item, second, _, _), room = data[11], data[13]
     while n:
         n -= 1
-        node = waiting[n]
-        if bounds[n] > limit:
+        node = room[n, 0]
+        if room[n, 1] > limit:
             continue
         if item[node] >= 0:
             return item[node], n
         near, far = node + 1, second[node]
         if counts[near] == 0 or counts[far] == 0:
-            waiting[n] = near if counts[near] else far  # the bound of its parent is bound enough
+            room[n, 0] = near if counts[near] else far  # the bound of its parent is bound enough
             n += 1
             continue
         near_bound, far_bound = bound(data, one, near, limit), bound(data, one, far, limit)
         if near_bound > far_bound:
             near, far, near_bound, far_bound = far, near, far_bound, near_bound
-        waiting[n], bounds[n] = far, far_bound
-        waiting[n + 1], bounds[n + 1] = near, near_bound
+        room[n, 0], room[n, 1] = far, far_bound
+        room[n + 1, 0], room[n + 1, 1] = near, near_bound
         n += 2
     return -1, 0
 
 
-@kernel(f"boolean[::1]({DATA}, int64, int64[::1], int64)")
+@kernel(f"boolean[::1]({DATA}, int64, int64[::1], int64)", allocates=True)
 def are_within(data: Data, one: int, others: IntArray, radius: int) -> BoolArray:
     """Return which trajectories are no farther from one of them than a radius, whole units, shape ``(o,)``."""
     within = np.ones(len(others), np.bool_)

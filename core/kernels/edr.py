@@ -86,7 +86,7 @@ def next_column(
     return (wide >> last & 1) - (narrow >> last & 1)
 
 
-@kernel("int64(int64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64, int64, int64)")
+@kernel("int64(int64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64, int64, int64)", allocates=True)
 def edits(
     t_ms: IntArray,
     xy_m: FloatArray,
@@ -145,7 +145,8 @@ def edits(
 
 @kernel(
     "UniTuple(int64, 2)"
-    "(int64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64, int64, int64[::1], int64[::1])"
+    "(int64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64, int64, int64[::1], int64[::1])",
+    allocates=True,
 )
 def script(
     t_ms: IntArray,
@@ -219,7 +220,8 @@ def script(
 
 @kernel(
     "int64(int64[::1], int64[::1], float64[:, ::1], int64[::1], int64, float64, int64,"
-    " int64[::1], int64[::1], int64[::1])"
+    " int64[::1], int64[::1], int64[::1])",
+    allocates=True,
 )
 def pairs_with_pivot(
     starts: IntArray,

@@ -123,7 +123,7 @@ def single_steps(
     return has
 
 
-@kernel("int64(int64[::1], int64[::1], boolean[::1], boolean[::1], int64, int64)")
+@kernel("int64(int64[::1], int64[::1], boolean[::1], boolean[::1], int64, int64)", allocates=True)
 def most_used_visit(
     wanted: IntArray, locations: IntArray, kept: BoolArray, begins: BoolArray, first: int, end: int
 ) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import DATA, DEEP, Data, bound, measure, next_near
+from core.kernels.distances import DATA, Data, bound, measure, next_near, start_search
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
@@ -40,11 +40,10 @@ def _set_gap(parent: IntArray, second: IntArray, gaps: IntArray, farthest: IntAr
 def _close_gaps(data: Data, pivot: int, gaps: IntArray, farthest: IntArray) -> None:
     """Let a new pivot shorten the gaps between trajectories and their nearest pivots."""
     item, second, parent, _ = data[11]
-    waiting = np.empty(DEEP, np.int64)
-    waiting[0], n = 0, 1
+    room, n = data[13], start_search(data)
     while n:
         n -= 1
-        node = waiting[n]
+        node = room[n, 0]
         if gaps[node] < 0 or bound(data, pivot, node, gaps[node]) >= gaps[node]:
             continue
         if item[node] >= 0:
@@ -52,11 +51,13 @@ def _close_gaps(data: Data, pivot: int, gaps: IntArray, farthest: IntArray) -> N
             if distance < gaps[node]:
                 _set_gap(parent, second, gaps, farthest, node, distance)
         else:
-            waiting[n], waiting[n + 1] = second[node], node + 1
+            room[n, 0], room[n + 1, 0] = second[node], node + 1
             n += 2
 
 
-@kernel(f"UniTuple(int64, 2)({DATA}, int64[::1], int64, int64, int64[::1], int64, int64[::1], int64[::1])")
+@kernel(
+    f"UniTuple(int64, 2)({DATA}, int64[::1], int64, int64, int64[::1], int64, int64[::1], int64[::1])"
+)
 def _nearest_people(
     data: Data,
     users: IntArray,
@@ -82,11 +83,10 @@ def _nearest_people(
     Returns:
         How many were found, and, if they are fewer than wanted, how many free ones of other users the radius has.
     """
-    waiting, bounds = np.zeros(DEEP, np.int64), np.zeros(DEEP, np.int64)
-    n, found, within = 1, 0, 0
+    n, found, within = start_search(data), 0, 0
     while True:
         limit = away[wanted - 1] if found == wanted else radius
-        i, n = next_near(data, free, pivot, limit, waiting, bounds, n)
+        i, n = next_near(data, free, pivot, limit, n)
         if i < 0:
             return found, within
         if users[i] == users[pivot]:
@@ -111,7 +111,8 @@ def _nearest_people(
 
 
 @kernel(
-    f"Tuple((int64, boolean))({DATA}, int64[::1], int64[::1], boolean[::1], int64[::1], int64, int64[::1], int64[::1])"
+    f"Tuple((int64, boolean))({DATA}, int64[::1], int64[::1], boolean[::1], int64[::1], int64, int64[::1], int64[::1])",
+    allocates=True,
 )
 def greedy_round(
     data: Data,
@@ -222,7 +223,9 @@ def first_of_user(users: IntArray, cluster: IntArray, i: int) -> bool:
     return True
 
 
-@kernel(f"boolean({DATA}, int64[::1], int64[::1], float64[::1], int64[::1], int64, int64[::1], int64[::1])")
+@kernel(
+    f"boolean({DATA}, int64[::1], int64[::1], float64[::1], int64[::1], int64, int64[::1], int64[::1])", allocates=True
+)
 def place_the_rest(
     data: Data,
     users: IntArray,
@@ -260,13 +263,12 @@ def place_the_rest(
     of_pivots = np.zeros(2 * len(leaf) - 1, np.int64)
     for pivot in pivots:
         count_up(parent, of_pivots, leaf[pivot], 1)
-    waiting, bounds = np.zeros(DEEP, np.int64), np.zeros(DEEP, np.int64)
     limited = False
     for i in rest:
         best, best_distance = -1, radius
-        waiting[0], bounds[0], n = 0, 0, 1
+        n = start_search(data)
         while True:
-            pivot, n = next_near(data, of_pivots, i, best_distance, waiting, bounds, n)
+            pivot, n = next_near(data, of_pivots, i, best_distance, n)
             if pivot < 0:
                 break
             c = cluster[pivot]

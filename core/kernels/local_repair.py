@@ -23,7 +23,7 @@ _EARLIEST, _CLEARLY = 0.2, 1.2
 prediction ends the repair."""
 
 
-@kernel("int64[::1](int32[::1], int32[::1], int64)")
+@kernel("int64[::1](int32[::1], int32[::1], int64)", allocates=True)
 def locations_of(prefixes: SmallIntArray, lasts: SmallIntArray, number: int) -> IntArray:
     """Return the locations of a subtrajectory."""
     size, prefix = 0, number
@@ -37,7 +37,7 @@ def locations_of(prefixes: SmallIntArray, lasts: SmallIntArray, number: int) -> 
     return found
 
 
-@kernel("Tuple((int64[::1], int64[::1], int32[::1]))(int64[::1], int32[::1], int64)")
+@kernel("Tuple((int64[::1], int64[::1], int32[::1]))(int64[::1], int32[::1], int64)", allocates=True)
 def pairs_by_person(
     supporter_starts: IntArray, supporters: SmallIntArray, n_users: int
 ) -> tuple[IntArray, IntArray, SmallIntArray]:
@@ -64,7 +64,8 @@ def pairs_by_person(
 
 @kernel(
     "int64(int64[::1], int64, int32[::1], int32[::1], int32[::1], int64[::1], int64,"
-    " int64[::1], boolean[::1], boolean[::1], int64, int64, float64[:, ::1])"
+    " int64[::1], boolean[::1], boolean[::1], int64, int64, float64[:, ::1])",
+    allocates=True,
 )
 def add_steps(
     pairs: IntArray,
@@ -188,7 +189,7 @@ def count_left(
     return n_left
 
 
-@kernel("int64[::1](boolean[::1], boolean[::1], int64[::1])")
+@kernel("int64[::1](boolean[::1], boolean[::1], int64[::1])", allocates=True)
 def useful_splits(is_split: BoolArray, kept: BoolArray, starts: IntArray) -> IntArray:
     """Return the splits that separate kept visits of a trajectory, ascending; of equal ones the first."""
     n_visits = len(kept)
@@ -207,7 +208,7 @@ def useful_splits(is_split: BoolArray, kept: BoolArray, starts: IntArray) -> Int
     return found[:n]
 
 
-@kernel("int64[::1](int64[::1], int64[::1], int64)")
+@kernel("int64[::1](int64[::1], int64[::1], int64)", allocates=True)
 def visits_by_person(starts: IntArray, users: IntArray, n_users: int) -> IntArray:
     """Return where the visits of each person begin, shape ``(n_users + 1,)``; the last entry is their end."""
     visits_of = np.zeros(n_users + 1, np.int64)
@@ -220,7 +221,8 @@ def visits_by_person(starts: IntArray, users: IntArray, n_users: int) -> IntArra
 
 @kernel(
     "boolean(int64[::1], int64, int64[::1], int64, int32[::1], int32[::1], int32[::1], int64[::1], int64,"
-    " int64[::1], boolean[::1], boolean[::1], boolean[::1], int64, int64, float64, float64, int64[::1])"
+    " int64[::1], boolean[::1], boolean[::1], boolean[::1], int64, int64, float64, float64, int64[::1])",
+    allocates=True,
 )
 def repair_some(
     infrequent: IntArray,
@@ -301,7 +303,8 @@ def repair_some(
 @kernel(
     "Tuple((boolean, int64, boolean[::1], int64[::1]))"
     "(int64[::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1], int32[::1],"
-    " int64, float64, float64, int64, int64, int64, int64)"
+    " int64, float64, float64, int64, int64, int64, int64)",
+    allocates=True,
 )
 def repair_people(
     locations: IntArray,

@@ -10,7 +10,7 @@ from core.records.arrays import FloatArray, IntArray
 __all__ = ["mean_distances"]
 
 
-@kernel("float64(float64[::1], int64, int64)")
+@kernel("float64(float64[::1], int64, int64)", allocates=True)
 def short_sum(numbers: FloatArray, start: int, stop: int) -> float:
     """Add up to 128 numbers in NumPy's order: eight sums side by side, then the sums, then the rest one by one."""
     eighths = start + (stop - start) // 8 * 8
@@ -27,7 +27,7 @@ def short_sum(numbers: FloatArray, start: int, stop: int) -> float:
     return total
 
 
-@kernel("float64(float64[::1], int64)")
+@kernel("float64(float64[::1], int64)", allocates=True)
 def numpy_sum(numbers: FloatArray, n: int) -> float:
     """Add ``n`` numbers in NumPy's order: halves are added on their own until they have at most 128."""
     # Each half that a left half is added to: its range, and the sum of the left half once it is known.
@@ -50,7 +50,7 @@ def numpy_sum(numbers: FloatArray, n: int) -> float:
         begin, end = begins[depth - 1], ends[depth - 1]
 
 
-@kernel("float64[::1](float64[:, ::1], int64[::1], int64[::1])")
+@kernel("float64[::1](float64[:, ::1], int64[::1], int64[::1])", allocates=True)
 def mean_distances(xy_m: FloatArray, group_of: IntArray, order: IntArray) -> FloatArray:
     """Return the mean distance of each location to the members of its group, itself included.
 

@@ -10,7 +10,7 @@ from core.records.arrays import BoolArray, FloatArray, IntArray
 __all__ = ["distances_between", "merge_cheapest", "merged", "named_by_kept"]
 
 
-@kernel("float64[:, ::1](float64[:, ::1], float64[::1], float64[::1])")
+@kernel("float64[:, ::1](float64[:, ::1], float64[::1], float64[::1])", allocates=True)
 def distances_between(xy_mm: FloatArray, visits: FloatArray, sizes: FloatArray) -> FloatArray:
     """Sum the distances between all visits of one (row) and all members of another (column).
 
@@ -38,7 +38,7 @@ def added_by_merging(moved_mm: FloatArray, sizes: FloatArray, own_mm: FloatArray
     return float(np.rint(together_mm / (sizes[a] + sizes[b]) - own_mm[a] - own_mm[b]))
 
 
-@kernel("Tuple((int64[::1], int64[::1], float64[::1]))(float64[:, ::1], float64[::1])")
+@kernel("Tuple((int64[::1], int64[::1], float64[::1]))(float64[:, ::1], float64[::1])", allocates=True)
 def merge_cheapest(moved_mm: FloatArray, sizes: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Merge the two generalized locations that add least to the distance visits are moved, until one is left.
 
@@ -102,7 +102,7 @@ def merge_cheapest(moved_mm: FloatArray, sizes: FloatArray) -> tuple[IntArray, I
     return into, absorbed, added_mm
 
 
-@kernel("int64[::1](int64[::1], int64[::1], int64, int64)")
+@kernel("int64[::1](int64[::1], int64[::1], int64, int64)", allocates=True)
 def merged(into: IntArray, absorbed: IntArray, n_locations: int, merges: int) -> IntArray:
     """Return the generalized location of each location after some merges.
 
@@ -123,7 +123,7 @@ def merged(into: IntArray, absorbed: IntArray, n_locations: int, merges: int) ->
     return group_of
 
 
-@kernel("Tuple((int64[::1], int64))(int64[::1], boolean[::1], int64[::1], int64[::1], int64)")
+@kernel("Tuple((int64[::1], int64))(int64[::1], boolean[::1], int64[::1], int64[::1], int64)", allocates=True)
 def named_by_kept(
     visits: IntArray, kept: BoolArray, group_of: IntArray, ids: IntArray, n_ids: int
 ) -> tuple[IntArray, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import DATA, DEEP, Data, measure, next_near
+from core.kernels.distances import DATA, Data, measure, next_near, start_search
 from core.kernels.greedy import count_up
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
@@ -147,10 +147,9 @@ def _nearer_pivots(
     Of each node, ``among`` tells how many of the pivots that count it has.
     """
     cluster, _, _, _, _, _ = clusters
-    waiting, bounds = np.zeros(DEEP, np.int64), np.zeros(DEEP, np.int64)
-    n, found = min(among[0], 1), 0
+    n, found = min(among[0], start_search(data)), 0
     while True:
-        pivot, n = next_near(data, among, i, nearer_than - 1, waiting, bounds, n)
+        pivot, n = next_near(data, among, i, nearer_than - 1, n)
         if pivot < 0:
             return found
         if cluster[pivot] == but:
@@ -243,10 +242,9 @@ def _best_elsewhere(
     """
     cluster, _, _, _, _, of_pivots = clusters
     _, k, _, _ = people
-    waiting, bounds = np.zeros(DEEP, np.int64), np.zeros(DEEP, np.int64)
-    n, best, cost = 1, _NOBODY, limit
+    n, best, cost = start_search(data), _NOBODY, limit
     while True:
-        pivot, n = next_near(data, of_pivots, i, min(cost, radius), waiting, bounds, n)
+        pivot, n = next_near(data, of_pivots, i, min(cost, radius), n)
         if pivot < 0:
             return best, cost
         to = cluster[pivot]
@@ -260,7 +258,7 @@ def _best_elsewhere(
             best, cost = pivot, distance + price
 
 
-@kernel(f"boolean({DATA}, {PEOPLE}, {CLUSTERS}, int64, boolean[::1])")
+@kernel(f"boolean({DATA}, {PEOPLE}, {CLUSTERS}, int64, boolean[::1])", allocates=True)
 def _dissolve(data: Data, people: PeopleData, clusters: ClusterData, radius: int, changed: BoolArray) -> bool:
     """Dissolve clusters whose members cost less, in sum, in other clusters that satisfy them as they are."""
     cluster, pivots, first, following, own, of_pivots = clusters
@@ -301,7 +299,7 @@ def _dissolve(data: Data, people: PeopleData, clusters: ClusterData, radius: int
     return moved
 
 
-@kernel(f"void({DATA}, {PEOPLE}, int64, int64, int64[::1], int64[::1])")
+@kernel(f"void({DATA}, {PEOPLE}, int64, int64, int64[::1], int64[::1])", allocates=True)
 def refine_clusters(
     data: Data, people: PeopleData, radius: int, rounds: int, cluster: IntArray, pivots: IntArray
 ) -> None:

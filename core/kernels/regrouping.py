@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.kernels.kernel import kernel
-from core.kernels.tracks import TRACKS, TrackData, apart_mm, distances_mm
+from core.kernels.tracks import TRACKS, TrackData, apart_mm
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -23,12 +23,13 @@ __all__ = [
     "value_pairs_of",
 ]
 
-Groups = tuple[IntArray, IntArray, FloatArray, FloatArray]
+Groups = tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]
 """``c`` clusters of ``n`` tracks: the first member of each cluster, shape ``(c,)``; the next member after each, or -1,
 shape ``(n,)``; the sum of the distances of each from the members of its cluster, whole millimetres, shape ``(n,)``; and
-for each cluster its size, the sum of the distances inside it, and 1 if it can do without a member, shape ``(c, 3)``."""
+for each cluster its size, the sum of the distances inside it, and 1 if it can do without a member, shape ``(c, 3)``;
+and room for a number of each track, shape ``(n,)``."""
 
-GROUPS = "Tuple((int64[::1], int64[::1], float64[::1], float64[:, ::1]))"
+GROUPS = "Tuple((int64[::1], int64[::1], float64[::1], float64[:, ::1], float64[::1]))"
 
 GroupPairs = tuple[
     IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray, FloatArray, IntArray, FloatArray, IntArray
@@ -52,17 +53,6 @@ PAIRS = (
 )
 
 
-@kernel(f"int64[::1]({GROUPS}, int64)")
-def members_of(groups: Groups, cluster: int) -> IntArray:
-    """Return the members of a cluster, ascending."""
-    members = np.empty(int(groups[3][cluster, 0]), np.int64)
-    i = groups[0][cluster]
-    for at in range(len(members)):
-        members[at] = i
-        i = groups[1][i]
-    return members
-
-
 @kernel(f"void({TRACKS}, {GROUPS}, {PAIRS}, int64)")
 def value_pair(tracks: TrackData, groups: Groups, pairs: GroupPairs, pair: int) -> None:
     """Find the best step between two clusters, and the best member of each to pass to the other.
@@ -70,39 +60,54 @@ def value_pair(tracks: TrackData, groups: Groups, pairs: GroupPairs, pair: int) 
     A cluster costs ``inside / size``. If j replaces i, the size stays. ``inside`` loses the distances of i from all
     members and gains those of j from all but i. A move makes the member's own cluster cheaper and the other one dearer.
     """
-    _, following, own, state = groups
+    first, following, own, state, to_other = groups
     both, _, _, _, worth, code, refused_worth, refused_code, promised, passing = pairs
     n = len(following)
     last_saved, last_step = refused_worth[pair], refused_code[pair]
     most, best = 0.0, -1
-    in_first, in_second = members_of(groups, both[pair, 0]), members_of(groups, both[pair, 1])
-    apart = distances_mm(tracks, in_first, in_second)
-    to_second, to_first = apart.sum(axis=1), apart.sum(axis=0)
+    j = first[both[pair, 1]]
+    while j >= 0:
+        to_other[j] = 0.0
+        j = following[j]
+    i = first[both[pair, 0]]
+    while i >= 0:
+        to_other[i] = 0.0
+        j = first[both[pair, 1]]
+        while j >= 0:
+            apart = apart_mm(tracks, i, j)
+            to_other[i] += apart
+            to_other[j] += apart
+            j = following[j]
+        i = following[i]
     for side in range(2):
         here, there = both[pair, side], both[pair, 1 - side]
-        ours, to_them = (in_second, to_first) if side else (in_first, to_second)
         size, inside, size_there, inside_there = state[here, 0], state[here, 1], state[there, 0], state[there, 1]
         promised[pair, side], passing[pair, side] = -np.inf, -1
-        for at in range(len(ours)):
-            i = ours[at]
-            promise = own[i] / size - to_them[at] * ((size_there - 1) / (size_there * size_there))
+        i = first[here]
+        while i >= 0:
+            promise = own[i] / size - to_other[i] * ((size_there - 1) / (size_there * size_there))
             if promise > promised[pair, side]:
                 promised[pair, side], passing[pair, side] = promise, i
             if state[here, 2] > 0:
                 cheaper = inside / size - (inside - own[i]) / (size - 1)
-                dearer = (inside_there + to_them[at]) / (size_there + 1) - inside_there / size_there
+                dearer = (inside_there + to_other[i]) / (size_there + 1) - inside_there / size_there
                 saved, step = cheaper - dearer, n * n + i * n + there
                 if _first(last_saved, last_step, saved, step) and _first(saved, step, most, best):
                     most, best = saved, step
+            i = following[i]
     size, size_there = state[both[pair, 0], 0], state[both[pair, 1], 0]
-    for at in range(len(in_first)):
-        for at_there in range(len(in_second)):
-            i, j, between = in_first[at], in_second[at_there], apart[at, at_there]
-            here_less = own[i] - to_first[at_there] + between
-            there_less = own[j] - to_second[at] + between
+    i = first[both[pair, 0]]
+    while i >= 0:
+        j = first[both[pair, 1]]
+        while j >= 0:
+            between = apart_mm(tracks, i, j)
+            here_less = own[i] - to_other[j] + between
+            there_less = own[j] - to_other[i] + between
             saved, step = here_less / size + there_less / size_there, min(i, j) * n + max(i, j)
             if _first(last_saved, last_step, saved, step) and _first(saved, step, most, best):
                 most, best = saved, step
+            j = following[j]
+        i = following[i]
     worth[pair], code[pair] = most, best
     _choose_best(pairs, both[pair, 0])
 
@@ -155,7 +160,7 @@ def value_pairs_of(tracks: TrackData, groups: Groups, pairs: GroupPairs, cluster
         value_pair(tracks, groups, pairs, pairs_of[at])
 
 
-@kernel(f"Tuple((float64[::1], int64[:, ::1]))({GROUPS}, {PAIRS}, int64)")
+@kernel(f"Tuple((float64[::1], int64[:, ::1]))({GROUPS}, {PAIRS}, int64)", allocates=True)
 def chains(groups: Groups, pairs: GroupPairs, each: int) -> tuple[FloatArray, IntArray]:
     """Find chains of three clusters, in which each passes its best member to the next.
 
@@ -217,17 +222,16 @@ def chains(groups: Groups, pairs: GroupPairs, each: int) -> tuple[FloatArray, In
 @kernel(f"float64({TRACKS}, {GROUPS}, int64, int64, int64)")
 def saved_mm(tracks: TrackData, groups: Groups, cluster: int, leaves: int, joins: int) -> float:
     """Return how much less a cluster costs if a member leaves, or another track joins, or both; -1 for neither."""
-    first, following, own, state = groups
+    first, following, own, state, _ = groups
     size, inside = state[cluster, 0], state[cluster, 1]
     if leaves >= 0:
         size, inside = size - 1, inside - own[leaves]
     if joins >= 0:
         size += 1
-        work = np.empty(tracks[0].shape[2])
         j = first[cluster]
         while j >= 0:
             if j != leaves:
-                inside += apart_mm(tracks, joins, j, work)
+                inside += apart_mm(tracks, joins, j)
             j = following[j]
     return float(state[cluster, 1] / state[cluster, 0] - inside / size)
 
@@ -260,15 +264,14 @@ def first_chain(
     return len(found), 0.0
 
 
-@kernel(f"float64[::1]({TRACKS}, {GROUPS}, int64, int64[::1])")
+@kernel(f"float64[::1]({TRACKS}, {GROUPS}, int64, int64[::1])", allocates=True)
 def mean_distances_mm(tracks: TrackData, groups: Groups, i: int, clusters: IntArray) -> FloatArray:
     """Return the mean distance of a track from the members of each of some clusters, none of them empty."""
-    work = np.empty(tracks[0].shape[2])
     means = np.zeros(len(clusters))
     for at in range(len(clusters)):
         j = groups[0][clusters[at]]
         while j >= 0:
-            means[at] += apart_mm(tracks, i, j, work)
+            means[at] += apart_mm(tracks, i, j)
             j = groups[1][j]
         means[at] /= groups[3][clusters[at], 0]
     return means

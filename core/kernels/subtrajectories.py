@@ -11,7 +11,7 @@ from core.records.arrays import IntArray, SmallIntArray
 __all__ = ["count_subtrajectories"]
 
 
-@kernel("int64[::1](int32[::1], int64)")
+@kernel("int64[::1](int32[::1], int64)", allocates=True)
 def stable_order(keys: SmallIntArray, n_keys: int) -> IntArray:
     """Return the order that sorts keys in ``0..n_keys - 1``, equal ones as they come."""
     first = np.zeros(n_keys + 1, np.int64)
@@ -28,7 +28,8 @@ def stable_order(keys: SmallIntArray, n_keys: int) -> IntArray:
 
 @kernel(
     "Tuple((int64[::1], int32[::1], int32[::1], int64[::1], int32[::1]))"
-    "(int64[::1], int64[::1], int64[::1], int64, int64)"
+    "(int64[::1], int64[::1], int64[::1], int64, int64)",
+    allocates=True,
 )
 def count_subtrajectories(
     locations: IntArray, starts: IntArray, users: IntArray, n_locations: int, m: int

@@ -40,7 +40,7 @@ SUPPORT, PEOPLE, LAST = -3, -2, -1
 """Columns of a book, after the locations."""
 
 
-@kernel("int64[::1](int64[::1], int64[::1], int64)")
+@kernel("int64[::1](int64[::1], int64[::1], int64)", allocates=True)
 def previous_visits(starts: IntArray, locations: IntArray, n_locations: int) -> IntArray:
     """Return for each visit the previous one to its location in its trajectory, or -1, shape ``(p,)``.
 
@@ -92,7 +92,7 @@ def find_row(book: IntArray, slots: IntArray, key: IntArray) -> int:
     return row
 
 
-@kernel("void(int64[:, ::1], int64[::1], int64[::1])")
+@kernel("void(int64[:, ::1], int64[::1], int64[::1])", allocates=True)
 def fill_slots(book: IntArray, slots: IntArray, used: IntArray) -> None:
     """Make the hash table of all rows anew; arguments as in the module."""
     size = book.shape[1] - 3
@@ -106,7 +106,8 @@ def fill_slots(book: IntArray, slots: IntArray, used: IntArray) -> None:
 
 @kernel(
     "int64(int64, int64, int64[::1], int64[::1], int64[::1], int64[::1],"
-    " int64[:, ::1], int64[:, ::1], int64[::1], int64[::1])"
+    " int64[:, ::1], int64[:, ::1], int64[::1], int64[::1])",
+    allocates=True,
 )
 def count_supports(
     k: int,
@@ -236,7 +237,10 @@ def _unite(k: int, into: int, absorbed: int, book: IntArray, cells: IntArray) ->
         book[into, PEOPLE] = -1
 
 
-@kernel("void(int64, int64, int64, int64[:, ::1], int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1])")
+@kernel(
+    "void(int64, int64, int64, int64[:, ::1], int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1])",
+    allocates=True,
+)
 def merge_locations(
     k: int,
     kept: int,

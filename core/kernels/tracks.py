@@ -9,13 +9,17 @@ from core.records.arrays import FloatArray, IntArray
 
 __all__ = ["TRACKS", "TrackData", "apart_mm", "distances_mm", "nearest_places", "place"]
 
-TrackData = tuple[FloatArray, FloatArray, FloatArray, float]
+TrackData = tuple[FloatArray, FloatArray, FloatArray, float, IntArray, FloatArray, FloatArray]
 """``n`` tracks at ``m`` moments: positions, millimetres, shape ``(n, 2, m)``, before its first point a track is there,
 after its last as well; 1 where a moment lies inside a track's span, else 0, shape ``(n, m)``; when each track begins
 and ends, in moments, shape ``(n, 2)``; what each moment costs by which one track begins, or ends, later than another,
-millimetres, at least 0."""
+millimetres, at least 0; pairs that are remembered, as many as a power of 2, and the distance of each; room for ``m``
+numbers.
 
-TRACKS = "Tuple((float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64))"
+A pair is ``lesser * n + greater``. Pair 0, a track and itself, has distance 0, so a table of zeros remembers nothing
+wrong."""
+
+TRACKS = "Tuple((float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64, int64[::1], float64[::1], float64[::1]))"
 
 
 @kernel("void(int64[::1], float64[:, ::1], int64[::1], float64[::1], float64[:, :, ::1])")
@@ -42,38 +46,47 @@ def place(t_ms: IntArray, xy_m: FloatArray, starts: IntArray, at_ms: FloatArray,
                 xy_mm[i, axis, m] = 1000.0 * at
 
 
-@kernel(f"float64({TRACKS}, int64, int64, float64[::1])")
-def apart_mm(tracks: TrackData, i: int, j: int, work: FloatArray) -> float:
-    """Return the distance of two tracks, summed over moments in their order, whole millimetres.
+@kernel(f"float64({TRACKS}, int64, int64)")
+def apart_mm(tracks: TrackData, i: int, j: int) -> float:
+    """Return the distance of two tracks, whole millimetres: remembered, or measured and remembered."""
+    xy_mm, _, _, _, remembered, known_mm, _ = tracks
+    pair = min(i, j) * len(xy_mm) + max(i, j)
+    place = pair & (len(remembered) - 1)
+    if remembered[place] != pair:
+        remembered[place], known_mm[place] = pair, _measured_mm(tracks, i, j)
+    return float(known_mm[place])
 
-    A moment counts half for each of the two that is under way. ``work``, shape ``(m,)``, is written to: the processor
-    takes square roots several at once if they are stored before they are added.
+
+@kernel(f"float64({TRACKS}, int64, int64)")
+def _measured_mm(tracks: TrackData, i: int, j: int) -> float:
+    """Sum up the distance of two tracks over moments in their order; each counts half for one that is under way.
+
+    The processor takes square roots several at once if they are stored before they are added.
     """
-    xy_mm, under_way, span, price_mm = tracks
-    for m in range(len(work)):
+    xy_mm, under_way, span, price_mm, _, _, room = tracks
+    for m in range(len(room)):
         x, y = xy_mm[i, 0, m] - xy_mm[j, 0, m], xy_mm[i, 1, m] - xy_mm[j, 1, m]
-        work[m] = np.sqrt(x * x + y * y) * (under_way[i, m] + under_way[j, m])
+        room[m] = np.sqrt(x * x + y * y) * (under_way[i, m] + under_way[j, m])
     total = 0.0
-    for m in range(len(work)):
-        total += work[m]
+    for m in range(len(room)):
+        total += room[m]
     total /= 2
     for end in range(2):
         total += price_mm * abs(span[i, end] - span[j, end])
     return float(np.rint(total))
 
 
-@kernel(f"float64[:, ::1]({TRACKS}, int64[::1], int64[::1])")
+@kernel(f"float64[:, ::1]({TRACKS}, int64[::1], int64[::1])", allocates=True)
 def distances_mm(tracks: TrackData, ones: IntArray, others: IntArray) -> FloatArray:
     """Return the distance of each of ``a`` tracks from each of ``b`` others, shape ``(a, b)``."""
-    work = np.empty(tracks[0].shape[2])
     apart = np.empty((len(ones), len(others)))
     for row in range(len(ones)):
         for column in range(len(others)):
-            apart[row, column] = apart_mm(tracks, ones[row], others[column], work)
+            apart[row, column] = apart_mm(tracks, ones[row], others[column])
     return apart
 
 
-@kernel("int64[:, ::1](float64[:, ::1], float64[:, ::1], int64)")
+@kernel("int64[:, ::1](float64[:, ::1], float64[:, ::1], int64)", allocates=True)
 def nearest_places(ones: FloatArray, others: FloatArray, q: int) -> IntArray:
     """Return, for each of ``s`` places, the ``q`` nearest of ``c`` others, nearest first, shape ``(s, min(q, c))``.
 

@@ -48,7 +48,7 @@ BOXES = (
 )
 
 
-@kernel("void(float64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1])")
+@kernel("void(float64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1])", allocates=True)
 def build_tree(places: FloatArray, item: IntArray, second: IntArray, parent: IntArray, leaf: IntArray) -> None:
     """Build a tree: halve the trajectories at the median of the place in which they differ most, again and again.
 
@@ -93,7 +93,7 @@ def build_tree(places: FloatArray, item: IntArray, second: IntArray, parent: Int
         node += 1
 
 
-@kernel(f"void(int64[::1], float64[:, ::1], float64, float64, {TREE}, {BOXES})")
+@kernel(f"void(int64[::1], float64[:, ::1], float64, float64, {TREE}, {BOXES})", allocates=True)
 def enclose(starts: IntArray, path: FloatArray, tolerance: float, cell: float, tree: Tree, boxes: Boxes) -> None:
     """Compute the boxes of all nodes.
 

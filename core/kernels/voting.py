@@ -44,7 +44,8 @@ def squared_distance(moves: FloatArray, to_ms: IntArray, one: int, other: int) -
 
 @kernel(
     "int64(int64, int64, int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
-    " int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, int64[::1], float64[::1])"
+    " int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64, int64[::1], float64[::1])",
+    allocates=True,
 )
 def nearest_of_users(
     first: int,

@@ -33,7 +33,13 @@ class Drawn:
         self.spare = rng.random(c) < 0.6
         inside = [own[its].sum() / 2 for its in self.members]
         state = np.column_stack((sizes.astype(np.float64), inside, self.spare.astype(np.float64)))
-        self.groups: kernels.Groups = np.array([its[0] for its in self.members]), following, own, state
+        self.groups: kernels.Groups = (
+            np.array([its[0] for its in self.members]),
+            following,
+            own,
+            state,
+            np.full(len(own), -7.0),
+        )
         self.pairs = pairs_of_clusters(np.tile(np.arange(c), (c, 1)))
 
 

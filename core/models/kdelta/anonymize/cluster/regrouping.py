@@ -30,6 +30,7 @@ _TRIES_EACH = 40  # most steps that are tried, for each trajectory; rarely more 
 _CHAINS_EACH = 4  # chains measured for each cluster in which they begin, the most promising by an estimate
 _PLACES = 2  # nearest clusters in which a trajectory of the trash may replace a member
 _FROM_MEAN = 0.75  # a member's distance from the mean, divided by its mean distance from all members and itself
+_REMEMBERED = 1 << 20  # most distances between tracks that are remembered: 16 MB
 _NOBODY = -1
 
 _Number = TypeVar("_Number", np.int64, np.float64)
@@ -74,7 +75,17 @@ class Tracks:
         the two that is under way. Each moment by which one begins, or ends, later than the other costs ``price_mm`` in
         addition, because a point would be created or deleted there.
         """
-        return self.xy_mm, self.under_way, self.span, price_mm
+        n = len(self.xy_mm)
+        n_pairs = 1 << max(min(n * n, _REMEMBERED) - 1, 1).bit_length()
+        return (
+            self.xy_mm,
+            self.under_way,
+            self.span,
+            price_mm,
+            np.zeros(n_pairs, dtype=np.int64),
+            np.zeros(n_pairs),
+            np.zeros(_MOMENTS),
+        )
 
 
 def regroup(tracks: Tracks, clusters: PivotClusters) -> PivotClusters:
@@ -127,6 +138,8 @@ class _Search:
         self._user: list[int] = clusters.users.tolist()
         self._k: list[int] = clusters.demands.k.tolist()
         self._delta_m, self._moments = clusters.demands.delta_m, tracks.moments
+        self._delta_of: list[float] = self._delta_m.tolist()
+        self._moments_of: list[int] = self._moments.tolist()
         self._alike = bool((self._delta_m == self._delta_m[0]).all())
         n, c = len(self.cluster), len(self.pivots)
         self._left = _TRIES_EACH * n
@@ -137,7 +150,13 @@ class _Search:
         self._n_changes = 0
         self._changed = np.zeros(c, np.int64)  # number of changes when each cluster had changed
         self._own, self._state = np.zeros(n), np.zeros((c, 3))
-        self._groups: kernels.Groups = np.full(c, _NOBODY), np.full(n, _NOBODY), self._own, self._state
+        self._groups: kernels.Groups = (
+            np.full(c, _NOBODY),
+            np.full(n, _NOBODY),
+            self._own,
+            self._state,
+            np.zeros(n),
+        )
         self._tracks = tracks.priced(0.0)
         for number in range(c):
             self._put(number, self._members[number])
@@ -254,7 +273,7 @@ class _Search:
 
     def _put(self, c: int, members: list[int]) -> None:
         """Give a cluster its members, ascending, and measure it."""
-        first, following, own, state = self._groups
+        first, following, own, state, _ = self._groups
         some = np.array(members)
         self._members[c] = members
         self.cluster[some] = c
@@ -270,8 +289,8 @@ class _Search:
 
     def _disc(self, members: list[int]) -> float:
         """Return what a cluster's discs save its members, millimetres, on the scale of the sums of distances."""
-        radius_mm = float(self._delta_m[members].min()) * 500.0
-        return radius_mm * float(self._moments[members].sum()) / (2 * _FROM_MEAN)
+        radius_mm = min(map(self._delta_of.__getitem__, members)) * 500.0
+        return radius_mm * float(sum(map(self._moments_of.__getitem__, members))) / (2 * _FROM_MEAN)
 
     def _pivot_for(self, c: int, members: list[int]) -> int:
         """Return the pivot of a cluster with other members, its present one if possible; -1 if there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.kernels import trajectory_tree as tree
-from core.kernels.distances import Data, measure_pairs
+from core.kernels.distances import ROOM, Data, measure_pairs
 from core.models.kdelta.anonymize.distance.matching import path_of
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
@@ -13,7 +13,7 @@ from core.trajectories.trajectory import PointTrajectories
 __all__ = ["Distances", "Euclidean"]
 
 _REMEMBERED = 1 << 21
-"""Most pairs that are remembered: 32 MB."""
+"""Most distances and bounds that are remembered: 32 MB."""
 
 _BOX_BYTES = 64 << 20
 _MOST_CELLS, _FEWEST_CELLS = 256, 8
@@ -52,7 +52,7 @@ class Distances:
         space_tolerance_m: float = 0.0,
     ) -> None:
         n, starts = len(trajectories.users), trajectories.starts.copy()
-        n_pairs = 1 << max(min(n * n, _REMEMBERED) - 1, 1).bit_length()
+        n_pairs = 1 << max(min(3 * n * n, _REMEMBERED) - 1, 1).bit_length()
         last = path[:, 0].max(initial=0.0)
         n_cells = min(max(_BOX_BYTES // (_BYTES_A_CELL * max(n, 1)), _FEWEST_CELLS), _MOST_CELLS)
         cell = max(tolerance_ms // 2, last // n_cells + 1)
@@ -84,6 +84,7 @@ class Distances:
             float(cell),
             nodes,
             boxes,
+            np.zeros((ROOM, 2), dtype=np.int64),
         )
         """The data set as kernels see it."""
         if n:

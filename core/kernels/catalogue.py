@@ -6,20 +6,16 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-from core.kernels import (
+from core.kernels.checkins import embeddings, local_repair, location_distance, merge_order, subtrajectories, supports
+from core.kernels.fragments import (
     attack,
     distances,
     edr,
-    embeddings,
     greedy,
-    local_repair,
-    location_distance,
     matching,
-    merge_order,
     refinement,
     regrouping,
-    subtrajectories,
-    supports,
+    regrouping_steps,
     tracks,
     trajectory_tree,
     voting,
@@ -29,25 +25,23 @@ from core.records.record import Kind
 
 __all__ = ["MODULES", "all_kernels_of", "called_by", "kernels_of"]
 
-MODULES: Mapping[ModuleType, tuple[Kind, ...]] = {
-    attack: (Kind.FRAGMENTS,),
-    distances: (Kind.FRAGMENTS,),
-    edr: (Kind.FRAGMENTS,),
-    embeddings: (Kind.CHECKINS,),
-    greedy: (Kind.FRAGMENTS,),
-    local_repair: (Kind.CHECKINS,),
-    location_distance: (Kind.CHECKINS,),
-    matching: (Kind.FRAGMENTS,),
-    merge_order: (Kind.CHECKINS,),
-    refinement: (Kind.FRAGMENTS,),
-    regrouping: (Kind.FRAGMENTS,),
-    subtrajectories: (Kind.CHECKINS,),
-    supports: (Kind.CHECKINS,),
-    tracks: (Kind.FRAGMENTS,),
-    trajectory_tree: (Kind.FRAGMENTS,),
-    voting: (Kind.FRAGMENTS,),
+MODULES: Mapping[Kind, tuple[ModuleType, ...]] = {
+    Kind.CHECKINS: (embeddings, local_repair, location_distance, merge_order, subtrajectories, supports),
+    Kind.FRAGMENTS: (
+        attack,
+        distances,
+        edr,
+        greedy,
+        matching,
+        refinement,
+        regrouping,
+        regrouping_steps,
+        tracks,
+        trajectory_tree,
+        voting,
+    ),
 }
-"""Every module of kernels, and the kinds of feed whose models call them. A test fails if a module is missing."""
+"""Every module of kernels, by the kind of feed whose models call them. A test fails if a module is missing."""
 
 
 def kernels_of(kinds: Iterable[Kind]) -> tuple[Kernel[Any, Any], ...]:
@@ -65,8 +59,9 @@ def all_kernels_of(kinds: Iterable[Kind]) -> tuple[Kernel[Any, Any], ...]:
     wanted = set(kinds)
     return tuple(
         found
-        for module, users in MODULES.items()
-        if wanted.intersection(users)
+        for kind, modules in MODULES.items()
+        if kind in wanted
+        for module in modules
         for found in vars(module).values()
         if isinstance(found, Kernel) and found.__module__ == module.__name__  # not what the module imports
     )

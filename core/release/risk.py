@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from core.kernels.attack import found_by_place, found_by_time
+from core.kernels.fragments.attack import found_by_place, found_by_time
 from core.records.arrays import FloatArray, IntArray, numbered, ranges
 from core.trajectories.trajectory import PointTrajectories, Sequences
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
-from core.kernels.supports import (
+from core.kernels.checkins.supports import (
     PEOPLE,
     SUPPORT,
     count_supports,
@@ -44,7 +44,7 @@ class SupportIndex:
     def __init__(self, *, k: int, size: int, n_locations: int, n_rows: int = 0) -> None:
         n_rows = max(n_rows, _FEWEST_ROWS)
         self._k, self._size = k, size
-        # See core/kernels/supports.py for these.
+        # See core/kernels/checkins/supports.py for these.
         self._book: IntArray = np.empty((n_rows, size + 3), np.int64)
         self._cells: IntArray = np.empty((n_rows, 2), np.int64)
         self._slots: IntArray = np.full(_slots_for(n_rows), -1, np.int64)

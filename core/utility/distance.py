@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.kernels.location_distance import mean_distances
+from core.kernels.checkins.location_distance import mean_distances
 from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.trajectories.trajectory import Sequences
 

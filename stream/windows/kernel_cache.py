@@ -58,7 +58,7 @@ def choose_kernel_cache(sources: Path = Path(core.kernels.__path__[0])) -> Path 
 
 
 def _digest(sources: Path) -> str:
-    parts = [path.name.encode() + b"\0" + path.read_bytes() for path in sorted(sources.glob("*.py"))]
+    parts = [path.name.encode() + b"\0" + path.read_bytes() for path in sorted(sources.rglob("*.py"))]
     with contextlib.suppress(PackageNotFoundError):
         parts.append(version("numba").encode())
     parts += [f"{name}={value}".encode() for name in _CHANGE_CODE if (value := os.environ.get(name))]

@@ -1,4 +1,4 @@
-"""Slow and obvious versions of :mod:`core.kernels.attack`."""
+"""Slow and obvious versions of :mod:`core.kernels.fragments.attack`."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from core.kernels.distances import Data
+from core.kernels.fragments.distances import Data
+from core.kernels.fragments.trajectory_tree import EDR, LSTD
 from core.kernels.oracles import edr, matching
-from core.kernels.trajectory_tree import EDR, LSTD
 
 __all__ = ["euclidean", "measure"]
 

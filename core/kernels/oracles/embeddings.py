@@ -1,4 +1,4 @@
-"""Slow oracles of :mod:`core.kernels.embeddings`."""
+"""Slow oracles of :mod:`core.kernels.checkins.embeddings`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Slow oracle of :mod:`core.kernels.local_repair`."""
+"""Slow oracle of :mod:`core.kernels.checkins.local_repair`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.local_repair import _CLEARLY, _EARLIEST, _FRAGILE
+from core.kernels.checkins.local_repair import _CLEARLY, _EARLIEST, _FRAGILE
 from core.kernels.oracles.embeddings import is_embedded, most_used_visit, single_steps
 from core.kernels.oracles.subtrajectories import count_subtrajectories
 from core.records.arrays import BoolArray, IntArray

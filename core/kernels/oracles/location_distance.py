@@ -1,4 +1,4 @@
-"""Slow oracle of :mod:`core.kernels.location_distance`."""
+"""Slow oracle of :mod:`core.kernels.checkins.location_distance`."""
 
 from __future__ import annotations
 

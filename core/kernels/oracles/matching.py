@@ -12,7 +12,7 @@ __all__ = ["lstd", "nearest_moment"]
 def nearest_moment(
     path: FloatArray, begin: int, end: int, t: float, x: float, y: float, tolerance: float
 ) -> tuple[float, float, float]:
-    """Find when, and where, a trajectory was nearest to a point (:func:`core.kernels.matching.nearest_moment`)."""
+    """Find when, and where, a trajectory was nearest to a point."""
     its = path[begin:end].tolist()
     first, last = its[0][0], its[-1][0]
     if not first <= t <= last or first == last:
@@ -35,7 +35,7 @@ def nearest_moment(
 
 
 def lstd(starts: IntArray, path: FloatArray, one: int, other: int, tolerance: float, speed: float) -> int:
-    """Measure LSTD (:func:`core.kernels.matching.lstd`)."""
+    """Measure LSTD (:func:`core.kernels.fragments.matching.lstd`)."""
     total, n_points = 0.0, 0
     for own, theirs in ((one, other), (other, one)):
         way = 0.0

@@ -1,4 +1,4 @@
-"""Slow oracles of :mod:`core.kernels.merge_order`."""
+"""Slow oracles of :mod:`core.kernels.checkins.merge_order`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Oracle of :mod:`core.kernels.regrouping`: all steps are listed, and what they save is measured anew."""
+"""Oracle of :mod:`core.kernels.fragments.regrouping`: all steps are listed, and what they save is measured anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow oracle of :mod:`core.kernels.subtrajectories`."""
+"""Slow oracle of :mod:`core.kernels.checkins.subtrajectories`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow and obvious versions of :mod:`core.kernels.supports`, on dictionaries and sets instead of books."""
+"""Slow and obvious versions of :mod:`core.kernels.checkins.supports`, on dictionaries and sets instead of books."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Oracle of :mod:`core.kernels.tracks`: the same in numpy and sorted lists."""
+"""Oracle of :mod:`core.kernels.fragments.tracks`: the same in numpy and sorted lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from core.kernels.tracks import TrackData
+from core.kernels.fragments.tracks import TrackData
 from core.records.arrays import FloatArray, IntArray
 
 __all__ = ["distances_mm", "nearest_places", "place"]
@@ -21,7 +21,7 @@ def place(t_ms: IntArray, xy_m: FloatArray, starts: IntArray, at_ms: FloatArray,
 
 def distances_mm(tracks: TrackData, ones: IntArray, others: IntArray) -> FloatArray:
     """Return the distances of tracks, shape ``(a, b)``."""
-    xy_mm, under_way, span, price_mm = tracks
+    xy_mm, under_way, span, price_mm, _, _, _ = tracks
     apart = np.zeros((len(ones), len(others)))
     for row, i in enumerate(ones):
         for column, j in enumerate(others):

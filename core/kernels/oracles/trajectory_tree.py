@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.kernels.distances import Data
+from core.kernels.fragments.distances import Data
+from core.kernels.fragments.trajectory_tree import Tree
 from core.kernels.oracles.distances import measure
-from core.kernels.trajectory_tree import Tree
 
 __all__ = ["nearest", "trajectories_of_node"]
 

@@ -1,4 +1,4 @@
-"""Slow and obvious versions of :mod:`core.kernels.voting`."""
+"""Slow and obvious versions of :mod:`core.kernels.fragments.voting`."""
 
 from __future__ import annotations
 

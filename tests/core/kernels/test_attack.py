@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kernels import attack as kernels
+from core.kernels.fragments import attack as kernels
 from core.kernels.oracles import attack as oracles
 
 

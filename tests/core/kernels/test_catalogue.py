@@ -13,8 +13,8 @@ from core.records.record import Kind
 
 
 def _kernels_by_module() -> dict[str, set[str]]:
-    names = [f"core.kernels.{module.name}" for module in pkgutil.iter_modules(core.kernels.__path__)]
-    modules = [importlib.import_module(name) for name in names]
+    found = pkgutil.walk_packages(core.kernels.__path__, "core.kernels.")
+    modules = [importlib.import_module(module.name) for module in found]
     return {
         module.__name__: {
             name
@@ -27,11 +27,13 @@ def _kernels_by_module() -> dict[str, set[str]]:
 
 def test_no_kernel_is_missing() -> None:
     """
-    Every module with kernels is in the catalogue, with a kind of feed: else a first window would wait for a compiler.
+    Every module with kernels is in the catalogue, under the kind of feed that its folder names. Otherwise a first
+    window would wait for a compiler.
     """
     found = {name: kernels for name, kernels in _kernels_by_module().items() if kernels}
-    assert {module.__name__ for module in MODULES} == found.keys(), "name it in core/kernels/catalogue.py"
-    assert all(MODULES.values())
+    catalogued = {module.__name__: kind for kind, modules in MODULES.items() for module in modules}
+    assert catalogued.keys() == found.keys(), "name it in core/kernels/catalogue.py"
+    assert all(name.startswith(f"core.kernels.{kind}.") for name, kind in catalogued.items())
     listed = {f"{one.__module__}.{one.definition.__name__}" for one in all_kernels_of(list(Kind))}
     assert listed == {f"{module}.{name}" for module, names in found.items() for name in names}
 
@@ -64,5 +66,5 @@ def test_each_module_has_an_oracle() -> None:
     """
     Kernels are compared with a slow version of the same name.
     """
-    names = {module.__name__.rpartition(".")[2] for module in MODULES}
+    names = {module.__name__.rpartition(".")[2] for modules in MODULES.values() for module in modules}
     assert names <= {module.name for module in pkgutil.iter_modules(oracles.__path__)}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels import edr as kernels
+from core.kernels.fragments import edr as kernels
 from core.kernels.oracles import edr as oracles
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels import embeddings
+from core.kernels.checkins import embeddings
 from core.kernels.oracles import embeddings as oracle
 from tests.budgets import examples
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels import local_repair
+from core.kernels.checkins import local_repair
+from core.kernels.checkins.subtrajectories import count_subtrajectories
 from core.kernels.oracles import local_repair as oracle
-from core.kernels.subtrajectories import count_subtrajectories
 from tests.budgets import examples
 from tests.oracles.km import Crowd, as_sequences, crowds
 

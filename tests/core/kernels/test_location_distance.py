@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels.location_distance import mean_distances
+from core.kernels.checkins.location_distance import mean_distances
 from core.kernels.oracles import location_distance as oracle
 from tests.budgets import examples
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kernels import matching
+from core.kernels.fragments import matching
 from core.kernels.oracles import matching as oracle
 from core.models.kdelta.anonymize.distance.matching import path_of
 from core.trajectories.trajectory import PointTrajectories

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels import merge_order
+from core.kernels.checkins import merge_order
 from core.kernels.oracles import merge_order as oracle
 from tests.budgets import examples
 

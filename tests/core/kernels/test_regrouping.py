@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels import regrouping as kernels
+from core.kernels.fragments import regrouping as kernels
 from core.kernels.oracles import regrouping as oracles
 from core.kernels.oracles.tracks import distances_mm
 from core.models.kdelta.anonymize.cluster.regrouping import pairs_of_clusters

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels import subtrajectories
+from core.kernels.checkins import subtrajectories
 from core.kernels.oracles import subtrajectories as oracle
 from tests.budgets import examples
 from tests.oracles.km import Crowd, as_sequences, crowds

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels import supports as kernels
+from core.kernels.checkins import supports as kernels
+from core.kernels.checkins.supports import PEOPLE, SUPPORT
 from core.kernels.oracles import supports as oracles
-from core.kernels.supports import PEOPLE, SUPPORT
 from core.records.arrays import IntArray
 from tests.budgets import examples
 from tests.oracles.km import Crowd, as_sequences, crowds

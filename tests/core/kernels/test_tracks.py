@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kernels import tracks as kernels
+from core.kernels.fragments import tracks as kernels
+from core.kernels.fragments.tracks import TrackData
 from core.kernels.oracles import tracks as oracles
-from core.kernels.tracks import TrackData
 from tests.budgets import examples
 
 
@@ -18,7 +18,9 @@ def drawn(seed: int, n: int, m: int = 7) -> TrackData:
     """Tracks of which some lie in the same place."""
     rng = np.random.default_rng(seed)
     xy_mm = np.rint(rng.normal(0, 3, (n, 2, m))) * 1234.5
-    return xy_mm, (rng.random((n, m)) < 0.7).astype(np.float64), rng.random((n, 2)) * m, float(rng.integers(0, 3) * 777)
+    under_way, span = (rng.random((n, m)) < 0.7).astype(np.float64), rng.random((n, 2)) * m
+    # Of the pairs some take the place of others in memory.
+    return xy_mm, under_way, span, float(rng.integers(0, 3) * 777), np.zeros(8, np.int64), np.zeros(8), np.zeros(m)
 
 
 @settings(max_examples=examples(60))

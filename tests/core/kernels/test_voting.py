@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kernels import voting as kernels
+from core.kernels.fragments import voting as kernels
 from core.kernels.oracles import voting as oracles
 
 

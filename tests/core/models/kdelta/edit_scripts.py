@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.kernels import edr as kernels
+from core.kernels.fragments import edr as kernels
 from core.records.arrays import IntArray
 from tests.oracles.kdelta import Point, trajectories_of
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.kernels.distances import measure as measured
+from core.kernels.fragments.distances import measure as measured
 from core.models.kdelta.anonymize.distance.distances import Distances, Euclidean
 from core.models.kdelta.anonymize.distance.edr import Edr
 from core.models.kdelta.anonymize.distance.lstd import Lstd

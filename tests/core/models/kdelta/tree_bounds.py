@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import bound
+from core.kernels.fragments.distances import bound
 from core.kernels.oracles.trajectory_tree import nearest, trajectories_of_node
 from core.models.kdelta.anonymize.distance.distances import Distances
 from core.records.arrays import IntArray

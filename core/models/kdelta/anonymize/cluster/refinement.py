@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.kernels.refinement import refine_clusters
+from core.kernels.fragments.refinement import refine_clusters
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 
 __all__ = ["refine"]

@@ -9,15 +9,17 @@ by pivots leaves.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from core.kernels import regrouping as kernels
-from core.kernels.distances import are_within
-from core.kernels.tracks import TrackData, distances_mm, nearest_places, place
+from core.kernels.fragments import regrouping as kernels
+from core.kernels.fragments import regrouping_steps as taking
+from core.kernels.fragments.distances import are_within
+from core.kernels.fragments.tracks import TrackData, nearest_places, place
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
@@ -34,9 +36,6 @@ _REMEMBERED = 1 << 20  # most distances between tracks that are remembered: 16 M
 _NOBODY = -1
 
 _Number = TypeVar("_Number", np.int64, np.float64)
-
-_Steps = dict[int, tuple[int, int]]
-"""For each cluster the trajectory that leaves it and the one that joins it; -1 for none."""
 
 
 class Tracks:
@@ -126,44 +125,39 @@ def regroup(tracks: Tracks, clusters: PivotClusters) -> PivotClusters:
         return clusters
     search = _Search(tracks, clusters)
     search.run()
-    return replace(clusters, cluster=search.cluster, pivots=search.pivots)
+    return replace(clusters, cluster=search.cluster, pivots=search.pivots.tolist())
 
 
 class _Search:
     """Clusters as they change, and the best step between any two that are near one another."""
 
     def __init__(self, tracks: Tracks, clusters: PivotClusters) -> None:
-        self.cluster, self.pivots = clusters.cluster.copy(), list(clusters.pivots)
+        demands = clusters.demands
         self._distances, self._radius = clusters.distances.data, clusters.radius
-        self._user: list[int] = clusters.users.tolist()
-        self._k: list[int] = clusters.demands.k.tolist()
-        self._delta_m, self._moments = clusters.demands.delta_m, tracks.moments
-        self._delta_of: list[float] = self._delta_m.tolist()
-        self._moments_of: list[int] = self._moments.tolist()
-        self._alike = bool((self._delta_m == self._delta_m[0]).all())
-        n, c = len(self.cluster), len(self.pivots)
-        self._left = _TRIES_EACH * n
-        order = np.argsort(self.cluster, kind="stable")
-        sizes = np.bincount(self.cluster + 1, minlength=c + 1)
+        n, c = len(clusters.cluster), len(clusters.pivots)
+        order = np.argsort(clusters.cluster, kind="stable")
+        sizes = np.bincount(clusters.cluster + 1, minlength=c + 1)
         placed, starts, sizes = order[sizes[0] :], np.cumsum(sizes[1:]) - sizes[1:], sizes[1:]
-        self._members: list[list[int]] = [some.tolist() for some in np.split(placed, starts[1:])]
-        self._n_changes = 0
-        self._changed = np.zeros(c, np.int64)  # number of changes when each cluster had changed
-        self._own, self._state = np.zeros(n), np.zeros((c, 3))
-        self._groups: kernels.Groups = (
-            np.full(c, _NOBODY),
-            np.full(n, _NOBODY),
-            self._own,
-            self._state,
-            np.zeros(n),
+        first, following, own = placed[starts], np.full(n, _NOBODY), np.zeros(n)
+        following[placed[:-1]] = placed[1:]
+        following[placed[starts + sizes - 1]] = _NOBODY
+        self._groups: kernels.Groups = first, following, own, np.zeros((c, 3)), np.zeros(n)
+        self._members: taking.MemberData = (
+            _writable(clusters.users),
+            np.array(demands.k, dtype=np.int64),
+            np.array(demands.delta_m, dtype=np.float64),
+            tracks.moments,
+            0.0 if (demands.delta_m == demands.delta_m[0]).all() else 2 * _FROM_MEAN,
         )
+        self.cluster, self.pivots = clusters.cluster.copy(), np.array(clusters.pivots, dtype=np.int64)
+        self._changed, self._counts = np.zeros(c, dtype=np.int64), np.array([_TRIES_EACH * n, 0])
+        self._state = self.cluster, self.pivots, self._changed, self._counts, np.zeros(3, dtype=np.int64)
+
         self._tracks = tracks.priced(0.0)
-        for number in range(c):
-            self._put(number, self._members[number])
-        away_mm = np.sort(_FROM_MEAN * self._own[placed] / np.repeat(sizes, sizes) / self._moments[placed])
+        taking.measure_groups(self._tracks, self._members, self._groups)
+        away_mm = np.sort(_FROM_MEAN * own[placed] / np.repeat(sizes, sizes) / tracks.moments[placed])
         self._tracks = tracks.priced(float(np.rint(away_mm[len(away_mm) // 2])))
-        for number in range(c):
-            self._put(number, self._members[number])
+        taking.measure_groups(self._tracks, self._members, self._groups)
 
         self._places = tracks.xy_mm.reshape(n, -1)
         self._means: FloatArray = np.add.reduceat(self._places[placed], starts, axis=0) / sizes[:, None]
@@ -175,34 +169,15 @@ class _Search:
 
     def run(self) -> None:
         """Search until no step saves anything, or too many have been tried."""
-        while self._left > 0:
-            while self._step():
-                pass
+        everything = self._distances, self._tracks, self._members, self._groups, self._pairs, self._state, self._radius
+        while self._counts[0] > 0:
+            taking.take_best_steps(*everything)
             if not (self._empty_the_trash() or self._pass_on()):
                 break
-        orders = [self._by_sum(members, self._own[members]) for members in self._members]
-        for c, (order, members) in enumerate(zip(orders, self._members, strict=True)):
-            self.pivots[c] = next((pivot for pivot in order if self._reaches(pivot, members)), self.pivots[c])
-
-    def _step(self) -> bool:
-        """Take the possible move or exchange that saves most."""
-        n = len(self.cluster)
-        worth, code, refused_worth, refused_code = self._pairs[4:8]
-        while self._left > 0:
-            pair = kernels.best_pair(self._pairs)
-            if pair < 0:
-                return False
-            moves, step = divmod(int(code[pair]), n * n)
-            i, other = divmod(step, n)
-            if moves:
-                steps = {int(self.cluster[i]): (i, _NOBODY), other: (_NOBODY, i)}
-            else:
-                steps = {int(self.cluster[i]): (i, other), int(self.cluster[other]): (other, i)}
-            if self._take(steps, float(worth[pair])):
-                return True
-            refused_worth[pair], refused_code[pair] = worth[pair], code[pair]
-            kernels.value_pair(self._tracks, self._groups, self._pairs, pair)
-        return False
+        for c in range(len(self.pivots)):
+            pivot = taking.nearest_to_all(self._distances, self._tracks, self._groups, c, self._radius)
+            if pivot != _NOBODY:
+                self.pivots[c] = pivot
 
     def _empty_the_trash(self) -> bool:
         """Let trajectories in the trash join clusters, or replace members that cost more."""
@@ -213,7 +188,7 @@ class _Search:
             near = self._near[i]
             if self._tried.get(i, -1) >= self._changed[near].max():
                 continue
-            self._tried[i] = self._n_changes
+            self._tried[i] = int(self._counts[1])
             away_mm = kernels.mean_distances_mm(self._tracks, self._groups, i, near)
             nearest: list[int] = near[np.argsort(away_mm, kind="stable")].tolist()
             changed |= self._join(i, nearest) or any(self._replace(i, c) for c in nearest[:_PLACES])
@@ -221,16 +196,17 @@ class _Search:
 
     def _join(self, i: int, nearest: list[int]) -> bool:
         """Let a trajectory join the first cluster that accepts it and whose discs do not get smaller by that."""
-        fine = [c for c in nearest if self._delta_m[self._members[c]].min() <= self._delta_m[i]]
-        pivots = np.array([self.pivots[c] for c in fine], dtype=np.int64)
-        reached = are_within(self._distances, i, pivots, self._radius).tolist()
-        return any(self._take({c: (_NOBODY, i)}, np.inf) for c, is_near in zip(fine, reached, strict=True) if is_near)
+        delta_m = self._members[2]
+        fine = [c for c in nearest if min(delta_m[j] for j in self._members_of(c)) <= delta_m[i]]
+        reached = are_within(self._distances, i, self.pivots[fine], self._radius).tolist()
+        return any(self._take([(c, _NOBODY, i)], np.inf) for c, is_near in zip(fine, reached, strict=True) if is_near)
 
     def _replace(self, i: int, c: int) -> bool:
-        replaceable = [j for j in self._members[c] if self._moments[j] <= self._moments[i]]
+        moments = self._members[3]
+        replaceable = [j for j in self._members_of(c) if moments[j] <= moments[i]]
         savings = ((kernels.saved_mm(self._tracks, self._groups, c, j, i), -j) for j in replaceable)
         saved, j = max(savings, default=(0.0, 0))
-        return saved > 0 and self._take({c: (-j, i)}, saved)
+        return saved > 0 and self._take([(c, -j, i)], saved)
 
     def _pass_on(self) -> bool:
         """Let three clusters pass on a member each, in a ring or from one that can do without, if that saves."""
@@ -244,71 +220,30 @@ class _Search:
             begin = at + 1
             if at < len(chains):
                 a, b, c, i, j, back, _ = chains[at].tolist()
-                if self._take({a: (i, back), b: (j, i), c: (back, j)}, saved):
+                if self._take([(a, i, back), (b, j, i), (c, back, j)], saved):
                     touched[[a, b, c]] = True
         return bool(touched.any())
 
-    def _take(self, steps: _Steps, saved: float) -> bool:
-        """Let members leave and join clusters, if that saves anything and keeps what clustering ensured."""
-        self._left -= 1
-        after = {c: sorted({*self._members[c], joins} - {leaves, _NOBODY}) for c, (leaves, joins) in steps.items()}
-        if not self._alike:
-            lost = sum(self._disc(self._members[c]) - self._disc(members) for c, members in after.items())
-            if saved <= lost:
-                return False
-        if not all(self._n_users(members) >= max(self._k[j] for j in members) for members in after.values()):
-            return False
-        pivots = {c: self._pivot_for(c, members) for c, members in after.items()}
-        if _NOBODY in pivots.values():
-            return False
-        self._n_changes += 1
-        for c in after:
-            self.cluster[self._members[c]] = _NOBODY
-        for c, members in after.items():
-            self.pivots[c] = pivots[c]
-            self._put(c, members)
-        for c in after:
-            kernels.value_pairs_of(self._tracks, self._groups, self._pairs, c)
-        return True
+    def _take(self, step: list[tuple[int, int, int]], saved_mm: float) -> bool:
+        """Let a member of each cluster leave, or another one join, if that saves anything and may be."""
+        return taking.take_step(
+            self._distances,
+            self._tracks,
+            self._members,
+            self._groups,
+            self._pairs,
+            self._state,
+            np.array(step),
+            saved_mm,
+            self._radius,
+        )
 
-    def _put(self, c: int, members: list[int]) -> None:
-        """Give a cluster its members, ascending, and measure it."""
-        first, following, own, state, _ = self._groups
-        some = np.array(members)
-        self._members[c] = members
-        self.cluster[some] = c
-        first[c], following[some[:-1]], following[some[-1]] = some[0], some[1:], _NOBODY
-        own[some] = distances_mm(self._tracks, some, some).sum(axis=1)
-        n_users = self._n_users(members)
-        spare = n_users < len(members) or n_users > min(self._k[j] for j in members)
-        state[c] = len(members), own[some].sum() / 2, spare
-        self._changed[c] = self._n_changes
-
-    def _n_users(self, members: list[int]) -> int:
-        return len({self._user[j] for j in members})
-
-    def _disc(self, members: list[int]) -> float:
-        """Return what a cluster's discs save its members, millimetres, on the scale of the sums of distances."""
-        radius_mm = min(map(self._delta_of.__getitem__, members)) * 500.0
-        return radius_mm * float(sum(map(self._moments_of.__getitem__, members))) / (2 * _FROM_MEAN)
-
-    def _pivot_for(self, c: int, members: list[int]) -> int:
-        """Return the pivot of a cluster with other members, its present one if possible; -1 if there is none."""
-        pivot = self.pivots[c]
-        if pivot in members and self._reaches(pivot, members):
-            return pivot
-        some = np.array(members)
-        order = self._by_sum(members, distances_mm(self._tracks, some, some).sum(axis=1))
-        return next((pivot for pivot in order if self._reaches(pivot, members)), _NOBODY)
-
-    @staticmethod
-    def _by_sum(members: list[int], sums_mm: FloatArray) -> list[int]:
-        """Return members, the one nearest to all others first."""
-        return [members[at] for at in np.argsort(sums_mm, kind="stable").tolist()]
-
-    def _reaches(self, pivot: int, members: list[int]) -> bool:
-        """Return whether no member is farther from a pivot than the radius."""
-        return bool(are_within(self._distances, pivot, np.array(members), self._radius).all())
+    def _members_of(self, c: int) -> Iterator[int]:
+        first, following, _, _, _ = self._groups
+        i = int(first[c])
+        while i != _NOBODY:
+            yield i
+            i = int(following[i])
 
 
 def pairs_of_clusters(near: IntArray) -> kernels.GroupPairs:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels import trajectory_tree as tree
-from core.kernels.distances import ROOM, Data, measure_pairs
+from core.kernels.fragments import trajectory_tree as tree
+from core.kernels.fragments.distances import ROOM, Data, measure_pairs
 from core.models.kdelta.anonymize.distance.matching import path_of
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
@@ -27,7 +27,7 @@ class Distances:
     trajectories, besides the points.
 
     Args:
-        kind: Which distance: one of those of :mod:`core.kernels.trajectory_tree`.
+        kind: Which distance: one of those of :mod:`core.kernels.fragments.trajectory_tree`.
         trajectories: The data set, none of them empty.
         path: Its path (:func:`~core.models.kdelta.anonymize.distance.matching.path_of`).
         tolerance_ms: Tolerance in time.

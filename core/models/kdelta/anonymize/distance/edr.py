@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from core.kernels import edr as kernels
-from core.kernels.trajectory_tree import EDR
+from core.kernels.fragments import edr as kernels
+from core.kernels.fragments.trajectory_tree import EDR
 from core.models.kdelta.anonymize.distance.distances import Distances
 from core.models.kdelta.anonymize.distance.matching import path_of
 from core.records.arrays import FloatArray, IntArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kernels.trajectory_tree import LSTD
+from core.kernels.fragments.trajectory_tree import LSTD
 from core.models.kdelta.anonymize.distance.distances import Distances
 from core.models.kdelta.anonymize.distance.matching import mean_speed_m_s, path_of, tolerance_in_ms
 from core.trajectories.trajectory import PointTrajectories

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.kernels.matching import match
+from core.kernels.fragments.matching import match
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
@@ -82,7 +82,7 @@ def tolerance_in_ms(tolerance_s: float) -> int:
 
 
 def path_of(trajectories: PointTrajectories) -> FloatArray:
-    """Return the path of a data set as kernels read it (:mod:`core.kernels.matching`), shape ``(p, 7)``.
+    """Return the path of a data set as kernels read it (:mod:`core.kernels.fragments.matching`), shape ``(p, 7)``.
 
     Raises:
         ValueError: A trajectory has no point.

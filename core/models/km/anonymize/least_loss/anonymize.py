@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.kernels.merge_order import named_by_kept
+from core.kernels.checkins.merge_order import named_by_kept
 from core.models.common.merging import affordable_length, longest_of
 from core.models.km.anonymize.least_loss.counted import Counted
 from core.models.km.anonymize.least_loss.hierarchy import hierarchy

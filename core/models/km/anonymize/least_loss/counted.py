@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.kernels.subtrajectories import count_subtrajectories
+from core.kernels.checkins.subtrajectories import count_subtrajectories
 from core.records.arrays import IntArray, SmallIntArray
 from core.trajectories.trajectory import Sequences
 

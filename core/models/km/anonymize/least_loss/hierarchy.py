@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.kernels.merge_order import distances_between, merge_cheapest, merged
+from core.kernels.checkins.merge_order import distances_between, merge_cheapest, merged
 from core.records.arrays import FloatArray, IntArray
 
 __all__ = ["MergeHierarchy", "hierarchy"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.kernels.local_repair import repair_people
+from core.kernels.checkins.local_repair import repair_people
 from core.models.km.anonymize.least_loss.counted import Counted
 from core.models.km.guarantee import KmAnonymity
 from core.records.arrays import BoolArray, IntArray

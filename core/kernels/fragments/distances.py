@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.edr import edits_a_point
+from core.kernels.fragments.edr import edits_a_point
+from core.kernels.fragments.matching import LARGEST_MM, lstd
+from core.kernels.fragments.trajectory_tree import BOXES, EDR, LSTD, TREE, Boxes, Tree, at_least
 from core.kernels.kernel import kernel
-from core.kernels.matching import LARGEST_MM, lstd
-from core.kernels.trajectory_tree import BOXES, EDR, LSTD, TREE, Boxes, Tree, at_least
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -43,7 +43,7 @@ Data = tuple[
 
 0. Which distance it is.
 1. Where trajectories begin, shape ``(n + 1,)``.
-2. Its path (:mod:`core.kernels.matching`), shape ``(p, 7)``.
+2. Its path (:mod:`core.kernels.fragments.matching`), shape ``(p, 7)``.
 3. Times, Unix milliseconds, shape ``(p,)``.
 4. Positions, metres, shape ``(p, 2)``.
 5. Tolerance in time, ms.

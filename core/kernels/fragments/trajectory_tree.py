@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from core.kernels.fragments.matching import LARGEST_MM, T, X, Y
 from core.kernels.kernel import kernel
-from core.kernels.matching import LARGEST_MM, T, X, Y
 from core.records.arrays import FloatArray, IntArray
 
 __all__ = ["EDR", "EUCLIDEAN", "LSTD", "Boxes", "Tree", "at_least", "build_tree", "enclose"]

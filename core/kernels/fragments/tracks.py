@@ -19,7 +19,9 @@ numbers.
 A pair is ``lesser * n + greater``. Pair 0, a track and itself, has distance 0, so a table of zeros remembers nothing
 wrong."""
 
-TRACKS = "Tuple((float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64, int64[::1], float64[::1], float64[::1]))"
+TRACKS = (
+    "Tuple((float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64, int64[::1], float64[::1], float64[::1]))"
+)
 
 
 @kernel("void(int64[::1], float64[:, ::1], int64[::1], float64[::1], float64[:, :, ::1])")

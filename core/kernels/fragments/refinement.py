@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import DATA, Data, measure, next_near, start_search
-from core.kernels.greedy import count_up
+from core.kernels.fragments.distances import DATA, Data, measure, next_near, start_search
+from core.kernels.fragments.greedy import count_up
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
 

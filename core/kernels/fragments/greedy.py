@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.distances import DATA, Data, bound, measure, next_near, start_search
+from core.kernels.fragments.distances import DATA, Data, bound, measure, next_near, start_search
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
@@ -55,9 +55,7 @@ def _close_gaps(data: Data, pivot: int, gaps: IntArray, farthest: IntArray) -> N
             n += 2
 
 
-@kernel(
-    f"UniTuple(int64, 2)({DATA}, int64[::1], int64, int64, int64[::1], int64, int64[::1], int64[::1])"
-)
+@kernel(f"UniTuple(int64, 2)({DATA}, int64[::1], int64, int64, int64[::1], int64, int64[::1], int64[::1])")
 def _nearest_people(
     data: Data,
     users: IntArray,

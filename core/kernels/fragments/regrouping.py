@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.kernels.fragments.tracks import TRACKS, TrackData, apart_mm
 from core.kernels.kernel import kernel
-from core.kernels.tracks import TRACKS, TrackData, apart_mm
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.kernels.embeddings import is_embedded, most_used_visit, single_steps
+from core.kernels.checkins.embeddings import is_embedded, most_used_visit, single_steps
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.kernels.checkins.supports import previous_visits
 from core.kernels.kernel import kernel
-from core.kernels.supports import previous_visits
 from core.records.arrays import IntArray, SmallIntArray
 
 __all__ = ["count_subtrajectories"]

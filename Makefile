@@ -25,7 +25,7 @@ EVERYDAY := not slow and not browser and not image
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -95,6 +95,9 @@ table-w4m: install ## the table of the (k,delta) models on the real GPS feeds, a
 
 bench-stream: install ## records per second of Shoal, of a bare loop and of a plain Faust agent, on both brokers
 	$(BIN)/python -m tests.benchmarks.bench_stream
+
+bench-latency: install ## from the decision to seal a window of 100,000 check-ins, or 50,000 points, to its message; N=20 windows
+	$(BIN)/python -m tests.benchmarks.bench_latency $(N)
 
 bench-catch-up: install ## a backlog of N=1000000 check-ins with one worker, with two, and with a second that joins, on a real Kafka
 	$(BIN)/python -m tests.benchmarks.bench_catch_up $(N)

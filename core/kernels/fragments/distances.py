@@ -182,6 +182,9 @@ def next_near(data: Data, counts: IntArray, one: int, limit: int, n: int) -> tup
         if room[n, 1] > limit:
             continue
         if item[node] >= 0:
+            # It may have waited with the bound of a node above it; measuring takes longer than its own bound.
+            if bound(data, one, node, limit) > limit:
+                continue
             return item[node], n
         near, far = node + 1, second[node]
         if counts[near] == 0 or counts[far] == 0:

@@ -8,7 +8,7 @@ from core.records.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["after_step", "nearest_to_all"]
 
-Step = Mapping[int, tuple[int, int]]
+Passes = Mapping[int, tuple[int, int]]
 """For each cluster the member that leaves it and the one that joins it; -1 for none."""
 
 
@@ -21,7 +21,7 @@ def nearest_to_all(apart: FloatArray, near: BoolArray, members: Sequence[int]) -
 def after_step(
     clusters: Sequence[Sequence[int]],
     pivots: Sequence[int],
-    step: Step,
+    step: Passes,
     saved_mm: float,
     *,
     users: IntArray,

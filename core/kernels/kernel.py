@@ -70,6 +70,7 @@ def _compiled(definition: Callable[..., R], signature: str, *, allocates: bool) 
     import numba  # noqa: PLC0415
 
     _let_kernels_call_kernels()
+    # Without "nrt", numba's runtime, references are not counted. Numba does not document this option.
     compile_: Callable[..., Any] = functools.partial(
         numba.njit, signature, nogil=True, error_model="numpy", _nrt=allocates
     )

@@ -111,7 +111,8 @@ def regroup(tracks: Tracks, clusters: PivotClusters) -> PivotClusters:
 
     A cluster trades members with the nearest other clusters alone, compared by mean tracks when the search began: with
     as many as hold about 256 trajectories. A trajectory of the trash may join the same number of them. So a step costs
-    the same in any data set, and memory grows with the number of trajectories: about 2 kB each.
+    the same in any data set, and memory grows with the number of trajectories: about 2 kB each. Distances that were
+    measured are remembered, in 16 MB at most.
 
     Args:
         tracks: The trajectories as the search sees them.

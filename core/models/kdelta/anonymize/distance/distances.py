@@ -12,8 +12,8 @@ from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["Distances", "Euclidean"]
 
-_REMEMBERED = 1 << 21
-"""Most distances and bounds that are remembered: 32 MB."""
+_REMEMBERED_EACH, _REMEMBERED = 512, 1 << 21
+"""How many distances and bounds are remembered, at least half of it: for each trajectory, and at most (32 MB)."""
 
 _BOX_BYTES = 64 << 20
 _MOST_CELLS, _FEWEST_CELLS = 256, 8
@@ -52,7 +52,7 @@ class Distances:
         space_tolerance_m: float = 0.0,
     ) -> None:
         n, starts = len(trajectories.users), trajectories.starts.copy()
-        n_pairs = 1 << max(min(3 * n * n, _REMEMBERED) - 1, 1).bit_length()
+        n_remembered = 1 << max(min(3 * n * n, _REMEMBERED_EACH * n, _REMEMBERED) - 1, 1).bit_length()
         last = path[:, 0].max(initial=0.0)
         n_cells = min(max(_BOX_BYTES // (_BYTES_A_CELL * max(n, 1)), _FEWEST_CELLS), _MOST_CELLS)
         cell = max(tolerance_ms // 2, last // n_cells + 1)
@@ -79,8 +79,8 @@ class Distances:
             float(tolerance_ms),
             mean_speed_m_s,
             space_tolerance_m,
-            np.full(n_pairs, -1, dtype=np.int64),
-            np.zeros(n_pairs, dtype=np.int64),
+            np.full(n_remembered, -1, dtype=np.int64),
+            np.zeros(n_remembered, dtype=np.int64),
             float(cell),
             nodes,
             boxes,

@@ -22,8 +22,8 @@ class Kernel(Generic[P, R]):
     Args:
         definition: The function, in the part of Python that numba compiles. It may call other kernels.
         signature: Types of its result and arguments, as numba writes them.
-        allocates: Whether it makes arrays. Only then do arrays count who refers to them. Counting takes 0.1
-            microseconds a call where kernels pass on twenty arrays, often more than the call itself.
+        allocates: Whether it makes arrays. Only then do arrays count who refers to them, which often takes longer than
+            the rest of a call with twenty arrays.
     """
 
     def __init__(self, definition: Callable[P, R], signature: str, *, allocates: bool = False) -> None:

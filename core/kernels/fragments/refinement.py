@@ -9,7 +9,7 @@ from core.kernels.fragments.greedy import count_up
 from core.kernels.kernel import kernel
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["refine_clusters"]
+__all__ = ["refine_clusters", "unlink"]
 
 _NEVER = 1 << 60  # above every sum of distances, and sums of some of it fit into 64 bits
 _NOBODY = -1
@@ -73,9 +73,9 @@ def _price(people: PeopleData, clusters: ClusterData, c: int, joins: int) -> int
     return int(np.ceil(lost_m * per_metre))
 
 
-@kernel(f"void({CLUSTERS}, int64, int64)")
-def _leave(clusters: ClusterData, i: int, c: int) -> None:
-    _, _, first, following, _, _ = clusters
+@kernel("void(int64[::1], int64[::1], int64, int64)")
+def unlink(first: IntArray, following: IntArray, c: int, i: int) -> None:
+    """Take a member out of the list of a cluster: its first member, and the next one behind each."""
     if first[c] == i:
         first[c] = following[i]
         return
@@ -89,7 +89,7 @@ def _leave(clusters: ClusterData, i: int, c: int) -> None:
 def _put(clusters: ClusterData, i: int, to: int, distance: int) -> None:
     """Let a member go to another cluster, whose pivot is at this distance."""
     cluster, _, first, following, own, _ = clusters
-    _leave(clusters, i, cluster[i])
+    unlink(first, following, cluster[i], i)
     cluster[i], own[i] = to, distance
     following[i], first[to] = first[to], i
 

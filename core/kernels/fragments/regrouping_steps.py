@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.kernels.fragments.distances import DATA, Data, measure
+from core.kernels.fragments.refinement import unlink
 from core.kernels.fragments.regrouping import GROUPS, PAIRS, GroupPairs, Groups, best_pair, value_pair, value_pairs_of
 from core.kernels.fragments.tracks import TRACKS, TrackData, apart_mm
 from core.kernels.kernel import kernel
@@ -39,19 +40,6 @@ STATE = "UniTuple(int64[::1], 5)"
 
 
 @kernel(f"void({GROUPS}, int64, int64)")
-def _unlink(groups: Groups, c: int, i: int) -> None:
-    """Take a member out of the list of a cluster."""
-    first, following, _, _, _ = groups
-    if first[c] == i:
-        first[c] = following[i]
-        return
-    j = first[c]
-    while following[j] != i:
-        j = following[j]
-    following[j] = following[i]
-
-
-@kernel(f"void({GROUPS}, int64, int64)")
 def _link(groups: Groups, c: int, i: int) -> None:
     """Put a member into the list of a cluster, which stays ascending."""
     first, following, _, _, _ = groups
@@ -69,7 +57,7 @@ def _pass(groups: Groups, step: IntArray, leaves: int, joins: int) -> None:
     """Let all members of one column of a step leave, and all of another one join."""
     for row in range(len(step)):
         if step[row, leaves] >= 0:
-            _unlink(groups, step[row, 0], step[row, leaves])
+            unlink(groups[0], groups[1], step[row, 0], step[row, leaves])
     for row in range(len(step)):
         if step[row, joins] >= 0:
             _link(groups, step[row, 0], step[row, joins])

@@ -13,7 +13,7 @@ from core.trajectories.trajectory import PointTrajectories
 __all__ = ["Distances", "Euclidean"]
 
 _REMEMBERED_EACH, _REMEMBERED = 512, 1 << 21
-"""How many distances and bounds are remembered, at least half of it: for each trajectory, and at most (32 MB)."""
+"""How many distances and bounds are remembered: for each trajectory, rounded up to a power of 2; and at most: 32 MB."""
 
 _BOX_BYTES = 64 << 20
 _MOST_CELLS, _FEWEST_CELLS = 256, 8

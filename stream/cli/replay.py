@@ -18,6 +18,7 @@ from core.records.record import Kind
 from core.utility.window_measures import MeasureOptions
 from stream.cli.console import print_line, progress_bar, stderr
 from stream.cli.frontier import draw_frontier, frontier_options
+from stream.cli.garbage import collect_garbage_rarely
 from stream.cli.kernels import show_kernels_prepared
 from stream.cli.options import KIND, load_given, with_settings
 from stream.feeds.feed import Feed
@@ -99,6 +100,7 @@ def replay(
     options = MeasureOptions() if measure is not None else None
     run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes, measure=options)
     show_kernels_prepared(Kind(kind))
+    collect_garbage_rarely()
     with progress_bar() as bar:
         task = bar.add_task(f"replaying {kind}", total=sum(file.size for file in records))
         summary = run.run(

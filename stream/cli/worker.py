@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from stream.cli.garbage import collect_garbage_rarely
 from stream.cli.options import load_given, with_settings
 from stream.observe.logs import set_up_logs
 from stream.worker import status as worker_status
@@ -30,6 +31,7 @@ def worker(config: Path | None, given: tuple[str, ...]) -> None:
 
     settings = load_given(config, given).checked()
     set_up_logs(settings.logs)
+    collect_garbage_rarely()
     run_worker(settings, lambda line: click.echo(f"shoal: {line}", err=True))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from pyproj import Proj
 
 from core.records.arrays import FloatArray
 
-__all__ = ["LocalProjection", "geocentric", "mean_position"]
+__all__ = ["LocalProjection", "geocentric", "mean_position", "mean_positions"]
 
 _EQUATOR_M = 6_378_137.0
 _ECCENTRICITY2 = 0.0066943799901413165
@@ -28,26 +30,36 @@ def geocentric(lat_deg: FloatArray, lon_deg: FloatArray) -> FloatArray:
 
 
 def mean_position(lat_deg: FloatArray, lon_deg: FloatArray, *, digits: int = 4) -> tuple[float, float]:
-    """Return the mean of positions on the sphere, degrees, rounded so that float noise cannot move it.
+    """Return the mean of positions on the sphere, as :func:`mean_positions` does for each group."""
+    ((lat, lon),) = mean_positions(lat_deg, lon_deg, [len(lat_deg)], digits=digits)
+    return lat, lon
 
-    Positions that cancel out (two antipodes) have no mean, and neither has an empty array: the result is then 0, 0.
+
+def mean_positions(
+    lat_deg: FloatArray, lon_deg: FloatArray, lengths: Sequence[int], *, digits: int = 4
+) -> list[tuple[float, float]]:
+    """Return the mean of each group of positions on the sphere, degrees, rounded so that float noise cannot move it.
+
+    Positions that cancel out (two antipodes) have no mean, and neither has an empty group: the result is then 0, 0.
     A pole has longitude 0, the antimeridian -180.
+
+    Args:
+        lat_deg: Latitudes, one group after the other, shape ``(n,)``.
+        lon_deg: Longitudes.
+        lengths: Number of positions of each group, ``n`` in all.
+        digits: Digits behind the point.
     """
-    if len(lat_deg) == 0:
-        return 0.0, 0.0
     lat, lon = np.radians(lat_deg), np.radians(lon_deg)
-    x, y, z = (
-        float(np.mean(np.cos(lat) * np.cos(lon))),
-        float(np.mean(np.cos(lat) * np.sin(lon))),
-        float(np.mean(np.sin(lat))),
-    )
-    if max(abs(x), abs(y), abs(z)) < 1e-9:
-        return 0.0, 0.0
-    mean_lat = round(float(np.degrees(np.arctan2(z, np.hypot(x, y)))), digits)
-    mean_lon = round(float(np.degrees(np.arctan2(y, x))), digits)
-    if abs(mean_lat) == 90.0:
-        return mean_lat, 0.0
-    return mean_lat, -180.0 if mean_lon == 180.0 else mean_lon
+    axes = np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+    group = np.repeat(np.arange(len(lengths)), lengths)
+    n = np.maximum(lengths, 1)
+    x, y, z = (np.bincount(group, axis, len(lengths)) / n for axis in axes)
+    mean_lat = np.degrees(np.arctan2(z, np.hypot(x, y))).round(digits)
+    mean_lon = np.degrees(np.arctan2(y, x)).round(digits)
+    mean_lon[np.abs(mean_lat) == 90.0] = 0.0
+    mean_lon[mean_lon == 180.0] = -180.0
+    has_mean = np.max(np.abs([x, y, z]), axis=0) >= 1e-9
+    return list(zip((mean_lat * has_mean).tolist(), (mean_lon * has_mean).tolist(), strict=True))
 
 
 class LocalProjection:

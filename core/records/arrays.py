@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "SmallIntArray", "UserHashes", "numbered", "ranges"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "SmallIntArray", "UserHashes", "distinct", "numbered", "ranges"]
 
 T = TypeVar("T", bound=Hashable)
 
@@ -18,6 +18,18 @@ SmallIntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 UserHashes = npt.NDArray[np.uint64]
 """Keyed hashes of user ids."""
+
+
+def distinct(numbers: IntArray) -> IntArray:
+    """Return the distinct numbers, ascending. np.unique uses hashes here, which takes three times as long.
+
+    >>> distinct(np.array([7, 2, 7])).tolist()
+    [2, 7]
+    """
+    ordered = np.sort(numbers)
+    first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+    found: IntArray = ordered[first]
+    return found
 
 
 def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
@@ -47,9 +59,11 @@ def numbered(values: Iterable[T]) -> tuple[IntArray, list[T]]:
     ([0, 1, 0], ['b', 'a'])
     """
     held = list(values)  # as long as they are held, no two objects have the same id
-    ids = list(map(id, held))
+    ids, object_of = np.unique(np.fromiter(map(id, held), np.int64, len(held)), return_inverse=True)
+    first = np.empty(len(ids), np.int64)
+    first[object_of[::-1]] = np.arange(len(held))[::-1]  # of several places for one object the last written stays
     number_of: dict[T, int] = {}
-    number_of_id = {
-        one: number_of.setdefault(value, len(number_of)) for one, value in dict(zip(ids, held, strict=True)).items()
-    }
-    return np.fromiter(map(number_of_id.__getitem__, ids), np.int64, len(ids)), list(number_of)
+    number_of_object = np.empty(len(ids), np.int64)
+    for one in np.argsort(first).tolist():
+        number_of_object[one] = number_of.setdefault(held[first[one]], len(number_of))
+    return number_of_object[object_of], list(number_of)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
-from core.places.geo import mean_position
+import numpy as np
+
+from core.places.geo import mean_positions
 from core.places.vocabulary import Vocabulary
 
 __all__ = ["GENERALIZED_LOCATION", "GeneralizedLocation", "generalized_locations"]
@@ -29,13 +32,14 @@ def generalized_locations(
         labels: The ids of the members of each generalized location.
         sensitive: Names of sensitive locations; one that is released is a generalized location of its own.
     """
-    return tuple(_described(vocabulary, list(ids), sensitive) for ids in labels)
-
-
-def _described(vocabulary: Vocabulary, ids: list[int], sensitive: Collection[str]) -> GeneralizedLocation:
-    lat, lon = mean_position(vocabulary.lat_deg[ids], vocabulary.lon_deg[ids], digits=6)
-    names = tuple(vocabulary.names[i] for i in ids)
-    return GeneralizedLocation(members=names, lat_deg=lat, lon_deg=lon, sensitive=names[0] in sensitive)
+    members = [list(ids) for ids in labels]
+    flat = np.array(list(chain.from_iterable(members)), np.int64)
+    positions = mean_positions(vocabulary.lat_deg[flat], vocabulary.lon_deg[flat], list(map(len, members)), digits=6)
+    named = [tuple(vocabulary.names[i] for i in ids) for ids in members]
+    return tuple(
+        GeneralizedLocation(members=names, lat_deg=lat, lon_deg=lon, sensitive=names[0] in sensitive)
+        for names, (lat, lon) in zip(named, positions, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

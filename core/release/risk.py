@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from core.kernels.fragments.attack import found_by_place, found_by_time
-from core.records.arrays import FloatArray, IntArray, numbered, ranges
+from core.records.arrays import FloatArray, IntArray, distinct, numbered, ranges
 from core.trajectories.trajectory import PointTrajectories, Sequences
 
 __all__ = ["SAMPLE", "Attack", "PublishedPoints", "Risk", "attack_points", "attack_sequences", "worst"]
@@ -85,7 +85,7 @@ def attack_sequences(
         known = np.sort(generator.choice(len(visits), size=min(m, len(visits)), replace=False))
         places = tuple(book.labels_of(names[location]) for location in visits[known].tolist())
         if places not in found:
-            found[places] = np.unique(owner[book.containing(places)])
+            found[places] = distinct(owner[book.containing(places)])
         return _share(user, found[places])
 
     return {Attack.PLACES: _attack(truth.n_users, probability, generator)}
@@ -103,7 +103,7 @@ class _Book:
         lengths = np.array([len(trajectory) for trajectory in published], dtype=np.int64)
         self._width = int(lengths.max(initial=0)) + 1
         at = ranges(np.arange(len(lengths)) * self._width, lengths)  # ascending
-        order = np.argsort(place_at, kind="stable")
+        order = np.argsort(place_at.astype(np.min_scalar_type(len(groups))), kind="stable")  # small numbers sort faster
         cuts = np.searchsorted(place_at[order], np.arange(len(groups) + 1))
         self._at = [at[order[first:last]] for first, last in pairwise(cuts.tolist())]
         self._at_any: dict[tuple[int, ...], IntArray] = {}

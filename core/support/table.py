@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.records.arrays import IntArray
+from core.records.arrays import IntArray, distinct
 from core.trajectories.trajectory import Sequences
 
-__all__ = ["SubtrajectoryTable", "distinct_codes", "subtrajectories", "support", "supporters"]
+__all__ = ["SubtrajectoryTable", "subtrajectories", "support", "supporters"]
 
 # Bounds the memory of one step of the enumeration, not its result.
 _CANDIDATES_AT_ONCE = 4_000_000
@@ -94,25 +94,17 @@ def subtrajectories(sequences: Sequences, size: int) -> SubtrajectoryTable:
     previous = _previous_visits(trajectory_of * n_ids + locations)
 
     at = np.flatnonzero(previous < 0)  # (e,) last visit of each earliest embedding
-    distinct, number = np.unique(locations[at], return_inverse=True)  # number: (e,) row in the table
-    table = distinct[:, None]
+    codes, number = np.unique(locations[at], return_inverse=True)  # number: (e,) row in the table
+    table = codes[:, None]
     for _ in range(size - 1):
         prefix, at = _next_visits(at, ends, previous)
-        distinct, number = np.unique(number[prefix] * n_ids + locations[at], return_inverse=True)
-        table = np.column_stack((table[distinct // n_ids], distinct % n_ids))  # rows stay ascending
+        codes, number = np.unique(number[prefix] * n_ids + locations[at], return_inverse=True)
+        table = np.column_stack((table[codes // n_ids], codes % n_ids))  # rows stay ascending
 
     n_users = max(sequences.n_users, 1)
-    pairs = distinct_codes(number * n_users + sequences.users[trajectory_of[at]])  # each (row, user) once
+    pairs = distinct(number * n_users + sequences.users[trajectory_of[at]])  # each (row, user) once
     starts = np.searchsorted(pairs, np.arange(len(table) + 1) * n_users)
     return SubtrajectoryTable(locations=table, starts=starts, users=pairs % n_users)
-
-
-def distinct_codes(codes: IntArray) -> IntArray:
-    """Return the distinct codes, ascending. np.unique uses hashes here, which takes three times as long."""
-    ordered = np.sort(codes)
-    first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
-    distinct: IntArray = ordered[first]
-    return distinct
 
 
 def _previous_visits(visits: IntArray) -> IntArray:

@@ -61,14 +61,15 @@ def pseudonyms(secret: bytes, release_id: str, n: int) -> list[tuple[str, int]]:
     """
     check_key(secret, "the secret")
     begun = hashlib.blake2b(_text("pseudonyms", release_id, ""), key=secret, digest_size=8 * _PSEUDONYMS_OF_A_HASH)
-    named: list[str] = []
+    digests: list[bytes] = []
     for number in range(-(-n // _PSEUDONYMS_OF_A_HASH)):
         hashed = begun.copy()
         hashed.update(b"%d" % number)
-        digits = hashed.hexdigest()
-        named += [digits[at : at + 16] for at in range(0, len(digits), 16)]
-    order = sorted(range(n), key=named.__getitem__)
-    return [(named[i], i) for i in order]
+        digests.append(hashed.digest())
+    joined = b"".join(digests)[: 8 * n]
+    digits = joined.hex()
+    order: list[int] = np.argsort(np.frombuffer(joined, dtype=">u8"), kind="stable").tolist()
+    return [(digits[16 * i : 16 * i + 16], i) for i in order]
 
 
 def _text(*parts: str | int) -> bytes:

@@ -121,10 +121,12 @@ def _by_user_time_and_place(user: UserHashes, ts_ms: IntArray, location: IntArra
     """Return the order of rows by user, then time, then place."""
     by_time = np.argsort(ts_ms, kind="stable")  # rows arrive nearly in this order, which makes it fast
     order: IntArray = by_time[np.argsort(user[by_time], kind="stable")]
-    before, after = order[:-1], order[1:]
-    at_once = (user[before] == user[after]) & (ts_ms[before] == ts_ms[after])
+    at_once = same_as_before(user[order], ts_ms[order])
     # Places matter only where somebody was at several of them at one instant.
-    return np.lexsort((location, ts_ms, user)) if at_once.any() else order
+    tied = np.flatnonzero(at_once | np.append(at_once[1:], False)[: len(at_once)])
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((location[rows], ts_ms[rows], user[rows]))]
+    return order
 
 
 def vocabulary_of(rows: Rows, locator: Locator) -> tuple[Vocabulary, IntArray]:

@@ -65,7 +65,7 @@ Operation = Literal[
 Trouble = Callable[[Operation], None]
 """Called whenever an operation on the cluster fails."""
 
-_BATCH_BYTES = 256 * 1024
+_BATCH_BYTES = 900 * 1024
 """Most bytes of messages in one batch: less than brokers accept by default, and never more than
 ``limits.message_bytes``, which the topics accept. A longer message is sent alone."""
 

@@ -10,6 +10,8 @@ from stream.formats.release.encoding import Content, PlacePositions, ReleaseEnco
 
 __all__ = ["JSON", "JsonRelease"]
 
+_encoder = msgspec.json.Encoder()
+
 
 class JsonRelease(ReleaseEncoding):
     """Every message is the object that ``stream/formats/schemas.py`` describes."""
@@ -18,11 +20,11 @@ class JsonRelease(ReleaseEncoding):
 
     def trajectory(self, content: Content, positions: PlacePositions) -> bytes:
         """See :meth:`ReleaseEncoding.trajectory`."""
-        return msgspec.json.encode(content)
+        return _encoder.encode(content)
 
     def window(self, content: Content) -> bytes:
         """See :meth:`ReleaseEncoding.window`."""
-        return msgspec.json.encode(content)
+        return _encoder.encode(content)
 
     def read_trajectory(self, value: bytes) -> Content:
         """See :meth:`ReleaseEncoding.read_trajectory`."""

@@ -2,6 +2,7 @@
 
     ingest/intake.py      validate -> locate -> shard     a batch of records in, a chunk of rows per shard out
     windows/partition.py  window -> seal                  chunks in, the rows of one sealed window out
+    divide_window         regions                         a sealed window in, those parts out that are released alone
     release_window        assemble -> anonymize -> verify a sealed window in, its release out
 
 The model decides how each step is done. ``models/registry.py`` lists the families of models, each in its folder.
@@ -20,15 +21,52 @@ on files.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
 from core.models.common.guarantee import Parameters
 from core.models.common.plan import Plan
 from core.models.registry import family_of
-from core.records.record import Rows
+from core.places.regions import NOWHERE
+from core.records.arrays import FloatArray
+from core.records.record import Kind, Rows
 from core.release.counts import Headcount, publishable
 from core.release.outcome import Account, Outcome, Release, WithholdReason
 from core.windows.seal import Seal
 
-__all__ = ["release_window"]
+__all__ = ["divide_window", "release_window"]
+
+
+def divide_window(seal: Seal, rows: Rows, plan: Plan) -> Iterator[tuple[Seal, Rows]]:
+    """Yield the parts of a sealed window that are released on their own, each with its rows and a seal of its own.
+
+    Without regions in the plan the only part is the window. A window that must be withheld is not divided. The shard of
+    a region is named after the window's shard and the region's cell. Rows in no region keep the window's own seal: they
+    are of fewer people than a release may be of.
+    """
+    if plan.regions is None or not len(rows) or seal.digest != plan.digest or len(rows) != seal.n_rows:
+        yield seal, rows
+        return
+    region, names = plan.regions.divide(rows["user"], *_positions(rows, seal, plan), k=plan.guarantee.k)
+    for number, name in sorted(enumerate(names), key=lambda one: one[1]):
+        its = rows[region == number]
+        yield plan.seal(seal.key._replace(shard=f"{seal.shard}/{name}"), seal.last_offset, len(its), seal.writer), its
+    left = rows[region == NOWHERE]
+    if len(left):
+        yield replace(seal, n_rows=len(left)), left
+
+
+def _positions(rows: Rows, seal: Seal, plan: Plan) -> tuple[FloatArray, FloatArray]:
+    """Return the latitude and longitude of each row: of a check-in those of its location's centre."""
+    if seal.kind is Kind.FRAGMENTS:
+        return rows["lat"], rows["lon"]
+    if plan.locator is None:
+        raise ValueError("the plan has no vocabulary: check-ins cannot be divided into regions without one")
+    present, number = np.unique(rows["location"], return_inverse=True)
+    _, lat, lon = plan.locator.describe(present)
+    return lat[number], lon[number]
 
 
 def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:

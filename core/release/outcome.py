@@ -60,6 +60,11 @@ class Account:
     suppressed: int = 0
     withheld: int = 0
 
+    @property
+    def rows(self) -> int:
+        """Number of all rows."""
+        return self.duplicates + self.released + self.suppressed + self.withheld
+
 
 class Released(ABC):
     """One message of a release: of one person, of one of their trajectories, or of a group; of one kind in a release.

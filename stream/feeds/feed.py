@@ -60,7 +60,7 @@ class Feed:
         vocabulary = digest(
             own.location.model_dump(mode="json", exclude={"venues_file"}),
             venues,
-            own.shard.model_dump(mode="json"),
+            own.shard.model_dump(mode="json", exclude={"finest_resolution"}),  # it decides nothing before a window
             keyed_id(user_key, "vocabulary"),
             _IDENTITY,
             *([] if self.profile is None else [repr(self.profile)]),
@@ -77,6 +77,7 @@ class Feed:
         )
         sharder = _sharder(own.shard)
         self.vocabulary = vocabulary
+        self.tells_withheld = own.release.withheld == "told"
         self.intake: Intake = (
             CheckInIntake(rules, locator, sharder, vocabulary=vocabulary, profile=self.profile)
             if kind is Kind.CHECKINS

@@ -11,6 +11,7 @@ from core.models.common.plan import Plan
 from core.models.common.settings import ModelSettingsError, PlanInputs
 from core.models.registry import family_of, models_of
 from core.places.locate import Locator
+from core.places.regions import Regions
 from core.places.taxonomy import Categories
 from core.records.profile import Profile
 from core.records.record import Kind
@@ -23,6 +24,7 @@ from stream.feeds.sensitive_locations import sensitive_locations
 from stream.feeds.taxonomies import build_taxonomy
 from stream.formats.release.avro_schemas import fingerprint
 from stream.settings.errors import SettingsError
+from stream.settings.feeds import ShardSettings
 from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
 
@@ -87,7 +89,13 @@ def build_plan(
         plan: Plan = family_of(model).plan(privacy, inputs)
     except ModelSettingsError as fault:
         raise SettingsError(str(fault)) from None
-    return replace(plan, settings=_fingerprint(settings, own, vocabulary, inputs.limits))
+    return replace(plan, settings=_fingerprint(settings, own, vocabulary, inputs.limits), regions=_regions(own.shard))
+
+
+def _regions(shard: ShardSettings) -> Regions | None:
+    if shard.finest_resolution is None:
+        return None
+    return Regions(finest=shard.finest_resolution, coarsest=shard.h3_resolution)
 
 
 def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds: Limits) -> str:
@@ -110,6 +118,7 @@ def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds:
         *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
         # A window that is emitted again has the same bytes. JSON is the default, and is what earlier versions wrote.
         *([own.release.encoding] if own.release.encoding != "json" else []),
+        *([own.shard.finest_resolution] if own.shard.finest_resolution is not None else []),
         *([fingerprint()] if own.release.encoding == "avro" else []),
     )
 

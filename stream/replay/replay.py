@@ -12,7 +12,6 @@ from core.places.meaning import Taxonomy
 from core.records.record import Rows
 from core.release.risk import worst
 from core.utility.window_measures import MeasureInputs, MeasureOptions
-from core.windows.seal import Seal
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
 from stream.formats.release.result import WindowResult
@@ -21,7 +20,7 @@ from stream.replay.results.formats import FORMATS, open_results
 from stream.replay.results.part_files import PartFiles
 from stream.replay.results.results import WindowMessages
 from stream.replay.summary import Means, Summary
-from stream.windows.releasing import release
+from stream.windows.releasing import release_parts
 
 __all__ = ["Replay"]
 
@@ -82,9 +81,10 @@ class Replay:
         with PartFiles(output) as files:
             results = open_results(formats, files, self._feed.plan.model)
             for released in self._results():
-                window = WindowMessages(released.messages)
-                for one in results:
-                    one.add(window)
+                if released.outcome == "released" or self._feed.tells_withheld:
+                    window = WindowMessages(released.messages)
+                    for one in results:
+                        one.add(window)
                 if released.alarm is not None:
                     alarm(released.alarm)
                 progress(self._windows.position)
@@ -96,15 +96,15 @@ class Replay:
 
     def _results(self) -> Iterator[WindowResult]:
         for window in self._windows:
-            result = release(window.seal, window.rows, self._feed.plan, max_bytes=self._max_bytes)
-            self._count(result)
-            if self._measure is not None and result.outcome == "released":
-                self._take_measures(window.seal, window.rows, result, self._measure)
-            yield result
+            for rows, result in release_parts(window.seal, window.rows, self._feed.plan, max_bytes=self._max_bytes):
+                self._count(result)
+                if self._measure is not None and result.outcome == "released":
+                    self._take_measures(rows, result, self._measure)
+                yield result
 
-    def _take_measures(self, seal: Seal, rows: Rows, result: WindowResult, options: MeasureOptions) -> None:
+    def _take_measures(self, rows: Rows, result: WindowResult, options: MeasureOptions) -> None:
         inputs = MeasureInputs(options=options, taxonomy=self._taxonomy)
-        measures = measure_window(seal, rows, self._feed.plan, inputs)
+        measures = measure_window(result.seal, rows, self._feed.plan, inputs)
         figures = {} if measures is None else measures.as_dict()
         if self.summary.measures is not None:
             self.summary.measures.add(figures, len(result.messages) - 1)

@@ -41,6 +41,23 @@ NO_KEY_IS_SET = (
 )
 
 
+def _check_regions(settings: KindSettings) -> None:
+    shard = settings.shard
+    if shard.finest_resolution is None:
+        return
+    if shard.kind != "region":
+        raise SettingsError(
+            f"shard.finest_resolution is set and shard.kind is {shard.kind}: only the windows of a region are divided; "
+            "set shard.kind to region, or shard.finest_resolution to none"
+        )
+    if shard.finest_resolution < shard.h3_resolution:
+        raise SettingsError(
+            f"shard.finest_resolution is {shard.finest_resolution} and shard.h3_resolution is {shard.h3_resolution}: "
+            "the finest cells must not be larger than a region; set shard.finest_resolution to at least "
+            f"{shard.h3_resolution}, or to none"
+        )
+
+
 def check_kind(settings: KindSettings) -> None:
     """Check that the sections of one kind of feed fit it and one another."""
     kind, privacy, location = settings.kind, settings.privacy, settings.location
@@ -50,6 +67,7 @@ def check_kind(settings: KindSettings) -> None:
             f"window.hop is {show_duration(hop)} and window.size is {show_duration(size)}: overlapping windows would "
             "release one visit several times, and the guarantee covers one release alone: leave window.hop out"
         )
+    _check_regions(settings)
     models = models_of(kind)
     if privacy.model is not None and privacy.model not in models:
         allowed = " or ".join(models)

@@ -67,6 +67,11 @@ class ShardSettings(Section):
     h3_resolution: Annotated[int, Field(ge=0, le=9)] = 5
     """Resolution of the H3 cells, for ``region``."""
 
+    finest_resolution: Annotated[Annotated[int, Field(ge=0, le=15)] | None, BeforeValidator(none_by_name)] = None
+    """Resolution of smaller H3 cells into which the windows of a region are divided, or ``none``. A cell with at least
+    ``k`` people is released on its own. The people of all other cells are counted together in the next larger cell, up
+    to the region, and are released with those of the smallest cell in which they are at least ``k``."""
+
     cohorts: Annotated[int, Field(ge=1, le=100_000)] = 8
     """Number of cohorts, for ``user``."""
 

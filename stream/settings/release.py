@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from stream.formats.release.encodings import EncodingName
 from stream.settings.section import Section
 
@@ -14,3 +16,8 @@ class ReleaseSettings(Section):
     encoding: EncodingName = "json"
     """``json``, ``avro`` (needs ``registry.url``, where the worker registers the schemas), ``geojson``, or ``mf-json``
     (only for models that release trajectories of points). A window sealed under another encoding is withheld."""
+
+    withheld: Literal["silent", "told"] = "silent"
+    """What consumers see of a window that is withheld: nothing (``silent``), as of a window without records, or a
+    windows message with the reason (``told``). Such a message says that there were people, and mostly that they were
+    fewer than ``k``; with ``shard.kind: region`` it also says where. Logs, metrics and the live page always show it."""

@@ -259,31 +259,39 @@ class PartitionTask:
         is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
         try:
-            result = await context.pool.run(kind, seal, action.rows)
+            results = await context.pool.run(kind, seal, action.rows)
         except BrokenProcessPool:
             why = "the anonymizer's process died twice, usually because memory ran out"
-            result = withhold(seal, action.rows, plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)
-        context.metrics.stage_seconds.labels("anonymize").observe(result.seconds)
+            results = [withhold(seal, len(action.rows), plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)]
+        context.metrics.stage_seconds.labels("anonymize").observe(sum(result.seconds for result in results))
+        emitted: list[tuple[WindowResult, float]] = []
         with context.metrics.stage_seconds.labels("emit").time():
-            try:
-                emitted = await self._emit(seal, result, begun_s, is_again=is_again)
-            except (MessageSizeTooLargeError, RecordListTooLargeError):
-                # A retry would not help. Consumers ignore a release without a windows message.
-                why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
-                result = withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why, encoding=encoding)
-                emitted = await self._emit(seal, result, begun_s, is_again=is_again)
+            for made in results:
+                result = made
+                try:
+                    is_outcome = await self._emit(result, begun_s, is_again=is_again)
+                except (MessageSizeTooLargeError, RecordListTooLargeError):
+                    # A retry would not help. Consumers ignore a release without a windows message.
+                    why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
+                    n_rows, reason = made.account.rows, WithholdReason.TOO_LARGE
+                    result = withhold(made.seal, n_rows, plan, reason, why, encoding=encoding)
+                    is_outcome = await self._emit(result, begun_s, is_again=is_again)
+                if is_outcome:
+                    emitted.append((result, time.monotonic() - begun_s))
         self.machine.released(seal)
-        if emitted:
-            self._report(seal.key, result, time.monotonic() - begun_s)
+        for result, seconds in emitted:
+            self._report(result, seconds)
 
-    async def _emit(self, seal: Seal, result: WindowResult, begun_s: float, *, is_again: bool) -> bool:
-        """Send a window, unless it was released before with another outcome; return whether it was sent."""
-        emitter = self._context.emitter
-        if is_again and result.outcome != "released" and await emitter.is_out(seal.release_id):
+    async def _emit(self, result: WindowResult, begun_s: float, *, is_again: bool) -> bool:
+        """Send what is public of a window, unless it was released before; return whether this is its outcome."""
+        emitter, seal, is_withheld = self._context.emitter, result.seal, result.outcome != "released"
+        if is_again and is_withheld and await emitter.is_out(seal.release_id):
             # The window was released before. Now it is withheld, because of other settings or lack of memory: the
             # earlier release stays valid.
             log.info("window_was_out", kind=seal.key.kind.value, shard=seal.key.shard, outcome_now=result.outcome)
             return False
+        if is_withheld and not self._context.feeds[seal.key.kind].tells_withheld:
+            return True
 
         def headers() -> list[tuple[str, bytes]]:
             durations = {
@@ -300,7 +308,8 @@ class PartitionTask:
         await self._seals.remove(action.obsolete)
         self.machine.completed(action)
 
-    def _report(self, key: WindowKey, result: WindowResult, seconds: float) -> None:
+    def _report(self, result: WindowResult, seconds: float) -> None:
+        key = result.seal.key
         plan = self._context.feeds[key.kind].plan
         self._context.metrics.count_window(key.kind, result, seconds, required_k=plan.guarantee.k)
         encoding = self._context.pool.encodings[key.kind]

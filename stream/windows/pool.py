@@ -32,13 +32,13 @@ from stream.formats.release.messages import OutMessage
 from stream.formats.release.result import WindowResult
 from stream.windows.kernel_cache import NO_CACHE, choose_kernel_cache
 from stream.windows.kernels import INTERPRETED, PreparedKernels, prepare_kernels
-from stream.windows.releasing import release
+from stream.windows.releasing import release_parts
 
 __all__ = ["ReleasePool"]
 
 log = structlog.get_logger("shoal.pool")
 
-_messages = msgspec.msgpack.Decoder(tuple[OutMessage, ...])
+_messages = msgspec.msgpack.Decoder(tuple[tuple[OutMessage, ...], ...])
 _plans: dict[Kind, Plan] = {}
 _encodings: dict[Kind, ReleaseEncoding] = {}
 _max_bytes = 0
@@ -48,7 +48,7 @@ _LOOK_EVERY_S = 0.5
 
 
 class ReleasePool:
-    """Runs :func:`stream.windows.releasing.release` in processes of its own.
+    """Runs :func:`stream.windows.releasing.release_parts` in processes of its own.
 
     Args:
         plans: How each kind of feed is released.
@@ -120,8 +120,8 @@ class ReleasePool:
     def _look(self) -> asyncio.Future[PreparedKernels]:
         return asyncio.get_running_loop().run_in_executor(self._executor, _prepared_kernels)
 
-    async def run(self, kind: Kind, seal: Seal, rows: Rows) -> WindowResult:
-        """Release a window; if its process dies, try once more in a separate process.
+    async def run(self, kind: Kind, seal: Seal, rows: Rows) -> list[WindowResult]:
+        """Release a window, or each of its regions; if its process dies, try once more in a separate process.
 
         If one process of a pool dies, all do. The second attempt, alone, shows whether this window is the cause.
 
@@ -130,7 +130,7 @@ class ReleasePool:
         """
         loop, shared = asyncio.get_running_loop(), self._executor
         try:
-            packed, result = await loop.run_in_executor(shared, _job, kind, seal, rows)
+            packed, results = await loop.run_in_executor(shared, _job, kind, seal, rows)
         except BrokenProcessPool:
             log.error("anonymizer_process_died", action="trying the window once more in a new process")
             shared.shutdown(wait=False)
@@ -139,10 +139,11 @@ class ReleasePool:
             async with self._one_alone:
                 self._alone = self._new_executor(1)
                 try:
-                    packed, result = await loop.run_in_executor(self._alone, _job, kind, seal, rows)
+                    packed, results = await loop.run_in_executor(self._alone, _job, kind, seal, rows)
                 finally:
                     self._alone.shutdown(wait=False)
-        return replace(result, messages=_messages.decode(packed))
+        messages = _messages.decode(packed)
+        return [replace(result, messages=its) for result, its in zip(results, messages, strict=True)]
 
     def resident_bytes(self) -> int:
         """Return the resident memory of the processes; 0 on systems without ``/proc``."""
@@ -195,12 +196,14 @@ def _die_with(parent: int) -> None:
     os._exit(1)
 
 
-def _job(kind: Kind, seal: Seal, rows: Rows) -> tuple[bytes, WindowResult]:
+def _job(kind: Kind, seal: Seal, rows: Rows) -> tuple[bytes, list[WindowResult]]:
     # A window makes a million small objects and no reference cycles; garbage collection would take 40 % of the time.
     gc.disable()
     try:
-        result = release(seal, rows, _plans[kind], _encodings[kind], max_bytes=_max_bytes)
+        parts = release_parts(seal, rows, _plans[kind], _encodings[kind], max_bytes=_max_bytes)
+        results = [result for _, result in parts]
         # One byte string: unpickling the messages one by one would block the event loop for a tenth of a second.
-        return msgspec.msgpack.encode(result.messages), replace(result, messages=())
+        packed = msgspec.msgpack.encode([result.messages for result in results])
+        return packed, [replace(result, messages=()) for result in results]
     finally:
         gc.enable()

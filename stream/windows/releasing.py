@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from core.models.common.plan import Plan
-from core.pipeline import release_window
+from core.pipeline import divide_window, release_window
 from core.records.record import Rows
 from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
 from core.windows.seal import Seal
@@ -14,14 +15,30 @@ from stream.formats.release.json import JSON
 from stream.formats.release.messages import outcome_messages
 from stream.formats.release.result import WindowResult
 
-__all__ = ["release", "withhold"]
+__all__ = ["release", "release_parts", "withhold"]
 
 _ENVELOPE_BYTES = 512
 """What Kafka adds to key and value, with headers, and counts towards the size limit of a message."""
 
 
+def release_parts(
+    seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON, *, max_bytes: int
+) -> Iterator[tuple[Rows, WindowResult]]:
+    """Release a sealed window, or each of its regions; yield the rows of each with its result.
+
+    Args:
+        seal: The window's first seal.
+        rows: Its rows.
+        plan: How to release it.
+        encoding: How its messages are written.
+        max_bytes: Longest message that the topics accept.
+    """
+    for part, its in divide_window(seal, rows, plan):
+        yield its, release(part, its, plan, encoding, max_bytes=max_bytes)
+
+
 def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON, *, max_bytes: int) -> WindowResult:
-    """Anonymize, verify and encode a sealed window; a window that cannot be released is withheld.
+    """Anonymize, verify and encode a sealed window or region; one that cannot be released is withheld.
 
     Args:
         seal: The window's first seal.
@@ -49,21 +66,21 @@ def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON
         messages = tuple(outcome_messages(outcome, encoding))
     if isinstance(outcome, ReleaseRefused):
         alarm = f"release refused: {outcome.finding}"
-    return WindowResult.of(outcome, messages, seconds=time.perf_counter() - begun, alarm=alarm)
+    return WindowResult.of(seal, outcome, messages, seconds=time.perf_counter() - begun, alarm=alarm)
 
 
 def withhold(
-    seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str, *, encoding: ReleaseEncoding
+    seal: Seal, n_rows: int, plan: Plan, reason: WithholdReason, why: str, *, encoding: ReleaseEncoding
 ) -> WindowResult:
-    """Withhold a window without anonymizing it.
+    """Withhold a window, or one of its regions, without anonymizing it.
 
     Args:
-        seal: The window's first seal.
-        rows: Its rows.
+        seal: The seal of what is withheld.
+        n_rows: Number of its rows.
         plan: How it would have been released.
         reason: The published reason.
         why: A message for the log that says what needs attention; it contains no location and no user id.
         encoding: How its message is written.
     """
-    outcome = plan.withhold(seal, reason, withheld=len(rows))
-    return WindowResult.of(outcome, tuple(outcome_messages(outcome, encoding)), seconds=0.0, alarm=why)
+    outcome = plan.withhold(seal, reason, withheld=n_rows)
+    return WindowResult.of(seal, outcome, tuple(outcome_messages(outcome, encoding)), seconds=0.0, alarm=why)

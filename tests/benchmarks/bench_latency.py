@@ -1,7 +1,8 @@
 """How soon a window leaves after the decision to seal it: ``python -m tests.benchmarks.bench_latency [WINDOWS]``.
 
 One worker, one partition, one window after the other: the next one is sent when the last one has left. So nothing but
-the window itself is measured. The time is the worker's own, from the header ``shoal-durations`` of windows messages. The first window after the start is not counted.
+the window itself is measured. The time is the worker's own, from the header ``shoal-durations`` of windows messages.
+The first window after the start is not counted.
 """
 
 from __future__ import annotations

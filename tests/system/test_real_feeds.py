@@ -58,7 +58,9 @@ def replay(tmp_path: Path) -> Replay:
     """Replay a file by the command line and read back what it wrote."""
 
     def replay(path: Path, kind: str, **settings: object) -> Replayed:
-        given = {"privacy.secret": SECRET} | {name.replace("__", "."): value for name, value in settings.items()}
+        given = {"privacy.secret": SECRET, "release.withheld": "told"} | {
+            name.replace("__", "."): value for name, value in settings.items()
+        }
         arguments = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
         command = ["replay", str(path), "--kind", kind, "--output", str(tmp_path / "out"), "--json", *arguments]
         result = CliRunner().invoke(main, command)

@@ -12,6 +12,7 @@ import pyproj
 
 from core.models.common.guarantee import Guarantee, Parameters
 from core.places.locate import Locator
+from core.places.regions import Regions
 from core.records.keys import check_key, keyed_generator, keyed_id
 from core.release.outcome import Account, ReleaseRefused, Withheld, WithholdReason
 from core.trajectories.assemble import Limits
@@ -46,6 +47,9 @@ class Plan(ABC):
 
     locator: Locator | None = field(default=None, repr=False)
     """The vocabulary that numbered the locations; None for fragments, which have none."""
+
+    regions: Regions | None = None
+    """Into which regions a window is divided before each is released on its own; None to release it as a whole."""
 
     def __post_init__(self) -> None:
         check_key(self.secret, "the plan's secret")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from core.release.outcome import Account, Outcome, Release, ReleaseRefused
 from core.release.risk import Attack, Risk, worst
+from core.windows.seal import Seal
 from stream.formats.release.messages import OutMessage
 
 __all__ = ["WindowResult"]
@@ -15,6 +16,9 @@ __all__ = ["WindowResult"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowResult:
     """The result of one window: its messages, and figures that may be logged."""
+
+    seal: Seal
+    """The seal of what was released: of the window, or of one of its regions."""
 
     messages: tuple[OutMessage, ...]
     """Trajectories, then the windows message."""
@@ -37,17 +41,19 @@ class WindowResult:
 
     @classmethod
     def of(
-        cls, outcome: Outcome, messages: tuple[OutMessage, ...], *, seconds: float, alarm: str | None
+        cls, seal: Seal, outcome: Outcome, messages: tuple[OutMessage, ...], *, seconds: float, alarm: str | None
     ) -> WindowResult:
         """Return the result of an outcome.
 
         Args:
+            seal: The seal of what was released.
             outcome: The outcome of the window.
             messages: Its :func:`outcome_messages`.
             seconds: Time to anonymize and verify.
             alarm: A problem that an operator must look at; contains no location and no user.
         """
         return cls(
+            seal=seal,
             messages=messages,
             account=outcome.account,
             seconds=seconds,

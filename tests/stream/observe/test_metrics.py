@@ -12,6 +12,7 @@ from core.release.outcome import Account
 from core.release.risk import Attack, Risk
 from stream.formats.release.result import WindowResult
 from stream.observe.metrics import LABELS, Metrics
+from tests.builders.windows import seal_of, sequence_plan, visits
 
 
 @pytest.fixture
@@ -24,6 +25,7 @@ def metrics() -> Metrics:
 
 def result(outcome: str = "released", **facts: float | int | str | None) -> WindowResult:
     return WindowResult(
+        seal=seal_of(visits(), sequence_plan()),
         messages=(),
         account=Account(),
         seconds=0.1,

@@ -28,10 +28,11 @@ from stream.replay.summary import Means, Summary
 from stream.settings.load import load_settings
 from tests.builders.inputs import record_file
 
+DAY_S = 86_400
 START_S = 1_600_000_200  # 2020-09-13T12:30:00Z, where a window of 15 minutes begins
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 NOW_MS = 1_700_000_000_000
-SETTINGS = {"location.area": "52,13,53,14", "location.cells": "3x3", "privacy.k": 3}
+SETTINGS = {"location.area": "52,13,53,14", "location.cells": "3x3", "privacy.k": 3, "release.withheld": "told"}
 
 
 @dataclass(frozen=True)
@@ -474,6 +475,21 @@ def test_fewer_than_k_people_leave_nothing(kind: Kind, run: Run) -> None:
     assert "77" not in json.dumps(window | {"release": ""})
     assert result.summary.withheld_records == 77
     check_account(result.summary)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_withheld_window_looks_like_a_window_without_records(kind: Kind, run: Run) -> None:
+    """
+    By default: ten people and then two, or ten and nobody else, are told alike.
+    """
+    crowd = [Row(f"p{i}", START_S + i, 52.5, 13.5) for i in range(10)]
+    few = [Row(f"q{i}", START_S + DAY_S + i, 52.5, 13.5) for i in range(2)]
+    given = {"release__withheld": "silent", "window__size": "1h"}
+    alone = run(as_csv(crowd), kind=kind, **given)
+    both = run(as_csv(crowd + few), kind=kind, **given)
+    assert (both.anonymized, both.windows) == (alone.anonymized, alone.windows)
+    assert len(both.window_records) == 1
+    assert (both.summary.windows, both.summary.reasons["too_few_people"], both.summary.withheld_records) == (2, 1, 2)
 
 
 def test_many_visits_are_not_many_people(run: Run) -> None:

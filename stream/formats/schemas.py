@@ -40,7 +40,8 @@ _HEAD: JSON = {
     },
     "shard": {
         "type": "string",
-        "description": "What was anonymized on its own: `all` where `shard.kind` is `single`, an H3 cell, or a cohort.",
+        "description": "What was anonymized on its own: `all` where `shard.kind` is `single`, an H3 cell, a cell and "
+        "a smaller cell in it (`shard.finest_resolution`), or a cohort.",
     },
 }
 

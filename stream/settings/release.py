@@ -20,4 +20,5 @@ class ReleaseSettings(Section):
     withheld: Literal["silent", "told"] = "silent"
     """What consumers see of a window that is withheld: nothing (``silent``), as of a window without records, or a
     windows message with the reason (``told``). Such a message says that there were people, and mostly that they were
-    fewer than ``k``; with ``shard.kind: region`` it also says where. Logs, metrics and the live page always show it."""
+    fewer than ``k``; with ``shard.kind: region`` it also says where. The live page shows what consumers see; logs and
+    metrics show all."""

@@ -30,6 +30,7 @@ __all__ = ["KEPT_WINDOWS", "MAPPED_BYTES", "MAPPED_TRAJECTORIES", "MAPPED_WINDOW
 
 log = structlog.get_logger("shoal.live")
 
+_OUTCOMES = ("released", "withheld", "refused")
 KEPT_WINDOWS = 60
 """Number of windows whose figures are kept."""
 
@@ -79,6 +80,7 @@ class RecentWindows:
         self.page, self.tile_url = settings.web.page, settings.web.tile_url
         self._started = rfc3339(started_ms)
         self._feeds = [_feed(settings, kind, feed.plan) for kind, feed in feeds.items()]
+        self._telling = {kind for kind, feed in feeds.items() if feed.tells_withheld}
         self._locators = {kind.value: feed.plan.locator for kind, feed in feeds.items()}
         self._windows: OrderedDict[str, WindowFigures] = OrderedDict()
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
@@ -86,7 +88,9 @@ class RecentWindows:
         self._reasons: Counter[str] = Counter()
 
     def add(self, window: EmittedWindow) -> None:
-        """Keep a window that was emitted, in place of the oldest."""
+        """Keep a window that was emitted, in place of the oldest; one of which consumers see nothing is left out."""
+        if window.outcome != "released" and window.key.kind not in self._telling:
+            return
         try:
             self._add(window)
         except Exception as fault:  # a fault of the live page must not stop releases
@@ -139,7 +143,7 @@ class RecentWindows:
             ready=not failing,
             waiting_for=failing,
             started=self._started,
-            counts={outcome: self._counts[outcome] for outcome in ("released", "withheld", "refused")},
+            counts={outcome: self._counts[outcome] for outcome in (_OUTCOMES if self._telling else _OUTCOMES[:1])},
             withheld=[
                 WithheldStatus(reason=reason, windows=n, meaning=MEANINGS[WithholdReason(reason)])
                 for reason, n in sorted(self._reasons.items())

@@ -46,7 +46,10 @@ SECRET = "a secret of the tests, long enough"  # noqa: S105 - of no worth anywhe
 
 def settings_of(values: Mapping[str, Any] | None = None) -> Settings:
     """The settings of a worker with the page on, and what a test changes."""
-    return load_settings(given={"privacy.secret": SECRET, "privacy.k": 3, "web.page": True} | dict(values or {}))
+    return load_settings(
+        given={"privacy.secret": SECRET, "privacy.k": 3, "web.page": True, "release.withheld": "told"}
+        | dict(values or {})
+    )
 
 
 def live(values: Mapping[str, Any] | None = None, *, started_ms: int = START_MS) -> RecentWindows:

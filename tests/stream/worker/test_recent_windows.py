@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.records.record import Kind
-from core.release.outcome import Outcome
+from core.release.outcome import Outcome, WithholdReason
 from stream.formats.release.avro import AvroRelease
 from stream.formats.release.encoding import ReleaseEncoding
 from stream.formats.release.encodings import WITHOUT_REGISTRY
@@ -32,3 +32,15 @@ def test_every_encoding_is_shown_alike(encoding: ReleaseEncoding, outcome: Outco
     assert encoded.windows() == plain.windows()
     assert len(plain.windows()) == 1
     assert encoded.shapes(outcome.release_id) == plain.shapes(outcome.release_id)
+
+
+def test_the_page_is_as_silent_as_the_topics() -> None:
+    """
+    By default a withheld window is not shown, not even as a count: only the operator's logs and metrics have it.
+    """
+    shown = live({"release.withheld": "silent"})
+    for window in (told(withheld()), told(sequences()), told(withheld(WithholdReason.VERIFICATION_FAILED))):
+        shown.add(window)
+    assert [one.outcome for one in shown.windows()] == ["released"]
+    status = shown.status([])
+    assert (status.counts, status.withheld) == ({"released": 1}, [])

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 
 from aiohttp.web import Application, AppRunner, Request, Response, TCPSite
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.registry import Collector
 
+from stream.observe.rounding import RoundedCounts
 from stream.settings.service import ListenSettings, MetricsSettings
 
 __all__ = ["Health", "HealthServer", "ListenError", "add_health", "check_port"]
@@ -39,7 +41,7 @@ class Health:
         ]
 
 
-def add_health(app: Application, registry: CollectorRegistry, health: Health) -> None:
+def add_health(app: Application, registry: Collector, health: Health) -> None:
     """Add ``/healthz``, ``/readyz`` and ``/metrics``."""
 
     async def healthz(_: Request) -> Response:
@@ -69,14 +71,14 @@ class HealthServer:
 
     Args:
         settings: Where to listen.
-        registry: The metrics.
+        registry: The metrics, exact ones.
         health: The readiness checks.
     """
 
     def __init__(self, settings: MetricsSettings, registry: CollectorRegistry, health: Health) -> None:
         self._settings = settings
         app = Application()
-        add_health(app, registry, health)
+        add_health(app, RoundedCounts(registry, settings.count_step), health)
         self._runner = AppRunner(app, access_log=None, shutdown_timeout=_LAST_ANSWER_S)
 
     async def start(self) -> None:

@@ -36,6 +36,10 @@ class MetricsSettings(ListenSettings):
     port: Annotated[int, Field(ge=1, le=65535)] = 6067
     """The port of ``/metrics``, ``/healthz`` and ``/readyz``."""
 
+    count_step: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    """Counters of records and windows by outcome are served rounded down to multiples of this. With 1 they are exact:
+    whoever reads them often learns that single people were withheld or suppressed, though not where."""
+
 
 class WebSettings(ListenSettings):
     """Where the figures of the last windows and the live page are served, for users of the releases."""

@@ -14,9 +14,11 @@ from aiohttp import ClientSession
 from click.testing import CliRunner, Result
 from prometheus_client import CollectorRegistry, Counter
 
+from core.records.record import Kind
 from stream.cli.main import main
 from stream.demo.broker import free_port
 from stream.observe.health import Health, HealthServer, ListenError, check_port
+from stream.observe.metrics import Metrics
 from stream.settings.service import MetricsSettings, WebSettings
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is tested
@@ -25,6 +27,30 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is tested
 async def get(port: int, path: str) -> tuple[int, str]:
     async with ClientSession() as session, session.get(f"http://127.0.0.1:{port}{path}") as answer:
         return answer.status, await answer.text()
+
+
+@pytest.mark.parametrize(("n", "shown"), [(0, 0), (9, 0), (10, 10), (37, 30)])
+async def test_counts_are_served_rounded_down(n: int, shown: int) -> None:
+    """
+    Counters of records and windows are; other counters, and the registry itself, stay exact.
+    """
+    port, metrics = free_port(), Metrics(CollectorRegistry())
+    metrics.records.labels(Kind.CHECKINS, "withheld").inc(n)
+    metrics.windows.labels(Kind.CHECKINS, "withheld").inc(n)
+    metrics.withheld.labels(Kind.CHECKINS, "too_few_people").inc(n)
+    metrics.rebalances.inc(n)
+    server = HealthServer(MetricsSettings(port=port, count_step=10), metrics.registry, Health())
+    await server.start()
+    served = (await get(port, "/metrics"))[1].splitlines()
+    assert {
+        f'shoal_records_total{{kind="checkins",outcome="withheld"}} {shown}.0',
+        f'shoal_windows_total{{kind="checkins",outcome="withheld"}} {shown}.0',
+        f'shoal_withheld_windows_total{{kind="checkins",reason="too_few_people"}} {shown}.0',
+        f"shoal_rebalances_total {n}.0",
+    } <= set(served)
+    kept = metrics.registry.get_sample_value("shoal_records_total", {"kind": "checkins", "outcome": "withheld"})
+    assert kept == n
+    await server.stop()
 
 
 async def test_liveness_readiness_and_metrics() -> None:

@@ -222,6 +222,7 @@ def _inputs(model: str) -> PlanInputs:
         sensitive_field=None,
         hierarchies={},
         joining=Joining(max_speed_m_s=None, max_gap_ms=None, step_ms=None),
+        window_ms=900_000,
         taxonomy=nothing,
         constraints=nothing,
         sensitive_locations=lambda: frozenset({"somewhere"}),

@@ -80,6 +80,7 @@ def build_plan(
             max_gap_ms=trajectories.max_gap,
             step_ms=trajectories.resample,
         ),
+        window_ms=own.window.size,
         taxonomy=partial(build_taxonomy, own, locator),
         constraints=partial(build_constraints, own, locator),
         sensitive_locations=partial(sensitive_locations, own, locator),

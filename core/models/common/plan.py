@@ -22,7 +22,7 @@ from core.windows.window import WindowKey
 __all__ = ["ALGORITHMS", "Plan"]
 
 ALGORITHMS = {
-    "algorithms": "6",
+    "algorithms": "7",
     "numpy": np.__version__,
     "proj": pyproj.proj_version_str,
     "h3": str(h3.versions()["c"]),

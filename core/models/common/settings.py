@@ -74,6 +74,9 @@ class PlanInputs:
     joining: Joining
     """How fragments become trajectories."""
 
+    window_ms: int
+    """Length of a window."""
+
     taxonomy: Callable[[], Taxonomy]
     """Reads the meaning of the locations."""
 

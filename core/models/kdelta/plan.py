@@ -27,6 +27,8 @@ from core.trajectories.joining import Joining
 
 __all__ = ["KDeltaPlan", "LastResult", "check", "make_plan"]
 
+_LONGEST_SPAN_STEP_MS = 300_000
+
 
 @dataclass(slots=True, eq=False)
 class LastResult:
@@ -96,30 +98,39 @@ def check(settings: KDeltaSettings, context: Context) -> None:
             f"privacy.time_step is {show_duration(settings.time_step)}: it must divide window.size, "
             f"{show_duration(context.window_ms)}, so that released time stamps stay inside their window"
         )
+    if settings.span_step is not None:
+        _check_multiple("span_step", settings.span_step, settings, context.window_ms)
     if context.model == "nwa":
-        _check_granularity(settings, context.window_ms)
+        _check_multiple("granularity", settings.granularity, settings, context.window_ms)
     elif settings.chunk_size is not None and settings.chunk_size < 2 * context.k:
         raise ModelSettingsError(
             f"privacy.chunk_size is {settings.chunk_size}: it must be at least twice privacy.k, {context.k}, or none"
         )
 
 
-def _check_granularity(settings: KDeltaSettings, window_ms: int) -> None:
-    granularity = show_duration(settings.granularity)
-    if settings.granularity % settings.time_step:
+def _check_multiple(name: str, value_ms: int, settings: KDeltaSettings, window_ms: int) -> None:
+    shown = show_duration(value_ms)
+    if value_ms % settings.time_step:
         raise ModelSettingsError(
-            f"privacy.granularity is {granularity}: it must be a multiple of privacy.time_step, "
+            f"privacy.{name} is {shown}: it must be a multiple of privacy.time_step, "
             f"{show_duration(settings.time_step)}"
         )
-    if window_ms % settings.granularity:
-        raise ModelSettingsError(
-            f"privacy.granularity is {granularity}: it must divide window.size, {show_duration(window_ms)}"
-        )
+    if window_ms % value_ms:
+        raise ModelSettingsError(f"privacy.{name} is {shown}: it must divide window.size, {show_duration(window_ms)}")
+
+
+def _span_step_ms(settings: KDeltaSettings, window_ms: int) -> int:
+    """Return the step of the begin and end of sets: by default the largest that fits, of up to five minutes."""
+    if settings.span_step is not None:
+        return settings.span_step
+    n_steps = window_ms // settings.time_step
+    fitting = (n for n in range(_LONGEST_SPAN_STEP_MS // settings.time_step, 1, -1) if n_steps % n == 0)
+    return next(fitting, 1) * settings.time_step
 
 
 def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
     """Make the plan that the settings ask for."""
-    algorithm = _algorithm(settings, inputs.model)
+    algorithm = _algorithm(settings, inputs)
     return KDeltaPlan(
         guarantee=KDelta(k=inputs.k, delta_m=inputs.delta_m, personal=algorithm.personal),
         limits=inputs.limits,
@@ -129,7 +140,8 @@ def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
     )
 
 
-def _algorithm(settings: KDeltaSettings, model: str) -> TrajectoryAlgorithm:
+def _algorithm(settings: KDeltaSettings, inputs: PlanInputs) -> TrajectoryAlgorithm:
+    model = inputs.model
     if model == "nwa":
         return NeverWalkAlone(
             options=NeverWalkAloneOptions(
@@ -144,6 +156,7 @@ def _algorithm(settings: KDeltaSettings, model: str) -> TrajectoryAlgorithm:
     options = Wait4MeOptions(
         translation=settings.translation,
         time_step_ms=settings.time_step,
+        span_step_ms=_span_step_ms(settings, inputs.window_ms),
         max_radius_m=settings.max_radius_m,
         trash_share=settings.trash_share,
         refined=settings.refinement,

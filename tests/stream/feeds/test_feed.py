@@ -212,6 +212,7 @@ CHANGED: dict[str, Any] = {
     "max_work": 1_000_000,
     "translation": "minimal",
     "time_step": 15_000,
+    "span_step": 180_000,
     "time_tolerance": 30_000,
     "distance": "edr",
     "space_tolerance_m": 75.0,
@@ -241,7 +242,7 @@ MODELS = ("w4m", "nwa", "pw4m", "pw4m-tr", "bounded-pw4m")
 
 def as_written(name: str) -> object:
     """A changed value as people write it."""
-    durations = ("time_step", "time_tolerance", "time_slot", "granularity")
+    durations = ("time_step", "span_step", "time_tolerance", "time_slot", "granularity")
     return f"{CHANGED[name]}ms" if name in durations else CHANGED[name]
 
 
@@ -300,6 +301,7 @@ OF_SETS = {
     "refined": False,
 }
 OF_W4M: dict[str, Any] = OF_SETS | {
+    "span_step_ms": 180_000,
     "distance": "edr",
     "time_tolerance_s": 30.0,
     "space_tolerance_m": 75.0,
@@ -352,8 +354,38 @@ def test_every_option_of_a_model_can_be_set(model: str) -> None:
     assert {name for name in usual if usual[name] == changed[name]} <= {"options.margin_m", "model", "personal"}
 
 
+@pytest.mark.parametrize(
+    ("window", "step", "span_s"),
+    [
+        ("15m", "30s", 300),
+        ("1h", "30s", 300),
+        ("7d", "30s", 300),
+        ("7m", "30s", 210),
+        ("4m", "30s", 240),
+        ("90s", "30s", 90),
+        ("1h", "10m", 600),
+        ("26m", "1m", 120),
+    ],
+)
+def test_sets_begin_at_the_largest_step_of_up_to_five_minutes(window: str, step: str, span_s: int) -> None:
+    """
+    It divides the window and is a multiple of the step of time stamps.
+    """
+    plan = feed(Kind.FRAGMENTS, fragments__privacy__time_step=step, window__size=window).plan
+    assert isinstance(plan, KDeltaPlan)
+    assert isinstance(plan.algorithm, WaitForMe)
+    assert plan.algorithm.options.span_step_ms == 1000 * span_s
+
+
 USED_BY_ALL = {"translation", "time_step", "max_radius_m", "trash_share", "refinement"}
-USED_BY_W4M = USED_BY_ALL | {"distance", "space_tolerance_m", "time_tolerance", "max_radius_edits", "chunk_size"}
+USED_BY_W4M = USED_BY_ALL | {
+    "span_step",
+    "distance",
+    "space_tolerance_m",
+    "time_tolerance",
+    "max_radius_edits",
+    "chunk_size",
+}
 USED = {
     "nwa": USED_BY_ALL | {"granularity"},
     "w4m": USED_BY_W4M,

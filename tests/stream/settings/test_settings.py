@@ -599,6 +599,8 @@ def test_two_fields_cannot_share_a_name() -> None:
             {"fragments.privacy.model": "nwa", "privacy.granularity": "4m"},
             "privacy.granularity is 4m: it must divide window.size, 15m",
         ),
+        ({"privacy.span_step": "45s"}, "privacy.span_step is 45s: it must be a multiple of privacy.time_step, 30s"),
+        ({"privacy.span_step": "4m"}, "privacy.span_step is 4m: it must divide window.size, 15m"),
         (
             {"privacy.chunk_size": 19, "privacy.k": 10},
             "privacy.chunk_size is 19: it must be at least twice privacy.k, 10, or none",

@@ -56,12 +56,14 @@ def translate_exchangeable(
     matching: Matching,
     diameter_m: float,
     time_step_ms: int,
+    span_step_ms: int,
     rng: np.random.Generator,
 ) -> Translated:
     """Publish members as points drawn from common discs at common times.
 
-    The time stamps are the multiples of ``time_step_ms`` from the median start to the median end of the members,
-    both rounded down, so that they stay inside a window whose bounds are multiples of the step. At each of them every
+    The time stamps are the multiples of ``time_step_ms`` in the intervals of length ``span_step_ms``, aligned to the
+    epoch, from that of the median start to that of the median end of the members. They stay inside a window whose
+    bounds are multiples of the longer step. At each of them every
     member is represented by one of its own positions, which the matching of LSTD finds, even if the clusters were
     formed by EDR. EDR leaves points without a counterpart, and a mean over the members that have one would reveal where
     few people were.
@@ -85,11 +87,13 @@ def translate_exchangeable(
         matching: Matching over the same data set.
         diameter_m: Diameter of the discs, metres, above 0; two published points are nearer than this.
         time_step_ms: Step of the grid of time stamps, at least 1.
+        span_step_ms: Step of the grid of begins and ends, a multiple of ``time_step_ms``.
         rng: Source of the points; ``2 * s * m`` numbers are drawn.
     """
     starts, ends = trajectories.starts[members], trajectories.starts[members + 1]
     first, last = trajectories.t_ms[starts], trajectories.t_ms[ends - 1]
-    t_ms = np.arange(_median(first) // time_step_ms, _median(last) // time_step_ms + 1) * time_step_ms
+    begin_ms, end_ms = (_median(bounds_ms) // span_step_ms * span_step_ms for bounds_ms in (first, last))
+    t_ms = np.arange(begin_ms, end_ms + span_step_ms, time_step_ms)
 
     of_pivot = slice(*trajectories.starts[pivot : pivot + 2])
     reference = positions_at(t_ms, trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot])

@@ -53,6 +53,10 @@ class Wait4MeOptions(SetOptions):
     it replaces ``max_radius_m``. It never grows to 1, which is the distance of all trajectories without a common
     counterpart."""
 
+    span_step_ms: int | None = None
+    """Sets begin and end at multiples of this, with ``exchangeable`` translation. A multiple of ``time_step_ms``; None
+    is ``time_step_ms``."""
+
     chunk_size: int | None = None
     """Most trajectories that are clustered together, at least 2; larger data sets are divided. None is no limit."""
 
@@ -66,6 +70,10 @@ class Wait4MeOptions(SetOptions):
                 raise ValueError(f"{name} is {value}: it must be a finite number, at least 0")
         if not 0 < self.max_radius_edits < 1:
             raise ValueError(f"max_radius_edits is {self.max_radius_edits}: it must be above 0 and below 1")
+        if self.span_step_ms is not None and (self.span_step_ms < 1 or self.span_step_ms % self.time_step_ms):
+            raise ValueError(
+                f"span_step_ms is {self.span_step_ms}: it must be a multiple of time_step_ms, {self.time_step_ms}"
+            )
         if self.chunk_size is not None and self.chunk_size < 2:
             raise ValueError(f"chunk_size is {self.chunk_size}: it must be at least 2")
 
@@ -174,5 +182,6 @@ class Wait4Me:
             matching=self._matching,
             diameter_m=delta_m - options.margin_m,
             time_step_ms=options.time_step_ms,
+            span_step_ms=options.span_step_ms or options.time_step_ms,
             rng=rng,
         )

@@ -273,11 +273,35 @@ def test_awkward_inputs_end_and_keep_the_promise(
         assert not result.kept.any()
 
 
+@settings(max_examples=examples(100))
+@given(data_sets(extent_m=300), st.integers(1, 4))
+def test_begin_and_end_of_a_set_tell_no_more_than_their_step(trajectories: PointTrajectories, n_steps: int) -> None:
+    """
+    Sets span whole steps, from that in which the members begin in the median to that in which they end.
+    """
+    span_ms = n_steps * 5_000
+    result = run(trajectories, span_step_ms=span_ms)
+    for number in np.unique(result.sets).tolist():
+        members = result.sources[result.sets == number]
+        first = int(np.flatnonzero(result.sets == number)[0])
+        t_ms = result.t_ms[result.starts[first] : result.starts[first + 1]]
+        begin, end = (
+            int(np.median(bounds) // span_ms * span_ms)
+            for bounds in (
+                trajectories.t_ms[trajectories.starts[members]],
+                trajectories.t_ms[trajectories.starts[members + 1] - 1],
+            )
+        )
+        assert t_ms.tolist() == list(range(begin, end + span_ms, 5_000))
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {"translation": "other"},
         {"time_step_ms": 0},
+        {"span_step_ms": 0},
+        {"span_step_ms": 45_000},
         {"max_radius_m": 0.0},
         {"max_radius_m": float("nan")},
         {"trash_share": 1.5},

@@ -29,7 +29,6 @@ import numpy as np
 from core.models.common.guarantee import Parameters
 from core.models.common.plan import Plan
 from core.models.registry import family_of
-from core.places.regions import NOWHERE
 from core.records.arrays import FloatArray
 from core.records.record import Kind, Rows
 from core.release.counts import Headcount, publishable
@@ -42,20 +41,19 @@ __all__ = ["divide_window", "release_window"]
 def divide_window(seal: Seal, rows: Rows, plan: Plan) -> Iterator[tuple[Seal, Rows]]:
     """Yield the parts of a sealed window that are released on their own, each with its rows and a seal of its own.
 
-    Without regions in the plan the only part is the window. A window that must be withheld is not divided. The shard of
-    a region is named after the window's shard and the region's cell. Rows in no region keep the window's own seal: they
-    are of fewer people than a release may be of.
+    Without regions in the plan the only part is the window. A window that must be withheld is not divided. The shard's
+    own region keeps the window's release id, and comes first: where it is out, the window was released. The others have
+    the cell after the shard in their names, and other ids.
     """
     if plan.regions is None or not len(rows) or seal.digest != plan.digest or len(rows) != seal.n_rows:
         yield seal, rows
         return
-    region, names = plan.regions.divide(rows["user"], *_positions(rows, seal, plan), k=plan.guarantee.k)
-    for number, name in sorted(enumerate(names), key=lambda one: one[1]):
-        its = rows[region == number]
-        yield plan.seal(seal.key._replace(shard=f"{seal.shard}/{name}"), seal.last_offset, len(its), seal.writer), its
-    left = rows[region == NOWHERE]
-    if len(left):
-        yield replace(seal, n_rows=len(left)), left
+    for cell, its in plan.regions.divide(rows["user"], *_positions(rows, seal, plan), k=plan.guarantee.k):
+        if cell is None:
+            yield replace(seal, n_rows=len(its)), rows[its]
+        else:
+            key = seal.key._replace(shard=f"{seal.shard}/{cell}")
+            yield plan.seal(key, seal.last_offset, len(its), seal.writer), rows[its]
 
 
 def _positions(rows: Rows, seal: Seal, plan: Plan) -> tuple[FloatArray, FloatArray]:

@@ -4,44 +4,53 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import h3.api.basic_int as h3
 import numpy as np
 
 from core.records.arrays import FloatArray, IntArray, UserHashes, distinct
 
-__all__ = ["NOWHERE", "Regions"]
+__all__ = ["Region", "Regions"]
 
-NOWHERE = -1
-"""The region of rows that are in none."""
+
+class Region(NamedTuple):
+    """Some rows of a shard that are released together."""
+
+    cell: str | None
+    """The smallest cell that holds them; None for the shard."""
+
+    rows: IntArray
+    """Their numbers, ascending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regions:
-    """The hierarchy of H3 cells between two resolutions.
+    """The hierarchy of H3 cells inside the cell of a shard.
 
     Raises:
-        ValueError: The finest resolution is coarser than the coarsest one.
+        ValueError: The resolutions are not ascending.
     """
 
     finest: int
     """Resolution of the smallest regions, up to 15."""
 
     coarsest: int
-    """Resolution of the largest regions, at least 0."""
+    """Resolution of the shard, at least 0."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.coarsest <= self.finest <= 15:
             raise ValueError(f"resolutions {self.coarsest} to {self.finest}: they must be ascending, from 0 to 15")
 
-    def divide(
-        self, users: UserHashes, lat_deg: FloatArray, lon_deg: FloatArray, *, k: int
-    ) -> tuple[IntArray, list[str]]:
-        """Divide rows into regions with at least ``k`` people each.
+    def divide(self, users: UserHashes, lat_deg: FloatArray, lon_deg: FloatArray, *, k: int) -> list[Region]:
+        """Divide the rows of one shard into regions with at least ``k`` people each.
 
         A cell with at least ``k`` people is a region. The people of all other cells are counted together in the next
-        larger cell, which is a region of those who are left if they are at least ``k``, and so on. Those who are still
-        left in a cell of the coarsest resolution join its region with the fewest people, if it has any.
+        larger cell, which is a region of those who are left if they are at least ``k``, and so on up to the shard. If
+        fewer than ``k`` people are left at last, perhaps none, they join the region with the fewest people, which is
+        then the shard's: its name does not tell whether somebody joined.
+
+        A small cell along a shard's border may have a parent beyond it: it belongs to the shard all the same.
 
         Args:
             users: The person of each row, shape ``(n,)``.
@@ -50,34 +59,27 @@ class Regions:
             k: Fewest people of a region.
 
         Returns:
-            The region of each row, shape ``(n,)``, :data:`NOWHERE` if fewer than ``k`` people are in the coarsest cell
-            around it; and the name of each region: the smallest cell that holds it.
+            The shard's region first, then the others by their cells. The shard's has fewer than ``k`` people, and is
+            the only one, if the shard has.
         """
         person = np.unique(users, return_inverse=True)[1].astype(np.int64)
         cell = _cells(lat_deg, lon_deg, self.finest)
-        region, names = np.full(len(users), NOWHERE), list[str]()
-        for resolution in range(self.finest, self.coarsest - 1, -1):
+        left = np.arange(len(users))
+        regions: list[Region] = []
+        for resolution in range(self.finest, self.coarsest, -1):
             cell = _parents(cell, resolution)
-            left = np.flatnonzero(region == NOWHERE)
-            for rows in _by_cell(cell[left]):
-                if len(distinct(person[left[rows]])) >= k:
-                    region[left[rows]] = len(names)
-                    names.append(h3.int_to_str(int(cell[left[rows[0]]])))
-        self._join_the_rest(region, names, person, cell)
-        return region, names
-
-    def _join_the_rest(self, region: IntArray, names: list[str], person: IntArray, cell: IntArray) -> None:
-        """Let the rows that are left in a cell of the coarsest resolution join its smallest region.
-
-        The cell's own name is free: had its rows been enough for a region, none would be left.
-        """
-        for rows in _by_cell(cell):
-            others = distinct(region[rows])
-            if others[0] != NOWHERE or len(others) == 1:
-                continue
-            smallest = min(others[1:].tolist(), key=lambda one: (len(distinct(person[region == one])), names[one]))
-            region[rows[region[rows] == NOWHERE]] = smallest
-            names[smallest] = h3.int_to_str(int(cell[rows[0]]))
+            still_left = [np.empty(0, np.int64)]
+            for rows in _together(left, cell):
+                if len(distinct(person[rows])) >= k:
+                    regions.append(Region(h3.int_to_str(int(cell[rows[0]])), rows))
+                else:
+                    still_left.append(rows)
+            left = np.concatenate(still_left)
+        if regions and len(distinct(person[left])) < k:
+            fewest = min(regions, key=lambda region: (len(distinct(person[region.rows])), region.cell))
+            regions.remove(fewest)
+            left = np.concatenate((left, fewest.rows))
+        return [Region(None, np.sort(left)), *sorted(regions, key=lambda region: str(region.cell))]
 
 
 def _cells(lat_deg: FloatArray, lon_deg: FloatArray, resolution: int) -> IntArray:
@@ -92,8 +94,8 @@ def _parents(cell: IntArray, resolution: int) -> IntArray:
     return np.array([h3.cell_to_parent(one, resolution) for one in present.tolist()], np.int64)[number]
 
 
-def _by_cell(cell: IntArray) -> list[IntArray]:
-    """Return the rows of each cell, cells ascending."""
-    order = np.argsort(cell, kind="stable")
-    cuts = np.flatnonzero(np.append(True, cell[order][1:] != cell[order][:-1])[: len(cell)])
-    return [order[first:last] for first, last in pairwise([*cuts.tolist(), len(cell)])]
+def _together(rows: IntArray, cell: IntArray) -> list[IntArray]:
+    """Return those of some rows that are in one cell, each ascending, for every cell."""
+    ordered = rows[np.lexsort((rows, cell[rows]))]
+    cuts = np.flatnonzero(np.append(True, cell[ordered][1:] != cell[ordered][:-1])[: len(ordered)])
+    return [ordered[first:last] for first, last in pairwise([*cuts.tolist(), len(ordered)])]

@@ -113,6 +113,10 @@ def draw_frontier(
     """
     ranges, variants = _ranges_and_variants(kind, options)
     frontier = Frontier(load, kind, ranges=ranges, variants=variants)
+    if frontier.feed.plan.regions is not None:
+        raise click.UsageError(
+            "--frontier compares models on whole windows of a shard: add --set shard.finest_resolution=none"
+        )
     for line in frontier.left_out:
         print_line(line)
     max_bytes = frontier.settings.limits.message_bytes

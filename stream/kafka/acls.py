@@ -94,7 +94,7 @@ def _of_a_worker(settings: Settings) -> Iterator[_Right]:
     yield _Right("Write", "topic", topics.seals, "record the content of a window before its release")
     yield _Right("Read", "topic", topics.seals, "learn which windows are sealed, so that none is released twice")
     yield _Right("Write", "topic", topics.anonymized, "output: trajectories")
-    yield _Right("Write", "topic", topics.windows, "output: one message for each window")
+    yield _Right("Write", "topic", topics.windows, "output: one message for each release")
     yield _Right(
         "Read", "topic", topics.windows, "learn whether a window was released before a restart with other settings"
     )

@@ -128,7 +128,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
         spec(topics.shards, "internal: records of open windows", partitions, keep, chunks, is_read=True),
         spec(topics.seals, "internal: seals", partitions, compacted, {}, is_read=True),
         spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
-        spec(topics.windows, "output: one message for each window", 1, {}, releases, is_read=True),
+        spec(topics.windows, "output: one message for each release", 1, {}, releases, is_read=True),
         spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),
     ]
 

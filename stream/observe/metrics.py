@@ -118,7 +118,7 @@ class Metrics:
         )
         self.close_to_release_seconds = self._histogram(
             "close_to_release_seconds",
-            "Time from the decision to seal a window until its windows message is acknowledged.",
+            "Time from the decision to seal a window until all that is public of it is acknowledged.",
             "kind",
         )
         self.open_windows = self._gauge("open_windows", "Windows that hold rows.")
@@ -251,7 +251,7 @@ class Metrics:
         Args:
             kind: Kind of feed.
             result: The outcome of the window.
-            seconds: From the decision to seal it until its windows message is acknowledged.
+            seconds: From the decision to seal it until all that is public of it is acknowledged.
             required_k: The k that is promised to everybody.
         """
         facts, account = result.facts, result.account

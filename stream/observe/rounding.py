@@ -13,6 +13,9 @@ __all__ = ["RoundedCounts"]
 _COUNTS = frozenset({"shoal_records", "shoal_windows", "shoal_withheld_windows"})
 """Counters that also tell of people of whom nothing is published: those who are suppressed or withheld."""
 
+_DEFECTS = frozenset({"refused", "verification_failed", "anonymizer_failed"})
+"""Outcomes and reasons that point at a defect and not at few people: the first one must raise an alert."""
+
 
 class RoundedCounts(Collector):
     """What a registry holds, with the counters of records and windows rounded down.
@@ -31,7 +34,7 @@ class RoundedCounts(Collector):
             if metric.name in _COUNTS:
                 metric.samples = [
                     sample._replace(value=sample.value // self._step * self._step)
-                    if sample.name.endswith("_total")
+                    if sample.name.endswith("_total") and _DEFECTS.isdisjoint(sample.labels.values())
                     else sample
                     for sample in metric.samples
                 ]

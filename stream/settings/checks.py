@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import h3
+
 from core.models.common.settings import Context, ModelSettingsError
 from core.models.common.values import show_duration
 from core.models.registry import FAMILIES, family_of, models_of
@@ -55,6 +57,12 @@ def _check_regions(settings: KindSettings) -> None:
             f"shard.finest_resolution is {shard.finest_resolution} and shard.h3_resolution is {shard.h3_resolution}: "
             "the finest cells must not be larger than a region; set shard.finest_resolution to at least "
             f"{shard.h3_resolution}, or to none"
+        )
+    edge_m, delta_m = h3.average_hexagon_edge_length(shard.finest_resolution, unit="m"), settings.privacy.delta_m
+    if settings.kind is Kind.FRAGMENTS and edge_m < delta_m:
+        raise SettingsError(
+            f"shard.finest_resolution is {shard.finest_resolution}, with edges of {edge_m:.0f} m, and privacy.delta_m "
+            f"is {delta_m:g}: the name of a cell would tell more than released points; choose a smaller resolution"
         )
 
 

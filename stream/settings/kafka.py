@@ -123,7 +123,7 @@ class TopicSettings(Section):
     """Output: anonymized trajectories."""
 
     windows: TopicName = "windows"
-    """Output: one message for each window, after its trajectories."""
+    """Output: one message for each release, after its trajectories."""
 
     dead_letters: TopicName = "shoal-dead-letters"
     """Output: why each rejected record was rejected, and its topic, partition and offset."""

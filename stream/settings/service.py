@@ -38,7 +38,8 @@ class MetricsSettings(ListenSettings):
 
     count_step: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """Counters of records and windows by outcome are served rounded down to multiples of this. With 1 they are exact:
-    whoever reads them often learns that single people were withheld or suppressed, though not where."""
+    whoever reads them often learns that single people were withheld or suppressed, though not where. Refused windows
+    stay exact. Gauges and durations still show that a window is there."""
 
 
 class WebSettings(ListenSettings):

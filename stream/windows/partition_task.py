@@ -275,22 +275,25 @@ class PartitionTask:
                     why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
                     n_rows, reason = made.account.rows, WithholdReason.TOO_LARGE
                     result = withhold(made.seal, n_rows, plan, reason, why, encoding=encoding)
-                    is_outcome = await self._emit(result, begun_s, is_again=is_again)
+                    is_outcome = await self._emit(result, begun_s, is_again=is_again, is_begun=True)
                 if is_outcome:
                     emitted.append((result, time.monotonic() - begun_s))
         self.machine.released(seal)
         for result, seconds in emitted:
             self._report(result, seconds)
 
-    async def _emit(self, result: WindowResult, begun_s: float, *, is_again: bool) -> bool:
-        """Send what is public of a window, unless it was released before; return whether this is its outcome."""
+    async def _emit(self, result: WindowResult, begun_s: float, *, is_again: bool, is_begun: bool = False) -> bool:
+        """Send what is public of a window, unless it was released before; return whether this is its outcome.
+
+        Where sending a release has begun, a withheld window is told: consumers must not wait for the rest.
+        """
         emitter, seal, is_withheld = self._context.emitter, result.seal, result.outcome != "released"
         if is_again and is_withheld and await emitter.is_out(seal.release_id):
             # The window was released before. Now it is withheld, because of other settings or lack of memory: the
             # earlier release stays valid.
             log.info("window_was_out", kind=seal.key.kind.value, shard=seal.key.shard, outcome_now=result.outcome)
             return False
-        if is_withheld and not self._context.feeds[seal.key.kind].tells_withheld:
+        if is_withheld and not is_begun and not self._context.feeds[seal.key.kind].tells_withheld:
             return True
 
         def headers() -> list[tuple[str, bytes]]:

@@ -33,7 +33,14 @@ def release_parts(
         encoding: How its messages are written.
         max_bytes: Longest message that the topics accept.
     """
-    for part, its in divide_window(seal, rows, plan):
+    try:
+        parts = list(divide_window(seal, rows, plan))
+    except Exception as fault:  # see release
+        outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
+        messages = tuple(outcome_messages(outcome, encoding))
+        yield rows, WindowResult.of(seal, outcome, messages, seconds=0.0, alarm=_failure(fault))
+        return
+    for part, its in parts:
         yield its, release(part, its, plan, encoding, max_bytes=max_bytes)
 
 
@@ -52,12 +59,7 @@ def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON
     try:
         outcome: Outcome = release_window(seal, rows, plan)
     except Exception as fault:  # a window that cannot be anonymized must not stop the feed
-        where = fault.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        # The exception's text could contain data; its type and line cannot.
-        line = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where is not None else "?"
-        alarm = f"the anonymizer failed: {type(fault).__name__} at {line}"
+        alarm = _failure(fault)
         outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
     messages = tuple(outcome_messages(outcome, encoding))
     if any(len(message.value) + len(message.key) + _ENVELOPE_BYTES > max_bytes for message in messages):
@@ -67,6 +69,15 @@ def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON
     if isinstance(outcome, ReleaseRefused):
         alarm = f"release refused: {outcome.finding}"
     return WindowResult.of(seal, outcome, messages, seconds=time.perf_counter() - begun, alarm=alarm)
+
+
+def _failure(fault: Exception) -> str:
+    where = fault.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    # The exception's text could contain data; its type and line cannot.
+    line = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where is not None else "?"
+    return f"the anonymizer failed: {type(fault).__name__} at {line}"
 
 
 def withhold(

@@ -42,7 +42,7 @@ def report_window(
         key: The window.
         partition: Its partition of the shards topic.
         result: Its outcome.
-        seconds: From the decision to seal it until its windows message is acknowledged.
+        seconds: From the decision to seal it until all that is public of it is acknowledged.
         encoding: How its messages are written.
     """
     where = {"kind": key.kind.value, "shard": key.shard, "partition": partition}

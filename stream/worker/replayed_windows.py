@@ -209,7 +209,7 @@ class ReplayedWindows:
             ready=not failing,
             waiting_for=failing,
             started=rfc3339(round(self._marks.stat().st_mtime) * 1000),
-            counts={outcome: self._counts[outcome] for outcome in ("released", "withheld", "refused")},
+            counts={"released": 0} | {outcome: self._counts[outcome] for outcome in sorted(self._counts)},
             withheld=[
                 WithheldStatus(reason=reason, windows=n, meaning=_MEANINGS.get(reason, ""))
                 for reason, n in sorted(self._reasons.items())

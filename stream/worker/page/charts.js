@@ -97,7 +97,7 @@ function shares(windows) {
   const [released, suppressed] = [sum("points_released"), sum("points_suppressed")];
   const share = released + suppressed ? percent(released / (released + suppressed)) : "–";
   const withheld = windows.filter((one) => one.outcome !== "released").length;
-  const summary = `${number.format(released)} points released and ${number.format(suppressed)} suppressed in the last ${windows.length} windows, without windows whose counts are not published; ${withheld} windows withheld.`;
+  const summary = `${number.format(released)} points released and ${number.format(suppressed)} suppressed in the last ${windows.length} windows, without windows whose counts are not published${withheld ? `; ${withheld} windows withheld` : ""}.`;
   const keys = document.createElement("p");
   keys.className = "keys";
   for (const [name, style] of [["released", "key"], ["suppressed", "key other"]]) {

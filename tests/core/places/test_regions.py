@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.models.common.plan import Plan
 from core.pipeline import divide_window, release_window
 from core.places.locate import H3Cells
-from core.places.regions import NOWHERE, Regions
+from core.places.regions import Regions
 from core.records.record import Rows
 from core.release.outcome import Release, WithholdReason
 from tests.builders.windows import START_MS, hash_of, point_plan, points, seal_of, sequence_plan, visits
@@ -37,64 +37,58 @@ def columns(rows: list[Row]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def by_the_rule(rows: list[Row], regions: Regions, k: int) -> list[str | None]:
-    """The name of each row's region: level by level, whoever is enough leaves; the rest joins the smallest."""
-    names: list[str | None] = [None] * len(rows)
-
-    def parent(i: int, resolution: int) -> str:
-        return str(h3.cell_to_parent(h3.latlng_to_cell(*h3.cell_to_latlng(rows[i][1]), regions.finest), resolution))
+    """The cell of each row's region: level by level, whoever is enough leaves; the shard takes the rest."""
+    cells: list[str | None] = [None] * len(rows)
+    _, lat, lon = columns(rows)
+    finest = [h3.latlng_to_cell(*at, regions.finest) for at in zip(lat.tolist(), lon.tolist(), strict=True)]
 
     def people(members: list[int]) -> int:
         return len({rows[i][0] for i in members})
 
-    for resolution in range(regions.finest, regions.coarsest - 1, -1):
+    for resolution in range(regions.finest, regions.coarsest, -1):
         together = defaultdict(list)
-        for i, name in enumerate(names):
-            if name is None:
-                together[parent(i, resolution)].append(i)
+        for i, cell in enumerate(cells):
+            if cell is None:
+                together[h3.cell_to_parent(finest[i], resolution)].append(i)
         for cell, members in together.items():
             if people(members) >= k:
                 for i in members:
-                    names[i] = cell
-    for cell in {parent(i, regions.coarsest) for i in range(len(rows))}:
-        inside = [i for i in range(len(rows)) if parent(i, regions.coarsest) == cell]
-        there = {name for i in inside if (name := names[i]) is not None}
-        left = [i for i in inside if names[i] is None]
-        if left and there:
-            size = {name: people([i for i in inside if names[i] == name]) for name in there}
-            smallest = min(there, key=lambda name: (size[name], name))
-            for i in inside:
-                if names[i] in (None, smallest):
-                    names[i] = cell
-    return names
+                    cells[i] = cell
+    sizes = {cell: people([i for i in range(len(rows)) if cells[i] == cell]) for cell in cells if cell is not None}
+    if sizes and people([i for i, cell in enumerate(cells) if cell is None]) < k:
+        fewest = min(sizes, key=lambda cell: (sizes[cell], cell))
+        cells = [None if cell == fewest else cell for cell in cells]
+    return cells
 
 
 @given(rows=crowds, k=st.integers(1, 4), finest=st.integers(3, 6), coarsest=st.integers(2, 5))
 def test_regions_are_those_of_the_rule(rows: list[Row], k: int, finest: int, coarsest: int) -> None:
     """
-    And each has at least k people, whatever order the rows come in.
+    Each row is in one region, and each region has at least k people if the shard has.
     """
     regions = Regions(finest=max(finest, coarsest), coarsest=coarsest)
-    region, names = regions.divide(*columns(rows), k=k)
-    expected = by_the_rule(rows, regions, k)
-    assert [None if number == NOWHERE else names[number] for number in region.tolist()] == expected
-    assert len(set(names)) == len(names)
-    for number in range(len(names)):
-        assert len({rows[i][0] for i in np.flatnonzero(region == number).tolist()}) >= k
+    found: list[str | None] = [""] * len(rows)
+    divided = regions.divide(*columns(rows), k=k)
+    for cell, its in divided:
+        assert its.tolist() == sorted(its.tolist())
+        assert len({rows[i][0] for i in its.tolist()}) >= min(k, len({user for user, _ in rows}))
+        for i in its.tolist():
+            assert found[i] == ""
+            found[i] = cell
+    assert found == by_the_rule(rows, regions, k)
+    assert [cell for cell, _ in divided] == [None, *sorted({cell for cell in found if cell is not None})]
 
 
-@given(rows=crowds, k=st.integers(1, 4))
-def test_people_are_nowhere_only_where_fewer_than_k_are_in_the_largest_cell(rows: list[Row], k: int) -> None:
+@given(rows=crowds, k=st.integers(1, 4), seed=st.integers(0, 99))
+def test_the_order_of_rows_does_not_matter(rows: list[Row], k: int, seed: int) -> None:
     """
-    Where a region of the largest cell is released, everybody in the cell is in some region.
+    Rows arrive as the network likes.
     """
     regions = Regions(finest=6, coarsest=3)
-    region, _ = regions.divide(*columns(rows), k=k)
-    crowd = defaultdict(set)
-    for user, cell in rows:
-        crowd[h3.cell_to_parent(cell, 3)].add(user)
-    left = {h3.cell_to_parent(rows[i][1], 3) for i in np.flatnonzero(region == NOWHERE).tolist()}
-    assert all(len(crowd[cell]) < k for cell in left)
-    assert left == {cell for cell, people in crowd.items() if len(people) < k}
+    order = np.random.default_rng(seed).permutation(len(rows))
+    straight = [(cell, sorted(its.tolist())) for cell, its in regions.divide(*columns(rows), k=k)]
+    shuffled = regions.divide(*columns([rows[i] for i in order.tolist()]), k=k)
+    assert [(cell, sorted(order[its].tolist())) for cell, its in shuffled] == straight
 
 
 @pytest.mark.parametrize(("finest", "coarsest"), [(4, 5), (16, 3), (3, -1)])
@@ -127,7 +121,7 @@ def point_window(rows: list[Row]) -> tuple[Rows, Plan]:
 @given(rows=crowds)
 def test_the_parts_of_a_window_are_the_window(window: object, rows: list[Row]) -> None:
     """
-    Each row is in one part; parts have names and release ids of their own; only the last may have fewer than k people.
+    Each row is in one part; parts have names and release ids of their own, but for the first, which is the shard's.
     """
     made, plan = window(rows)  # type: ignore[operator]
     seal = seal_of(made, plan)
@@ -135,34 +129,46 @@ def test_the_parts_of_a_window_are_the_window(window: object, rows: list[Row]) -
     assert sorted(row for _, its in parts for row in its.tolist()) == sorted(made.tolist())
     assert all(part.n_rows == len(its) and part.digest == seal.digest for part, its in parts)
     assert len({part.release_id for part, _ in parts}) == len({part.shard for part, _ in parts}) == len(parts)
-    for part, its in parts:
-        is_region = part.shard.startswith(f"{seal.shard}/")
-        assert is_region == (len(set(its["user"].tolist())) >= 3)
-        if not is_region:
-            assert part.release_id == seal.release_id
-            outcome = release_window(part, its, plan)
-            assert not isinstance(outcome, Release)
+    assert [part.release_id == seal.release_id for part, _ in parts] == [True] + [False] * (len(parts) - 1)
+    assert [part.shard.startswith(f"{seal.shard}/") for part, _ in parts] == [False] + [True] * (len(parts) - 1)
 
 
-def test_regions_are_released_alone_and_who_is_left_is_withheld() -> None:
+SCATTERED = list({h3.cell_to_parent(cell, 4): cell for cell in LEAVES[1:-1]}.values())[:3]
+"""Each in another large cell."""
+
+HERE, THERE = LEAVES[0], LEAVES[-1]
+CROWDS = [(user, HERE) for user in range(5)] + [(user, THERE) for user in range(5, 9)]
+
+
+@pytest.mark.parametrize(
+    ("others", "released"),
+    [
+        ([], {"all": 4, f"all/{HERE}": 5}),
+        ([(9, SCATTERED[0])], {"all": 5, f"all/{HERE}": 5}),
+        ([(9 + i, cell) for i, cell in enumerate(SCATTERED)], {"all": 3, f"all/{HERE}": 5, f"all/{THERE}": 4}),
+        ([(9, h3.latlng_to_cell(10.0, 10.0, 6))], {"all": 5, f"all/{HERE}": 5}),
+    ],
+    ids=["nobody", "one", "three", "one whose cell lies elsewhere"],
+)
+def test_regions_are_released_alone_and_the_rest_joins(others: list[Row], released: dict[str, int]) -> None:
     """
-    Two crowds in cells of one region, three people scattered around them, and one in another region.
+    Whether nobody or too few are left shows in no name: the smallest region is the shard's in both cases.
     """
-    here, there = LEAVES[0], LEAVES[-1]
-    far = h3.latlng_to_cell(10.0, 10.0, 6)
-    scattered = list({h3.cell_to_parent(cell, 4): cell for cell in LEAVES[1:-1]}.values())[:3]
-    rows = [(user, here) for user in range(4)] + [(user, there) for user in range(4, 8)]
-    rows += [(8 + i, cell) for i, cell in enumerate(scattered)] + [(11, far)]
-    made, plan = checkin_window(rows)
-    outcomes = {
-        part.shard: release_window(part, its, plan) for part, its in divide_window(seal_of(made, plan), made, plan)
-    }
-    released = {shard: one for shard, one in outcomes.items() if isinstance(one, Release)}
-    assert released.keys() == {f"all/{here}", f"all/{there}", f"all/{CENTRE}"}
-    assert [one.account.released for one in released.values()] == [3, 4, 4]
-    (left,) = (one for shard, one in outcomes.items() if shard == "all")
-    assert not isinstance(left, Release)
-    assert (left.reason, left.account.withheld) == (WithholdReason.TOO_FEW_PEOPLE, 1)
+    made, plan = checkin_window(CROWDS + others)
+    outcomes = [release_window(part, its, plan) for part, its in divide_window(seal_of(made, plan), made, plan)]
+    assert {one.key.shard: one.account.released for one in outcomes} == released
+    assert all(isinstance(one, Release) for one in outcomes)
+
+
+def test_a_shard_with_too_few_people_is_withheld() -> None:
+    """
+    However its rows are spread.
+    """
+    made, plan = checkin_window([(0, HERE), (1, THERE), (1, HERE)])
+    ((part, its),) = divide_window(seal_of(made, plan), made, plan)
+    outcome = release_window(part, its, plan)
+    assert not isinstance(outcome, Release)
+    assert (outcome.reason, outcome.account.withheld) == (WithholdReason.TOO_FEW_PEOPLE, 3)
 
 
 def test_a_window_that_is_withheld_whole_is_not_divided() -> None:

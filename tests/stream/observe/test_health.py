@@ -32,12 +32,14 @@ async def get(port: int, path: str) -> tuple[int, str]:
 @pytest.mark.parametrize(("n", "shown"), [(0, 0), (9, 0), (10, 10), (37, 30)])
 async def test_counts_are_served_rounded_down(n: int, shown: int) -> None:
     """
-    Counters of records and windows are; other counters, and the registry itself, stay exact.
+    Counters of records and windows are, but for refused ones, which an alert watches; the registry stays exact.
     """
     port, metrics = free_port(), Metrics(CollectorRegistry())
     metrics.records.labels(Kind.CHECKINS, "withheld").inc(n)
     metrics.windows.labels(Kind.CHECKINS, "withheld").inc(n)
     metrics.withheld.labels(Kind.CHECKINS, "too_few_people").inc(n)
+    metrics.windows.labels(Kind.CHECKINS, "refused").inc(n)
+    metrics.withheld.labels(Kind.CHECKINS, "verification_failed").inc(n)
     metrics.rebalances.inc(n)
     server = HealthServer(MetricsSettings(port=port, count_step=10), metrics.registry, Health())
     await server.start()
@@ -46,6 +48,8 @@ async def test_counts_are_served_rounded_down(n: int, shown: int) -> None:
         f'shoal_records_total{{kind="checkins",outcome="withheld"}} {shown}.0',
         f'shoal_windows_total{{kind="checkins",outcome="withheld"}} {shown}.0',
         f'shoal_withheld_windows_total{{kind="checkins",reason="too_few_people"}} {shown}.0',
+        f'shoal_windows_total{{kind="checkins",outcome="refused"}} {n}.0',
+        f'shoal_withheld_windows_total{{kind="checkins",reason="verification_failed"}} {n}.0',
         f"shoal_rebalances_total {n}.0",
     } <= set(served)
     kept = metrics.registry.get_sample_value("shoal_records_total", {"kind": "checkins", "outcome": "withheld"})

@@ -427,6 +427,10 @@ def test_models_without_what_they_need_are_named(checkins: Path, tmp_path: Path,
         (("--frontier-models", "u-seqanon"), "privacy.constraints is not set"),
         (("--set", "location.area=3,2,1,4"), "location.area is 3.0,2.0,1.0,4.0"),
         (("--measure", "all"), "--measure cannot be used with --frontier"),
+        (
+            ("--set", "shard.kind=region", "--set", "shard.finest_resolution=7"),
+            "--frontier compares models on whole windows of a shard: add --set shard.finest_resolution=none",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_read(

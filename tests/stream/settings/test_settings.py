@@ -599,6 +599,18 @@ def test_two_fields_cannot_share_a_name() -> None:
             {"fragments.privacy.model": "nwa", "privacy.granularity": "4m"},
             "privacy.granularity is 4m: it must divide window.size, 15m",
         ),
+        (
+            {"shard.finest_resolution": 7},
+            "shard.finest_resolution is set and shard.kind is single: only the windows of a region are divided",
+        ),
+        (
+            {"shard.kind": "region", "shard.finest_resolution": 4},
+            "shard.finest_resolution is 4 and shard.h3_resolution is 5: the finest cells must not be larger",
+        ),
+        (
+            {"shard.kind": "region", "shard.finest_resolution": 8, "privacy.delta_m": 600},
+            "shard.finest_resolution is 8, with edges of 531 m, and privacy.delta_m is 600: the name of a cell would",
+        ),
         ({"privacy.span_step": "45s"}, "privacy.span_step is 45s: it must be a multiple of privacy.time_step, 30s"),
         ({"privacy.span_step": "4m"}, "privacy.span_step is 4m: it must divide window.size, 15m"),
         (
@@ -625,6 +637,9 @@ def test_a_worker_refuses_settings_that_contradict_one_another(given: dict[str, 
         {"fragments.privacy.model": "nwa", "privacy.granularity": "90s"},
         {"fragments.privacy.model": "nwa", "privacy.granularity": "15m", "privacy.time_step": "5m"},
         *({"fragments.privacy.model": model, "privacy.granularity": "7s"} for model in ("w4m", "pw4m-tr")),
+        {"shard.kind": "region", "shard.finest_resolution": 5},
+        {"shard.kind": "region", "shard.finest_resolution": 8, "privacy.delta_m": 500},
+        {"shard.kind": "region", "checkins.shard.finest_resolution": 12},
         {"privacy.chunk_size": 20, "privacy.k": 10},
         {"privacy.chunk_size": "none", "privacy.k": 5000},
         {"checkins.privacy.k": 5000},

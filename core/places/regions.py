@@ -11,10 +11,10 @@ import numpy as np
 
 from core.records.arrays import FloatArray, IntArray, UserHashes, distinct
 
-__all__ = ["Region", "Regions"]
+__all__ = ["RegionRows", "Regions"]
 
 
-class Region(NamedTuple):
+class RegionRows(NamedTuple):
     """Some rows of a shard that are released together."""
 
     cell: str | None
@@ -42,7 +42,7 @@ class Regions:
         if not 0 <= self.coarsest <= self.finest <= 15:
             raise ValueError(f"resolutions {self.coarsest} to {self.finest}: they must be ascending, from 0 to 15")
 
-    def divide(self, users: UserHashes, lat_deg: FloatArray, lon_deg: FloatArray, *, k: int) -> list[Region]:
+    def divide(self, users: UserHashes, lat_deg: FloatArray, lon_deg: FloatArray, *, k: int) -> list[RegionRows]:
         """Divide the rows of one shard into regions with at least ``k`` people each.
 
         A cell with at least ``k`` people is a region. The people of all other cells are counted together in the next
@@ -65,13 +65,13 @@ class Regions:
         person = np.unique(users, return_inverse=True)[1].astype(np.int64)
         cell = _cells(lat_deg, lon_deg, self.finest)
         left = np.arange(len(users))
-        regions: list[Region] = []
+        regions: list[RegionRows] = []
         for resolution in range(self.finest, self.coarsest, -1):
             cell = _parents(cell, resolution)
             still_left = [np.empty(0, np.int64)]
             for rows in _together(left, cell):
                 if len(distinct(person[rows])) >= k:
-                    regions.append(Region(h3.int_to_str(int(cell[rows[0]])), rows))
+                    regions.append(RegionRows(h3.int_to_str(int(cell[rows[0]])), rows))
                 else:
                     still_left.append(rows)
             left = np.concatenate(still_left)
@@ -79,7 +79,7 @@ class Regions:
             fewest = min(regions, key=lambda region: (len(distinct(person[region.rows])), region.cell))
             regions.remove(fewest)
             left = np.concatenate((left, fewest.rows))
-        return [Region(None, np.sort(left)), *sorted(regions, key=lambda region: str(region.cell))]
+        return [RegionRows(None, np.sort(left)), *sorted(regions, key=lambda region: str(region.cell))]
 
 
 def _cells(lat_deg: FloatArray, lon_deg: FloatArray, resolution: int) -> IntArray:

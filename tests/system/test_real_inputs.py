@@ -22,6 +22,7 @@ SETTINGS: dict[str, Any] = {
     "privacy.secret": "a secret of the tests, long enough",
     "privacy.k": 5,
     "release.withheld": "told",
+    "privacy.span_step": "30s",  # then a release has as many points as the feed
     "window.size": "1h",
     "location.cell_m": "1000",
 }

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from aiokafka import AIOKafkaProducer
 
-import stream.windows.pool
+import stream.windows.releasing
 from core.models.common.plan import Plan
 from core.models.km.algorithms import SeqAnon
 from core.models.km.anonymize.seqanon import Generalization
@@ -124,7 +124,7 @@ def _anonymizes(at: Window, how: Callable[..., WindowResult]) -> None:
     ) -> WindowResult:
         return (how if seal.key.window == at else release)(seal, rows, plan, encoding, max_bytes=max_bytes)
 
-    stream.windows.pool.release = patched  # type: ignore[attr-defined]
+    stream.windows.releasing.release = patched
 
 
 @dataclass(frozen=True, slots=True)

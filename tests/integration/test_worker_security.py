@@ -353,7 +353,7 @@ def test_without_any_one_of_its_acls_something_of_a_worker_does_not_work(guarded
     assert sorted((acl.operation, acl.why) for acl, _, _ in at_work) == [
         ("Read", "build windows from the stored records"),
         ("Read", "learn whether a window was released before a restart with other settings"),
-        ("Write", "output: one message for each window"),
+        ("Write", "output: one message for each release"),
         ("Write", "store located records until their window closes"),
     ]
     with contextlib.ExitStack() as stack:

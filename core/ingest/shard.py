@@ -8,6 +8,7 @@ import h3.api.basic_int as h3
 import numpy as np
 import numpy.typing as npt
 
+from core.places.locate import h3_cells
 from core.records.arrays import FloatArray
 
 __all__ = ["RegionShards", "Sharder", "SingleShard", "UserShards"]
@@ -52,12 +53,5 @@ class RegionShards:
 
     def shard(self, users: npt.NDArray[np.uint64], lat_deg: FloatArray, lon_deg: FloatArray) -> ShardNumbers:
         """See :meth:`Sharder.shard`."""
-        cells = np.array(
-            [
-                h3.latlng_to_cell(lat, lon, self.resolution)
-                for lat, lon in zip(lat_deg.tolist(), lon_deg.tolist(), strict=True)
-            ],
-            dtype=np.int64,
-        )
-        present, numbers = np.unique(cells, return_inverse=True)
+        present, numbers = np.unique(h3_cells(lat_deg, lon_deg, self.resolution), return_inverse=True)
         return numbers, [h3.int_to_str(c) for c in present.tolist()]

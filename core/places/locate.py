@@ -19,7 +19,7 @@ from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.records.identity import Names
 from core.records.record import Reason
 
-__all__ = ["Area", "AreaGrid", "H3Cells", "Locator", "MetricGrid", "Venues"]
+__all__ = ["Area", "AreaGrid", "H3Cells", "Locator", "MetricGrid", "Venues", "h3_cells"]
 
 EARTH_MERIDIAN_M = 111_194.9
 """Mean length of one degree of latitude, metres."""
@@ -159,6 +159,12 @@ class AreaGrid:
         return _quadrants(row / side, column / side, levels=levels)
 
 
+def h3_cells(lat_deg: FloatArray, lon_deg: FloatArray, resolution: int) -> IntArray:
+    """Return the H3 cell around each position, shape ``(n,)``."""
+    positions = zip(lat_deg.tolist(), lon_deg.tolist(), strict=True)
+    return np.array([h3.latlng_to_cell(lat, lon, resolution) for lat, lon in positions], dtype=np.int64)
+
+
 class H3Cells:
     """Hexagonal cells of one H3 resolution (0, a continent, to 15, a square metre)."""
 
@@ -172,8 +178,7 @@ class H3Cells:
         """See :meth:`Locator.locate`."""
         found = np.isfinite(lat_deg) & np.isfinite(lon_deg)
         cells = np.zeros(len(found), dtype=np.int64)
-        for i in np.flatnonzero(found).tolist():
-            cells[i] = h3.latlng_to_cell(lat_deg[i], lon_deg[i], self.resolution)
+        cells[found] = h3_cells(lat_deg[found], lon_deg[found], self.resolution)
         return cells, found
 
     def describe(self, locations: IntArray) -> tuple[list[str], FloatArray, FloatArray]:

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import h3.api.basic_int as h3
 import numpy as np
 
+from core.places.locate import h3_cells
 from core.records.arrays import FloatArray, IntArray, UserHashes, distinct
+from core.records.by_user import same_as_before
 
 __all__ = ["RegionRows", "Regions"]
 
@@ -63,7 +65,7 @@ class Regions:
             the only one, if the shard has.
         """
         person = np.unique(users, return_inverse=True)[1].astype(np.int64)
-        cell = _cells(lat_deg, lon_deg, self.finest)
+        cell = h3_cells(lat_deg, lon_deg, self.finest)
         left = np.arange(len(users))
         regions: list[RegionRows] = []
         for resolution in range(self.finest, self.coarsest, -1):
@@ -82,12 +84,6 @@ class Regions:
         return [RegionRows(None, np.sort(left)), *sorted(regions, key=lambda region: str(region.cell))]
 
 
-def _cells(lat_deg: FloatArray, lon_deg: FloatArray, resolution: int) -> IntArray:
-    places, place_of = np.unique(np.column_stack((lat_deg, lon_deg)), axis=0, return_inverse=True)
-    cells = [h3.latlng_to_cell(lat, lon, resolution) for lat, lon in places.tolist()]
-    return np.array(cells, np.int64)[place_of.reshape(-1)]
-
-
 def _parents(cell: IntArray, resolution: int) -> IntArray:
     """Return the cells of a coarser resolution, or of the same, that hold some cells."""
     present, number = np.unique(cell, return_inverse=True)
@@ -97,5 +93,5 @@ def _parents(cell: IntArray, resolution: int) -> IntArray:
 def _together(rows: IntArray, cell: IntArray) -> list[IntArray]:
     """Return those of some rows that are in one cell, each ascending, for every cell."""
     ordered = rows[np.lexsort((rows, cell[rows]))]
-    cuts = np.flatnonzero(np.append(True, cell[ordered][1:] != cell[ordered][:-1])[: len(ordered)])
-    return [ordered[first:last] for first, last in pairwise([*cuts.tolist(), len(ordered)])]
+    bounds = np.append(np.flatnonzero(~same_as_before(cell[ordered])), len(ordered))
+    return [ordered[first:last] for first, last in pairwise(bounds.tolist())]

@@ -77,7 +77,6 @@ class Feed:
         )
         sharder = _sharder(own.shard)
         self.vocabulary = vocabulary
-        self.tells_withheld = own.release.withheld == "told"
         self.intake: Intake = (
             CheckInIntake(rules, locator, sharder, vocabulary=vocabulary, profile=self.profile)
             if kind is Kind.CHECKINS
@@ -101,6 +100,10 @@ class Feed:
         )
         self._own = own
         self._locator: Locator = locator
+
+    def is_public(self, outcome: str) -> bool:
+        """Return whether consumers see anything of a window with this outcome; see ``release.withheld``."""
+        return outcome == "released" or self._own.release.withheld == "told"
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ class Replay:
         with PartFiles(output) as files:
             results = open_results(formats, files, self._feed.plan.model)
             for released in self._results():
-                if released.outcome == "released" or self._feed.tells_withheld:
+                if self._feed.is_public(released.outcome):
                     window = WindowMessages(released.messages)
                     for one in results:
                         one.add(window)

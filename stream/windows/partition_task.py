@@ -266,26 +266,35 @@ class PartitionTask:
         context.metrics.stage_seconds.labels("anonymize").observe(sum(result.seconds for result in results))
         emitted: list[tuple[WindowResult, float]] = []
         with context.metrics.stage_seconds.labels("emit").time():
-            for made in results:
-                result = made
-                try:
-                    is_outcome = await self._emit(result, begun_s, is_again=is_again)
-                except (MessageSizeTooLargeError, RecordListTooLargeError):
-                    # A retry would not help. Consumers ignore a release without a windows message.
-                    why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
-                    n_rows, reason = made.account.rows, WithholdReason.TOO_LARGE
-                    result = withhold(made.seal, n_rows, plan, reason, why, encoding=encoding)
-                    is_outcome = await self._emit(result, begun_s, is_again=is_again, is_begun=True)
-                if is_outcome:
-                    emitted.append((result, time.monotonic() - begun_s))
+            for result in results:
+                outcome = await self._emit_or_withhold(result, begun_s, is_again=is_again)
+                if outcome is not None:
+                    emitted.append((outcome, time.monotonic() - begun_s))
         self.machine.released(seal)
-        for result, seconds in emitted:
-            self._report(result, seconds)
+        for outcome, seconds in emitted:
+            self._report(outcome, seconds)
+
+    async def _emit_or_withhold(self, result: WindowResult, begun_s: float, *, is_again: bool) -> WindowResult | None:
+        """Send what is public of a window, or that it is withheld if a topic refuses it.
+
+        Returns:
+            What became of the window; None if it was released before with another outcome.
+        """
+        try:
+            return result if await self._emit(result, begun_s, is_again=is_again) else None
+        except (MessageSizeTooLargeError, RecordListTooLargeError):  # a retry would not help
+            kind = result.seal.kind
+            why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
+            plan, encoding = self._context.feeds[kind].plan, self._context.pool.encodings[kind]
+            n_rows, reason = result.account.rows, WithholdReason.TOO_LARGE
+            withheld = withhold(result.seal, n_rows, plan, reason, why, encoding=encoding)
+            return withheld if await self._emit(withheld, begun_s, is_again=is_again, is_begun=True) else None
 
     async def _emit(self, result: WindowResult, begun_s: float, *, is_again: bool, is_begun: bool = False) -> bool:
         """Send what is public of a window, unless it was released before; return whether this is its outcome.
 
-        Where sending a release has begun, a withheld window is told: consumers must not wait for the rest.
+        If some of a release may be out already (``is_begun``), the message that it is withheld is sent in any case, so
+        that consumers do not wait for the rest.
         """
         emitter, seal, is_withheld = self._context.emitter, result.seal, result.outcome != "released"
         if is_again and is_withheld and await emitter.is_out(seal.release_id):
@@ -293,7 +302,7 @@ class PartitionTask:
             # earlier release stays valid.
             log.info("window_was_out", kind=seal.key.kind.value, shard=seal.key.shard, outcome_now=result.outcome)
             return False
-        if is_withheld and not is_begun and not self._context.feeds[seal.key.kind].tells_withheld:
+        if not is_begun and not self._context.feeds[seal.key.kind].is_public(result.outcome):
             return True
 
         def headers() -> list[tuple[str, bytes]]:

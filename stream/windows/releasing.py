@@ -26,19 +26,13 @@ def release_parts(
 ) -> Iterator[tuple[Rows, WindowResult]]:
     """Release a sealed window, or each of its regions; yield the rows of each with its result.
 
-    Args:
-        seal: The window's first seal.
-        rows: Its rows.
-        plan: How to release it.
-        encoding: How its messages are written.
-        max_bytes: Longest message that the topics accept.
+    The arguments are those of :func:`release`.
     """
     try:
         parts = list(divide_window(seal, rows, plan))
     except Exception as fault:  # see release
-        outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
-        messages = tuple(outcome_messages(outcome, encoding))
-        yield rows, WindowResult.of(seal, outcome, messages, seconds=0.0, alarm=_failure(fault))
+        reason = WithholdReason.ANONYMIZER_FAILED
+        yield rows, withhold(seal, len(rows), plan, reason, _failure(fault), encoding=encoding)
         return
     for part, its in parts:
         yield its, release(part, its, plan, encoding, max_bytes=max_bytes)

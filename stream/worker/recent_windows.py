@@ -30,7 +30,6 @@ __all__ = ["KEPT_WINDOWS", "MAPPED_BYTES", "MAPPED_TRAJECTORIES", "MAPPED_WINDOW
 
 log = structlog.get_logger("shoal.live")
 
-_OUTCOMES = ("released", "withheld", "refused")
 KEPT_WINDOWS = 60
 """Number of windows whose figures are kept."""
 
@@ -80,7 +79,7 @@ class RecentWindows:
         self.page, self.tile_url = settings.web.page, settings.web.tile_url
         self._started = rfc3339(started_ms)
         self._feeds = [_feed(settings, kind, feed.plan) for kind, feed in feeds.items()]
-        self._telling = {kind for kind, feed in feeds.items() if feed.tells_withheld}
+        self._is_public = {kind: feed.is_public for kind, feed in feeds.items()}
         self._locators = {kind.value: feed.plan.locator for kind, feed in feeds.items()}
         self._windows: OrderedDict[str, WindowFigures] = OrderedDict()
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
@@ -89,10 +88,9 @@ class RecentWindows:
 
     def add(self, window: EmittedWindow) -> None:
         """Keep a window that was emitted, in place of the oldest; one of which consumers see nothing is left out."""
-        if window.outcome != "released" and window.key.kind not in self._telling:
-            return
         try:
-            self._add(window)
+            if self._is_public[window.key.kind](window.outcome):
+                self._add(window)
         except Exception as fault:  # a fault of the live page must not stop releases
             log.error("window_not_shown", fault=type(fault).__name__)
 
@@ -143,7 +141,11 @@ class RecentWindows:
             ready=not failing,
             waiting_for=failing,
             started=self._started,
-            counts={outcome: self._counts[outcome] for outcome in (_OUTCOMES if self._telling else _OUTCOMES[:1])},
+            counts={
+                outcome: self._counts[outcome]
+                for outcome in ("released", "withheld", "refused")
+                if any(is_public(outcome) for is_public in self._is_public.values())
+            },
             withheld=[
                 WithheldStatus(reason=reason, windows=n, meaning=MEANINGS[WithholdReason(reason)])
                 for reason, n in sorted(self._reasons.items())

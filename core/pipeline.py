@@ -41,9 +41,9 @@ __all__ = ["divide_window", "release_window"]
 def divide_window(seal: Seal, rows: Rows, plan: Plan) -> Iterator[tuple[Seal, Rows]]:
     """Yield the parts of a sealed window that are released on their own, each with its rows and a seal of its own.
 
-    Without regions in the plan the only part is the window. A window that must be withheld is not divided. The shard's
-    own region keeps the window's release id, and comes first: where it is out, the window was released. The others have
-    the cell after the shard in their names, and other ids.
+    If the plan has no regions, or the window must be withheld, the only part is the window. Otherwise the first part is
+    the region of the shard, which keeps the release id of the window: if it was sent, the window counts as released.
+    The other parts are named after the shard and their cell, and have ids of their own.
     """
     if plan.regions is None or not len(rows) or seal.digest != plan.digest or len(rows) != seal.n_rows:
         yield seal, rows

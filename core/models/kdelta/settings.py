@@ -23,9 +23,10 @@ class KDeltaSettings(ModelSettings):
     """Step of the common grid of time stamps in released trajectories."""
 
     span_step: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
-    """Released sets begin and end at multiples of this: the finer it is, the more the begin of a set tells when its
-    members appeared. It must be a multiple of ``time_step`` that divides the window; by default the largest one of up
-    to five minutes. Not for ``nwa``, whose intervals have a ``granularity``, nor for ``translation: minimal``."""
+    """Released sets begin and end at multiples of this. The shorter it is, the more the beginning of a set tells about
+    when its members appeared. It must be a multiple of ``time_step`` that divides the window; by default the largest
+    one of up to five minutes. Not for ``nwa``, whose intervals have a ``granularity``, nor for
+    ``translation: minimal``."""
 
     time_tolerance: Duration = 60_000
     """Largest difference in time at which LSTD looks for the nearest position and EDR matches two points."""

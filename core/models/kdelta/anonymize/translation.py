@@ -61,12 +61,14 @@ def translate_exchangeable(
 ) -> Translated:
     """Publish members as points drawn from common discs at common times.
 
-    The time stamps are the multiples of ``time_step_ms`` in the intervals of length ``span_step_ms``, aligned to the
-    epoch, from that of the median start to that of the median end of the members. They stay inside a window whose
-    bounds are multiples of the longer step. At each of them every
-    member is represented by one of its own positions, which the matching of LSTD finds, even if the clusters were
-    formed by EDR. EDR leaves points without a counterpart, and a mean over the members that have one would reveal where
-    few people were.
+    Time is divided into intervals of length ``span_step_ms``, aligned to the epoch. A set lasts from the beginning of
+    the interval with the median start of its members to the end of the one with their median end; its time stamps are
+    the multiples of ``time_step_ms`` in these intervals. So they stay inside a window whose bounds are multiples of
+    ``span_step_ms``.
+
+    At each time stamp every member is represented by one of its own positions, which the matching of LSTD finds, even
+    if the clusters were formed by EDR. EDR leaves points without a counterpart, and a mean over the members that have
+    one would reveal where few people were.
 
     Members are matched twice: first with the positions of the pivot, then with the mean of the positions found,
     because members are moved towards their mean and not to the pivot. The disc is centred on the mean of the second

@@ -70,13 +70,15 @@ def _positions(rows: Rows, seal: Seal, plan: Plan) -> tuple[FloatArray, FloatArr
 def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
     """Anonymize and verify the rows of a sealed window. The same arguments give the same bytes on every machine.
 
-    A window that was sealed under other settings, or that has lost records, is withheld: its first release may already
-    have been emitted, and an adversary could compare the two.
+    A window that was sealed under other settings or with another history, or that has lost records, is withheld: its
+    first release may already have been emitted, and an adversary could compare the two.
     """
     if seal.digest != plan.digest:
         return plan.withhold(seal, WithholdReason.SETTINGS_CHANGED, withheld=len(rows))
     if len(rows) != seal.n_rows:
         return plan.withhold(seal, WithholdReason.RECORDS_MISSING, withheld=len(rows))
+    if seal.history != plan.history.digest:
+        return plan.withhold(seal, WithholdReason.HISTORY_MISSING, withheld=len(rows))
     return _release(seal, rows, plan)
 
 
@@ -119,4 +121,5 @@ def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
         account=Account(duplicates=duplicates, released=contents.rows_released, suppressed=n_suppressed),
         risks=contents.risks,
         compared=contents.compared,
+        trace=contents.trace,
     )

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from core.release.locations import GeneralizedLocation
 from core.release.risk import Attack, Risk
+from core.windows.history import Trace
 from core.windows.window import WindowKey
 
 __all__ = [
@@ -46,6 +47,7 @@ class WithholdReason(StrEnum):
     CONSTRAINTS_NOT_SATISFIED = "constraints_not_satisfied"
     SETTINGS_CHANGED = "settings_changed"
     RECORDS_MISSING = "records_missing"
+    HISTORY_MISSING = "history_missing"
     TOO_LARGE = "too_large"
     VERIFICATION_FAILED = "verification_failed"
     ANONYMIZER_FAILED = "anonymizer_failed"
@@ -120,6 +122,9 @@ class Release:
     compared: Mapping[str, float] = field(default_factory=dict)
     """Loss of each compared model, metres per visit, the chosen one first; for the operator, never published. It is
     measured on raw visits, and could reveal how far away a location is whose only visit was suppressed."""
+
+    trace: Trace | None = None
+    """What later windows have to know of this one, if the promise spans windows; never published."""
 
     @property
     def counts(self) -> dict[str, float | int | None]:

@@ -9,7 +9,8 @@ from sortedcontainers import SortedDict
 
 from core.records.record import Source
 from core.windows.buffer import WindowBuffer
-from core.windows.seal import Seal, SealRecord
+from core.windows.history import History, Trace
+from core.windows.seal import Seal, SealedUntil
 from core.windows.watermark import Watermark
 from core.windows.window import WindowKey, WindowPolicy
 
@@ -28,9 +29,17 @@ class ShardProgress:
     completed_offset: int = -1
     """Last offset that is included in a completed window."""
 
-    known: set[SealRecord] = field(default_factory=set)
+    known: set[Seal | SealedUntil] = field(default_factory=set)
+    traces: dict[WindowKey, dict[int, Trace]] = field(default_factory=dict)
+    """Traces of windows of the horizon, by window and part."""
+
     heard: dict[tuple[Source, str], int] = field(default_factory=dict)
     """Highest offset of each log of each source."""
+
+    def history(self, start_ms: int, *, since_ms: int) -> History:
+        """Return the history of a window that starts at ``start_ms``, from the windows that start at ``since_ms``."""
+        keys = sorted(key for key in self.traces if since_ms <= key.start_ms < start_ms)
+        return History(traces=tuple(Trace.whole(list(self.traces[key].values())) for key in keys))
 
 
 class OpenWindows:
@@ -58,6 +67,17 @@ class OpenWindows:
     def shard(self, name: str) -> ShardProgress:
         """Return a shard, created if it does not exist."""
         return self.shards.setdefault(name, ShardProgress())
+
+    def history(self, key: WindowKey) -> History:
+        """Return what the earlier windows of the horizon released in the shard of a window."""
+        since_ms = key.start_ms - (self.policy.horizon - 1) * self.policy.size_ms
+        return self.shard(key.shard).history(key.start_ms, since_ms=since_ms)
+
+    def forgettable(self, key: WindowKey) -> tuple[Trace, ...]:
+        """Return the traces in the shard of a completed window that no later window depends on."""
+        since_ms = key.end_ms - (self.policy.horizon - 1) * self.policy.size_ms
+        traces = self.shard(key.shard).traces
+        return tuple(one for of, parts in sorted(traces.items()) if of.start_ms < since_ms for one in parts.values())
 
     def open_window(self, key: WindowKey) -> WindowBuffer:
         """Return an open window, opened if it is not."""

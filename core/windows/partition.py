@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.records.record import Chunk, Kind, Rows, Source
+from core.windows.history import History, Trace
 from core.windows.open_windows import OpenWindows
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy, window_starts
@@ -51,6 +52,8 @@ class ReleaseWindow:
 
     seal: Seal
     rows: Rows = field(repr=False)
+    history: History = field(repr=False)
+    """What earlier windows released, as far as this one depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +72,13 @@ class Partition:
 
     Args:
         policies: How the windows of each kind behave.
-        make_seal: Makes the seal of a window from its key, the last offset that it includes, and its number of rows.
+        make_seal: Makes the seal of a window from its key, the last offset that it includes, its number of rows, and
+            the history that its release depends on.
     """
 
-    def __init__(self, policies: Mapping[Kind, WindowPolicy], make_seal: Callable[[WindowKey, int, int], Seal]) -> None:
+    def __init__(
+        self, policies: Mapping[Kind, WindowPolicy], make_seal: Callable[[WindowKey, int, int, History], Seal]
+    ) -> None:
         self._make_seal = make_seal
         self._feeds = {kind: OpenWindows(policy) for kind, policy in policies.items()}
         self._next_offset: int | None = None
@@ -151,6 +157,9 @@ class Partition:
         if feed is None:
             return 0  # this kind of feed is switched off: its windows wait until it is read again
         shard = feed.shard(record.shard)
+        if isinstance(record, Trace):
+            shard.traces.setdefault(record.key, {})[record.part] = record
+            return 0
         shard.known.add(record)
         if isinstance(record, SealedUntil):
             shard.sealed_ms = max(shard.sealed_ms, record.until_ms)
@@ -172,17 +181,22 @@ class Partition:
 
     def released(self, seal: Seal) -> None:
         """Record that the window is emitted and acknowledged; the next action is its completion."""
-        shard = self._feeds[seal.kind].shard(seal.shard)
+        feed = self._feeds[seal.kind]
+        shard = feed.shard(seal.shard)
         until = SealedUntil(kind=seal.kind, shard=seal.shard, until_ms=seal.key.end_ms, last_offset=seal.last_offset)
         obsolete = tuple(r for r in sorted(shard.known, key=repr) if _replaces(until, r))
-        self._pending_completion = WriteCompletion(until, obsolete)
+        self._pending_completion = WriteCompletion(until, (*obsolete, *feed.forgettable(seal.key)))
 
     def completed(self, completion: WriteCompletion) -> None:
         """Record that the completion is written, and drop the rows of the window."""
         self._pending_completion = None
         self.apply_seal(completion.until)  # drops the released rows
         shard = self._feeds[completion.until.kind].shard(completion.until.shard)
-        shard.known -= set(completion.obsolete)
+        for record in completion.obsolete:
+            if isinstance(record, Trace):
+                shard.traces.pop(record.key, None)
+            else:
+                shard.known.discard(record)
 
     # ----------------------------------------------------------------- outputs
 
@@ -201,13 +215,15 @@ class Partition:
             return None
         if ready := [key for feed in feeds.values() if (key := feed.releasable(next_offset)) is not None]:
             key = min(ready)
-            return ReleaseWindow(feeds[key.kind].seals[key], feeds[key.kind].windows[key].rows)
+            feed = feeds[key.kind]
+            return ReleaseWindow(feed.seals[key], feed.windows[key].rows, feed.history(key))
         due = min((key for feed in feeds.values() if (key := feed.due(clock_ms, now_ms)) is not None), default=None)
         if due is None and early:
             due = self.oldest_unsealed
         if due is None:
             return None
-        return WriteSeal(self._make_seal(due, next_offset - 1, len(feeds[due.kind].windows[due])))
+        feed = feeds[due.kind]
+        return WriteSeal(self._make_seal(due, next_offset - 1, len(feed.windows[due]), feed.history(due)))
 
     def committable_offset(self) -> int | None:
         """Return the offset from which a successor must read, or None before the first message."""
@@ -244,7 +260,7 @@ class Partition:
         return n_rows
 
 
-def _replaces(until: SealedUntil, record: SealRecord) -> bool:
+def _replaces(until: SealedUntil, record: Seal | SealedUntil) -> bool:
     if isinstance(record, Seal):
         return record.key.end_ms <= until.until_ms
     return record.until_ms < until.until_ms

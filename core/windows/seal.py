@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.records.record import Kind
+from core.windows.history import Trace
 from core.windows.window import WindowKey
 
 __all__ = ["FeedStart", "PartitionCount", "Seal", "SealRecord", "SealedUntil"]
@@ -26,6 +27,10 @@ class Seal:
 
     writer: str
     """Id of the writer and its attempt; part of the record's key, so that compaction keeps every seal."""
+
+    history: str = ""
+    """Digest of what earlier windows released, as far as the release depends on it; see
+    :attr:`core.windows.history.History.digest`."""
 
     @property
     def kind(self) -> Kind:
@@ -50,7 +55,7 @@ class SealedUntil:
     up to this offset were counted before, later ones are late."""
 
 
-SealRecord = Seal | SealedUntil
+SealRecord = Seal | SealedUntil | Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,9 @@ class WindowPolicy:
     max_lead_ms: int | None = None
     """How far one source may advance the watermark beyond the others; None for no limit."""
 
+    horizon: int = 1
+    """Over how many successive windows of a shard a promise holds; 1 if every window is anonymized on its own."""
+
 
 def window_starts(ts_ms: IntArray, *, size_ms: int) -> IntArray:
     """Return where the window of each instant begins, milliseconds, shape ``(n,)``.

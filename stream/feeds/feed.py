@@ -82,13 +82,6 @@ class Feed:
             if kind is Kind.CHECKINS
             else FragmentIntake(rules, sharder, vocabulary=vocabulary, demands=read_default_demands(own, rules))
         )
-        self.policy = WindowPolicy(
-            size_ms=own.window.size,
-            allowed_lateness_ms=own.window.allowed_lateness,
-            idle_timeout_ms=own.window.idle_timeout,
-            max_open=own.window.max_open,
-            max_lead_ms=own.window.max_lead,
-        )
         self.plan: Plan = build_plan(
             settings,
             own,
@@ -97,6 +90,14 @@ class Feed:
             vocabulary=vocabulary,
             profile=self.profile,
             trees=self.hierarchies,
+        )
+        self.policy = WindowPolicy(
+            size_ms=own.window.size,
+            allowed_lateness_ms=own.window.allowed_lateness,
+            idle_timeout_ms=own.window.idle_timeout,
+            max_open=own.window.max_open,
+            max_lead_ms=own.window.max_lead,
+            horizon=self.plan.horizon,
         )
         self._own = own
         self._locator: Locator = locator

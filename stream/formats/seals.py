@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from core.records.record import Kind
+from core.windows.history import Trace
 from core.windows.seal import FeedStart, PartitionCount, Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
 from stream.formats.errors import DecodeError
@@ -12,7 +14,7 @@ from stream.formats.errors import DecodeError
 __all__ = ["SealsMessage", "seal_from_bytes", "seal_key", "seal_to_bytes"]
 
 
-class _SealWire(msgspec.Struct, tag_field="type", tag="seal"):
+class _SealWire(msgspec.Struct, tag_field="type", tag="seal", omit_defaults=True):
     kind: Kind
     shard: str
     start_ms: int
@@ -22,6 +24,18 @@ class _SealWire(msgspec.Struct, tag_field="type", tag="seal"):
     release: str
     digest: str
     writer: str
+    history: str = ""
+
+
+class _TraceWire(msgspec.Struct, tag_field="type", tag="trace"):
+    kind: Kind
+    shard: str
+    start_ms: int
+    end_ms: int
+    part: int
+    users: bytes
+    groups: bytes
+    labels: list[str]
 
 
 class _UntilWire(msgspec.Struct, tag_field="type", tag="sealed_until"):
@@ -45,7 +59,7 @@ class _StartWire(msgspec.Struct, tag_field="type", tag="start"):
     writer: str
 
 
-_Wire = _SealWire | _UntilWire | _CountWire | _StartWire
+_Wire = _SealWire | _TraceWire | _UntilWire | _CountWire | _StartWire
 
 _seal_decoder: msgspec.json.Decoder[_Wire] = msgspec.json.Decoder(_Wire)
 
@@ -62,6 +76,9 @@ def seal_key(record: SealsMessage) -> bytes:
     if isinstance(record, Seal):
         key = record.key
         name = f"seal|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.last_offset}|{record.writer}"
+    elif isinstance(record, Trace):
+        key = record.key
+        name = f"trace|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.part}"
     elif isinstance(record, SealedUntil):
         name = f"until|{record.kind}|{record.shard}|{record.until_ms}"
     elif isinstance(record, FeedStart):
@@ -99,6 +116,21 @@ def seal_to_bytes(record: SealsMessage) -> bytes:
                 release=record.release_id,
                 digest=record.digest,
                 writer=record.writer,
+                history=record.history,
+            )
+        )
+    if isinstance(record, Trace):
+        key = record.key
+        return msgspec.json.encode(
+            _TraceWire(
+                kind=key.kind,
+                shard=key.shard,
+                start_ms=key.start_ms,
+                end_ms=key.end_ms,
+                part=record.part,
+                users=record.users.astype("<u8").tobytes(),
+                groups=record.groups.astype("<u4").tobytes(),
+                labels=list(record.labels),
             )
         )
     return msgspec.json.encode(
@@ -127,6 +159,8 @@ def seal_from_bytes(value: bytes) -> SealsMessage:
             topic_ids=wire.topic_ids,
             writer=wire.writer,
         )
+    if isinstance(wire, _TraceWire):
+        return _trace(wire)
     if isinstance(wire, _UntilWire):
         return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms, last_offset=wire.last_offset)
     return Seal(
@@ -136,4 +170,18 @@ def seal_from_bytes(value: bytes) -> SealsMessage:
         release_id=wire.release,
         digest=wire.digest,
         writer=wire.writer,
+        history=wire.history,
     )
+
+
+def _trace(wire: _TraceWire) -> Trace:
+    try:
+        return Trace(
+            key=WindowKey(wire.end_ms, wire.kind, wire.shard, wire.start_ms),
+            users=np.frombuffer(wire.users, dtype="<u8").astype(np.uint64),
+            groups=np.frombuffer(wire.groups, dtype="<u4").astype(np.int64),
+            labels=tuple(wire.labels),
+            part=wire.part,
+        )
+    except ValueError:
+        raise DecodeError("its columns are damaged: does another program write to the topic?") from None

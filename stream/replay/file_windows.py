@@ -10,11 +10,13 @@ import heapq
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 
 from core.records.record import CheckIn, Fragment, Reason, Source
+from core.windows.history import History, Trace
 from core.windows.partition import Partition, ReleaseWindow, WriteSeal
+from core.windows.seal import Seal
+from core.windows.window import WindowKey
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import Place, RecordFile
 from stream.formats.input.mapping import Entry, Skipped, Unreadable
@@ -40,8 +42,16 @@ class FileWindows:
         self._feed, self._files, self._now_ms, self._summary = feed, files, now_ms, summary
         # No limit on open windows: a limit would seal windows for which another file still has records.
         policy = replace(feed.policy, max_open=sys.maxsize)
-        self._partition = Partition({feed.kind: policy}, partial(feed.plan.seal, writer="replay"))
+        self._partition = Partition({feed.kind: policy}, self._make_seal)
         self._offset = 0
+
+    def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int, history: History) -> Seal:
+        return self._feed.plan.after(history).seal(key, last_offset, n_rows, "replay")
+
+    def remember(self, key: WindowKey, traces: Sequence[Trace]) -> None:
+        """Keep what later windows have to know of a window, from the traces of its regions."""
+        if traces:
+            self._partition.apply_seal(Trace.of_regions(key, traces))
 
     @property
     def position(self) -> int:

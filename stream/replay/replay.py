@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
+from core.models.common.plan import Plan
 from core.models.measures import measure_window
 from core.models.registry import family_of
 from core.places.meaning import Taxonomy
 from core.records.record import Rows
 from core.release.risk import worst
 from core.utility.window_measures import MeasureInputs, MeasureOptions
+from core.windows.history import Trace
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
 from stream.formats.release.result import WindowResult
@@ -96,15 +98,19 @@ class Replay:
 
     def _results(self) -> Iterator[WindowResult]:
         for window in self._windows:
-            for rows, result in release_parts(window.seal, window.rows, self._feed.plan, max_bytes=self._max_bytes):
+            plan, traces = self._feed.plan.after(window.history), list[Trace]()
+            for rows, result in release_parts(window.seal, window.rows, plan, max_bytes=self._max_bytes):
                 self._count(result)
                 if self._measure is not None and result.outcome == "released":
-                    self._take_measures(rows, result, self._measure)
+                    self._take_measures(rows, result, plan, self._measure)
+                if result.trace is not None:
+                    traces.append(result.trace)
                 yield result
+            self._windows.remember(window.seal.key, traces)
 
-    def _take_measures(self, rows: Rows, result: WindowResult, options: MeasureOptions) -> None:
+    def _take_measures(self, rows: Rows, result: WindowResult, plan: Plan, options: MeasureOptions) -> None:
         inputs = MeasureInputs(options=options, taxonomy=self._taxonomy)
-        measures = measure_window(result.seal, rows, self._feed.plan, inputs)
+        measures = measure_window(result.seal, rows, plan, inputs)
         figures = {} if measures is None else measures.as_dict()
         if self.summary.measures is not None:
             self.summary.measures.add(figures, len(result.messages) - 1)

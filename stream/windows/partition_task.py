@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
@@ -20,6 +20,7 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 
 from core.records.record import Chunk, Kind, Reason, Rejected
 from core.release.outcome import WithholdReason
+from core.windows.history import History, Trace
 from core.windows.partition import Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
@@ -108,8 +109,9 @@ class PartitionTask:
         self._task = asyncio.create_task(self._run(), name=f"partition {number}")
         self._task.add_done_callback(lambda task: self._ended(task, on_fatal))
 
-    def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int) -> Seal:
-        return self._context.feeds[key.kind].plan.seal(key, last_offset, n_rows, self._context.writer)
+    def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int, history: History) -> Seal:
+        plan = self._context.feeds[key.kind].plan.after(history)
+        return plan.seal(key, last_offset, n_rows, self._context.writer)
 
     def _ended(self, task: asyncio.Task[None], on_fatal: Callable[[BaseException], None]) -> None:
         if not task.cancelled() and (fault := task.exception()) is not None:
@@ -259,11 +261,12 @@ class PartitionTask:
         is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
         try:
-            results = await context.pool.run(kind, seal, action.rows)
+            results = await context.pool.run(kind, seal, action.rows, action.history)
         except BrokenProcessPool:
             why = "the anonymizer's process died twice, usually because memory ran out"
             results = [withhold(seal, len(action.rows), plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)]
         context.metrics.stage_seconds.labels("anonymize").observe(sum(result.seconds for result in results))
+        await self._remember(seal.key, results)
         emitted: list[tuple[WindowResult, float]] = []
         with context.metrics.stage_seconds.labels("emit").time():
             for result in results:
@@ -273,6 +276,13 @@ class PartitionTask:
         self.machine.released(seal)
         for outcome, seconds in emitted:
             self._report(outcome, seconds)
+
+    async def _remember(self, key: WindowKey, results: Sequence[WindowResult]) -> None:
+        """Write the trace of a window, before anything of the window is emitted: what is out must not be forgotten."""
+        traces = [result.trace for result in results if result.trace is not None]
+        for part in Trace.of_regions(key, traces).parts() if traces else ():
+            await self._seals.write(part)
+            self.machine.apply_seal(part)
 
     async def _emit_or_withhold(self, result: WindowResult, begun_s: float, *, is_again: bool) -> WindowResult | None:
         """Send what is public of a window, or that it is withheld if a topic refuses it.

@@ -26,6 +26,7 @@ import structlog
 from core.kernels.catalogue import kernels_of
 from core.models.common.plan import Plan
 from core.records.record import Kind, Rows
+from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal
 from stream.formats.release.encoding import ReleaseEncoding
 from stream.formats.release.messages import OutMessage
@@ -120,7 +121,7 @@ class ReleasePool:
     def _look(self) -> asyncio.Future[PreparedKernels]:
         return asyncio.get_running_loop().run_in_executor(self._executor, _prepared_kernels)
 
-    async def run(self, kind: Kind, seal: Seal, rows: Rows) -> list[WindowResult]:
+    async def run(self, kind: Kind, seal: Seal, rows: Rows, history: History = NO_HISTORY) -> list[WindowResult]:
         """Release a window, or each of its regions; if its process dies, try once more in a separate process.
 
         If one process of a pool dies, all do. The second attempt, alone, shows whether this window is the cause.
@@ -130,7 +131,7 @@ class ReleasePool:
         """
         loop, shared = asyncio.get_running_loop(), self._executor
         try:
-            packed, results = await loop.run_in_executor(shared, _job, kind, seal, rows)
+            packed, results = await loop.run_in_executor(shared, _job, kind, seal, rows, history)
         except BrokenProcessPool:
             log.error("anonymizer_process_died", action="trying the window once more in a new process")
             shared.shutdown(wait=False)
@@ -139,7 +140,7 @@ class ReleasePool:
             async with self._one_alone:
                 self._alone = self._new_executor(1)
                 try:
-                    packed, results = await loop.run_in_executor(self._alone, _job, kind, seal, rows)
+                    packed, results = await loop.run_in_executor(self._alone, _job, kind, seal, rows, history)
                 finally:
                     self._alone.shutdown(wait=False)
         messages = _messages.decode(packed)
@@ -196,11 +197,11 @@ def _die_with(parent: int) -> None:
     os._exit(1)
 
 
-def _job(kind: Kind, seal: Seal, rows: Rows) -> tuple[bytes, list[WindowResult]]:
+def _job(kind: Kind, seal: Seal, rows: Rows, history: History) -> tuple[bytes, list[WindowResult]]:
     # A window makes a million small objects and no reference cycles; garbage collection would take 40 % of the time.
     gc.disable()
     try:
-        parts = release_parts(seal, rows, _plans[kind], _encodings[kind], max_bytes=_max_bytes)
+        parts = release_parts(seal, rows, _plans[kind].after(history), _encodings[kind], max_bytes=_max_bytes)
         results = [result for _, result in parts]
         # One byte string: unpickling the messages one by one would block the event loop for a tenth of a second.
         packed = msgspec.msgpack.encode([result.messages for result in results])

@@ -48,6 +48,7 @@ MEANINGS = {
     WithholdReason.CONSTRAINTS_NOT_SATISFIED: "no release satisfies the utility constraints or the bound on losses",
     WithholdReason.SETTINGS_CHANGED: "settings or secret changed after the window was sealed",
     WithholdReason.RECORDS_MISSING: "records of the sealed window are no longer on the shards topic",
+    WithholdReason.HISTORY_MISSING: "what earlier windows released is no longer on the seals topic",
     WithholdReason.TOO_LARGE: "a message of the release is longer than its topic accepts",
     WithholdReason.VERIFICATION_FAILED: "the verifier found a violation: read the worker's log",
     WithholdReason.ANONYMIZER_FAILED: "the anonymizer failed: read the worker's log",

@@ -140,7 +140,7 @@ class SimulatedPartition:
         """Append to the seals topic; from here on the first seal of a window says what it contains."""
         if isinstance(record, Seal):
             self._note_seal(record)
-        else:
+        elif isinstance(record, SealedUntil):
             self._note_completion(record)
         return self.seals.append(key, record)
 

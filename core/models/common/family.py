@@ -18,6 +18,7 @@ from core.release.locations import GeneralizedLocation
 from core.release.outcome import Released
 from core.release.risk import Attack, Risk
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
+from core.windows.history import Trace
 from core.windows.seal import Seal
 
 __all__ = ["AssembledWindow", "Candidate", "Contents", "Family", "ModelSummary", "Variant", "Verdict"]
@@ -87,6 +88,9 @@ class Contents:
 
     compared: Mapping[str, float] = field(default_factory=dict)
     """Loss of each model that was compared, the chosen one first; not published."""
+
+    trace: Trace | None = None
+    """What later windows have to know of this one, if the promise spans windows; not published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import h3
@@ -16,6 +16,7 @@ from core.places.regions import Regions
 from core.records.keys import check_key, keyed_generator, keyed_id
 from core.release.outcome import Account, ReleaseRefused, Withheld, WithholdReason
 from core.trajectories.assemble import Limits
+from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
 
@@ -51,6 +52,9 @@ class Plan(ABC):
     regions: Regions | None = None
     """Into which regions a window is divided before each is released on its own; None to release it as a whole."""
 
+    history: History = field(default=NO_HISTORY, repr=False)
+    """What earlier windows of the shard released, as far as the promise spans windows; see :meth:`after`."""
+
     def __post_init__(self) -> None:
         check_key(self.secret, "the plan's secret")
 
@@ -74,6 +78,15 @@ class Plan(ABC):
         """Digest of the settings, the secret and the algorithms: if it differs, a replay would differ."""
         return keyed_id(self.secret, "plan", self.settings, *ALGORITHMS.values())
 
+    @property
+    def horizon(self) -> int:
+        """Over how many successive windows of a shard the promise holds; 1 if every window stands alone."""
+        return 1
+
+    def after(self, history: History) -> Self:
+        """Return the plan of a window with the history of its shard; the history does not change the digest."""
+        return replace(self, history=history)
+
     def remembering(self) -> Self:
         """Return an equal plan that keeps the result of a release, so that the release can be measured at once.
 
@@ -91,6 +104,7 @@ class Plan(ABC):
             release_id=release_id,
             digest=self.digest,
             writer=writer,
+            history=self.history.digest,
         )
 
     def generator(self, seal: Seal, purpose: str = "choices") -> np.random.Generator:

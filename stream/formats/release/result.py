@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from core.release.outcome import Account, Outcome, Release, ReleaseRefused
 from core.release.risk import Attack, Risk, worst
+from core.windows.history import Trace
 from core.windows.seal import Seal
 from stream.formats.release.messages import OutMessage
 
@@ -39,6 +40,9 @@ class WindowResult:
     alarm: str | None = None
     """A problem that an operator must look at; contains no location and no user."""
 
+    trace: Trace | None = field(default=None, repr=False)
+    """What later windows have to know of this one, if the promise spans windows."""
+
     @classmethod
     def of(
         cls, seal: Seal, outcome: Outcome, messages: tuple[OutMessage, ...], *, seconds: float, alarm: str | None
@@ -61,6 +65,7 @@ class WindowResult:
             facts=_facts(outcome),
             risks=outcome.risks if isinstance(outcome, Release) else {},
             alarm=alarm,
+            trace=outcome.trace if isinstance(outcome, Release) else None,
         )
 
 

@@ -59,7 +59,7 @@ def test_a_buffered_check_in_takes_less_than_100_bytes(rows_a_chunk: int) -> Non
     policy = WindowPolicy(size_ms=25_000, allowed_lateness_ms=0, idle_timeout_ms=10_000, max_open=10)
     partition = Partition(
         {Kind.CHECKINS: policy},
-        lambda key, last, rows: Seal(key=key, last_offset=last, n_rows=rows, release_id="", digest="", writer=""),
+        lambda key, last, rows, _: Seal(key=key, last_offset=last, n_rows=rows, release_id="", digest="", writer=""),
     )
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]

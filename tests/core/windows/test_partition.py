@@ -25,7 +25,7 @@ OTHER = Source("checkins", 1)
 def partition(*, max_open: int = 100, lateness_ms: int = 0) -> Partition:
     """An empty partition whose seals are signed by "me"."""
     policy = WindowPolicy(size_ms=10, allowed_lateness_ms=lateness_ms, idle_timeout_ms=IDLE_MS, max_open=max_open)
-    return Partition({Kind.CHECKINS: policy}, lambda key, last, n: seal(key, last, n_rows=n))
+    return Partition({Kind.CHECKINS: policy}, lambda key, last, n, _: seal(key, last, n_rows=n))
 
 
 def window(start_ms: int, shard: str = "a") -> WindowKey:

@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from core.records import record as records
 from core.records.record import Source
+from core.windows.history import History
 from core.windows.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy
@@ -78,8 +79,16 @@ class Worker:
         if (offset := self.machine.committable_offset()) is not None:
             self._broker.commit(offset, generation=self.generation)
 
-    def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int) -> Seal:
-        return Seal(key=key, last_offset=last_offset, n_rows=n_rows, release_id="", digest="", writer=self.name)
+    def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int, history: History) -> Seal:
+        return Seal(
+            key=key,
+            last_offset=last_offset,
+            n_rows=n_rows,
+            release_id="",
+            digest="",
+            writer=self.name,
+            history=history.digest,
+        )
 
     def _run_forever(self) -> Steps:
         for record in (yield from self._read_seals()):

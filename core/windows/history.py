@@ -1,0 +1,122 @@
+"""What earlier windows of a shard released, for a promise that spans windows.
+
+A trace is written to the seals topic before anything of its window is emitted, and the seal of a later window has the
+digest of the traces that it was made with. So a window that is released again after a crash is released with the same
+history, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from core.records.arrays import IntArray
+from core.records.record import Kind
+from core.windows.window import WindowKey
+
+__all__ = ["NO_HISTORY", "History", "Trace"]
+
+_PEOPLE_OF_A_PART = 32_768
+"""Most entries of a part: as base64 text in JSON they stay below 700 KB, and most topics accept a megabyte."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """Who was released in a window of a shard, and in which groups. Never published.
+
+    A group is what one model puts people into: a set of (k,delta)-anonymity, or the people with one signature.
+
+    Raises:
+        ValueError: The columns are not equally long.
+    """
+
+    key: WindowKey
+    users: npt.NDArray[np.uint64] = field(repr=False)
+    """Keyed hash of each person, ascending, shape ``(n,)``. Somebody in several groups has several entries."""
+
+    groups: IntArray = field(repr=False)
+    """Number of the group of each entry, shape ``(n,)``."""
+
+    labels: tuple[str, ...] = field(default=(), repr=False)
+    """What each number of a group means, if it means anything in later windows."""
+
+    part: int = 0
+    """Number of this part, if the trace is one part of a window's; see :meth:`parts`."""
+
+    def __post_init__(self) -> None:
+        if len(self.users) != len(self.groups):
+            raise ValueError(f"{len(self.users)} users for {len(self.groups)} groups: there must be one for each")
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of feed of the window; every seal record has this attribute."""
+        return self.key.kind
+
+    @property
+    def shard(self) -> str:
+        """Shard of the window; every seal record has this attribute."""
+        return self.key.shard
+
+    def parts(self) -> Iterator[Trace]:
+        """Yield the trace in parts that are short enough for a message; there is at least one."""
+        for part, at in enumerate(range(0, max(len(self.users), 1), _PEOPLE_OF_A_PART)):
+            some = slice(at, at + _PEOPLE_OF_A_PART)
+            yield replace(self, users=self.users[some], groups=self.groups[some], part=part)
+
+    @staticmethod
+    def whole(parts: Sequence[Trace]) -> Trace:
+        """Put the parts of one window's trace together again."""
+        parts = sorted(parts, key=lambda one: one.part)
+        return replace(
+            parts[0],
+            users=np.concatenate([one.users for one in parts]),
+            groups=np.concatenate([one.groups for one in parts]),
+            part=0,
+        )
+
+    @staticmethod
+    def of_regions(key: WindowKey, regions: Sequence[Trace]) -> Trace:
+        """Return the trace of a window from those of its regions; groups are numbered anew.
+
+        Args:
+            key: The window.
+            regions: The traces of those of its regions that were released.
+        """
+        groups: list[IntArray] = [np.empty(0, np.int64)]
+        labels: list[str] = []
+        first = 0
+        for one in regions:
+            groups.append(one.groups + first)
+            labels.extend(one.labels)
+            first += len(one.labels) or int(one.groups.max(initial=-1)) + 1
+        users = np.concatenate([np.empty(0, np.uint64), *(one.users for one in regions)])
+        numbers = np.concatenate(groups)
+        order = np.lexsort((numbers, users))
+        return Trace(key=key, users=users[order], groups=numbers[order], labels=tuple(labels))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class History:
+    """The traces of the earlier windows of a shard that a window depends on, oldest first."""
+
+    traces: tuple[Trace, ...] = field(default=(), repr=False)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the traces, 16 hexadecimal digits; empty if there are none."""
+        if not self.traces:
+            return ""
+        hashed = hashlib.blake2b(digest_size=8)
+        for one in self.traces:
+            about = (one.kind, one.shard, one.key.start_ms, one.key.end_ms, len(one.users), *one.labels)
+            hashed.update("\x1f".join(map(str, about)).encode())
+            hashed.update(one.users.astype("<u8").tobytes())
+            hashed.update(one.groups.astype("<i8").tobytes())
+        return hashed.hexdigest()
+
+
+NO_HISTORY = History()

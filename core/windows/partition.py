@@ -39,11 +39,15 @@ class Accepted:
     """Rows of completed windows that an earlier worker has read and counted already."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WriteSeal:
     """Write the seal, then read the seals topic to its end and apply every record."""
 
     seal: Seal
+    rows: Rows = field(repr=False)
+    """What the window contains if this seal is the first; nothing of it may leave before that is known."""
+
+    history: History = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,8 +226,8 @@ class Partition:
             due = self.oldest_unsealed
         if due is None:
             return None
-        feed = feeds[due.kind]
-        return WriteSeal(self._make_seal(due, next_offset - 1, len(feed.windows[due]), feed.history(due)))
+        rows, history = feeds[due.kind].windows[due].rows, feeds[due.kind].history(due)
+        return WriteSeal(self._make_seal(due, next_offset - 1, len(rows), history), rows, history)
 
     def committable_offset(self) -> int | None:
         """Return the offset from which a successor must read, or None before the first message."""

@@ -32,6 +32,7 @@ from stream.formats.release.result import WindowResult
 from stream.kafka.client import Trouble, until_it_works
 from stream.observe.metrics import Metrics
 from stream.settings.model import Settings
+from stream.windows.early_release import EarlyRelease
 from stream.windows.emit import Emitter
 from stream.windows.ordered_messages import OrderedMessages
 from stream.windows.pool import ReleasePool
@@ -92,6 +93,7 @@ class PartitionTask:
         self._heard_s = time.monotonic()
         self._wake = asyncio.Event()
         self._sealing_since_s: dict[WindowKey, float] = {}
+        self._early_release = EarlyRelease(context.pool)
         self._busy = asyncio.Lock()
         self._seals = SealsLog(
             context.settings.kafka,
@@ -136,6 +138,7 @@ class PartitionTask:
             except TimeoutError:
                 log.warning("window_abandoned", partition=self.number, why="not ready in time; it is released later")
         self._task.cancel()
+        self._early_release.drop()
         await asyncio.gather(self._task, return_exceptions=True)
         await self._seals.close()
 
@@ -248,6 +251,7 @@ class PartitionTask:
             self._context.metrics.early_seals.labels(key.kind).inc()
             self._early = False
         self._sealing_since_s.setdefault(key, time.monotonic())
+        self._early_release.begin(action)
         with self._context.metrics.stage_seconds.labels("seal").time():
             await self._seals.write(action.seal)
             for record in await self._seals.read():
@@ -261,7 +265,7 @@ class PartitionTask:
         is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
         try:
-            results = await context.pool.run(kind, seal, action.rows, action.history)
+            results = await self._early_release.results(action)
         except BrokenProcessPool:
             why = "the anonymizer's process died twice, usually because memory ran out"
             results = [withhold(seal, len(action.rows), plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)]

@@ -84,7 +84,9 @@ def test_the_first_seal_wins() -> None:
     machine = partition()
     for offset in range(3):
         put(machine, offset, (offset, 5))
-    assert next_when_idle(machine) == WriteSeal(seal(window(0), 2, n_rows=3))
+    action = next_when_idle(machine)
+    assert isinstance(action, WriteSeal)
+    assert action.seal == seal(window(0), 2, n_rows=3)
     assert machine.apply_seal(seal(window(0), 1, n_rows=2, writer="another")) == 1
     assert machine.apply_seal(seal(window(0), 2, n_rows=3)) == 0
     assert released(machine) == [0, 1]

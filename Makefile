@@ -8,6 +8,7 @@ BIN := .venv/bin
 SECONDS ?=
 MINUTES ?= 20
 N ?= 1000000
+WINDOWS ?= 20
 ROUNDS ?= 50
 SEED ?= 1
 FEEDS ?=
@@ -96,8 +97,8 @@ table-w4m: install ## the table of the (k,delta) models on the real GPS feeds, a
 bench-stream: install ## records per second of Shoal, of a bare loop and of a plain Faust agent, on both brokers
 	$(BIN)/python -m tests.benchmarks.bench_stream
 
-bench-latency: install ## from the decision to seal a window of 100,000 check-ins, or 50,000 points, to its message; N=20 windows
-	$(BIN)/python -m tests.benchmarks.bench_latency $(N)
+bench-latency: install ## from the decision to seal a window of 100,000 check-ins, or 50,000 points, to its message; WINDOWS=20
+	$(BIN)/python -m tests.benchmarks.bench_latency $(WINDOWS)
 
 bench-catch-up: install ## a backlog of N=1000000 check-ins with one worker, with two, and with a second that joins, on a real Kafka
 	$(BIN)/python -m tests.benchmarks.bench_catch_up $(N)

@@ -12,13 +12,25 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from core.records.record import VISIT, Chunk, Kind, Source
+from core.windows.history import History, Trace
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
 
-__all__ = ["KIND", "SIZE_MS", "Message", "ProtocolError", "SealsTopic", "SimulatedPartition", "contents"]
+__all__ = [
+    "HORIZON",
+    "KIND",
+    "SIZE_MS",
+    "Message",
+    "ProtocolError",
+    "SealsTopic",
+    "SimulatedPartition",
+    "contents",
+    "trace_of",
+]
 
 KIND = Kind.CHECKINS
 SIZE_MS = 10
+HORIZON = 3
 
 Content = tuple[int, ...]
 """What a window contains: the numbers of its records, ascending."""
@@ -36,12 +48,19 @@ class Message(NamedTuple):
     value: Content
 
 
-def contents(window: WindowKey, content: Content, *, n_rows: int) -> list[Message]:
+def trace_of(window: WindowKey, content: Content, history: History) -> Trace:
+    """Return a trace that differs whenever the content or anything of the history does."""
+    users = np.array(content, dtype=np.uint64)
+    return Trace(key=window, users=users, groups=np.arange(len(users)), labels=(history.digest,))
+
+
+def contents(window: WindowKey, content: Content, history: History, *, seal: Seal) -> list[Message]:
     """Return the messages of a window: one for each record, then the windows message.
 
-    Where the number of rows is not the seal's, the window is withheld, as by ``core.pipeline.release_window``.
+    Where the number of rows or the history is not the seal's, the window is withheld, as by
+    ``core.pipeline.release_window``.
     """
-    if len(content) != n_rows:
+    if len(content) != seal.n_rows or history.digest != seal.history:
         return [Message(window, None, (-1,))]
     return [*(Message(window, i, (one,)) for i, one in enumerate(content)), Message(window, None, content)]
 
@@ -105,6 +124,21 @@ class _ShardTruth:
     contents: dict[WindowKey, Content] = field(default_factory=dict)
     """What each sealed window has to contain."""
 
+    seals: dict[WindowKey, Seal] = field(default_factory=dict)
+    """The first seal of each of these windows."""
+
+    def history(self, window: WindowKey) -> History:
+        """Return what a window of the shard has to know of those before it."""
+        traces: dict[WindowKey, Trace] = {}
+        for key in sorted(self.contents):
+            since_ms = key.start_ms - (HORIZON - 1) * SIZE_MS
+            history = History(traces=tuple(one for of, one in traces.items() if of.start_ms >= since_ms))
+            if key == window:
+                return history
+            if history.digest == self.seals[key].history:
+                traces[key] = trace_of(key, self.contents[key], history)
+        raise KeyError(window)
+
 
 class SimulatedPartition:
     """One partition of the shards topic and of the seals topic, its committed offset, and what left of it."""
@@ -154,6 +188,7 @@ class SimulatedPartition:
         truth.contents[window] = tuple(
             number for number, (offset, of) in truth.rows.items() if of == window and offset <= seal.last_offset
         )
+        truth.seals[window] = seal
         if len(truth.contents[window]) != seal.n_rows:
             self._fail("a seal's number of rows is not that of its window")
 
@@ -173,7 +208,7 @@ class SimulatedPartition:
         content = self.truth[message.window.shard].contents.get(message.window)
         if content is None:
             self._fail("a window left before a seal of it was written")
-        if message not in contents(message.window, content, n_rows=len(content)):
+        if message not in self._messages(message.window):
             self._fail("a window left with other content than its first seal says")
         key = message.window, message.number
         if self.emitted.setdefault(key, message.value) != message.value:
@@ -185,8 +220,11 @@ class SimulatedPartition:
 
     def is_emitted(self, window: WindowKey) -> bool:
         """Tell whether all of a window has left."""
-        content = self.truth[window.shard].contents[window]
-        return all((window, m.number) in self.emitted for m in contents(window, content, n_rows=len(content)))
+        return all((window, message.number) in self.emitted for message in self._messages(window))
+
+    def _messages(self, window: WindowKey) -> list[Message]:
+        truth = self.truth[window.shard]
+        return contents(window, truth.contents[window], truth.history(window), seal=truth.seals[window])
 
     def commit(self, offset: int, *, generation: int) -> None:
         """Commit, unless the partition has been given to somebody else since."""

@@ -21,15 +21,26 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from core.records import record as records
 from core.records.record import Source
-from core.windows.history import History
+from core.windows.history import History, Trace
 from core.windows.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy
 from stream.formats.seals import seal_key
 from tests.budgets import examples
-from tests.cluster.simulated_broker import KIND, SIZE_MS, Message, ProtocolError, SimulatedPartition, contents
+from tests.cluster.simulated_broker import (
+    HORIZON,
+    KIND,
+    SIZE_MS,
+    Message,
+    ProtocolError,
+    SimulatedPartition,
+    contents,
+    trace_of,
+)
 
-POLICY = WindowPolicy(size_ms=SIZE_MS, allowed_lateness_ms=5, idle_timeout_ms=100, max_open=2, max_lead_ms=20)
+POLICY = WindowPolicy(
+    size_ms=SIZE_MS, allowed_lateness_ms=5, idle_timeout_ms=100, max_open=2, max_lead_ms=20, horizon=HORIZON
+)
 SHARDS = ("a", "b")
 POLL = 2  # seal records that one fetch brings
 
@@ -112,9 +123,18 @@ class Worker:
 
     def _release(self, action: ReleaseWindow) -> Steps:
         content = tuple(sorted(action.rows["user"].tolist()))
-        for message in contents(action.seal.key, content, n_rows=action.seal.n_rows):
+        messages = contents(action.seal.key, content, action.history, seal=action.seal)
+        if len(messages) > 1:
+            yield from self._remember(trace_of(action.seal.key, content, action.history))
+        for message in messages:
             yield from self._emit(message)
         self.machine.released(action.seal)
+
+    def _remember(self, trace: Trace) -> Steps:
+        for i in range(len(trace.users)):  # a message for each person: a worker may stop between any two
+            part = replace(trace, users=trace.users[i : i + 1], groups=trace.groups[i : i + 1], part=i)
+            yield from self._write(part)
+            self.machine.apply_seal(part)
 
     def _emit(self, message: Message) -> Steps:
         yield "emit"
@@ -199,7 +219,15 @@ class Turn(NamedTuple):
 CHUNKS = list(
     starmap(Chunk, product([0, 0, 1], [0, 1], "aab", [0, 0, 1, 3], [(8,), (0,), (-10,), (4, 5), (9, -12), (-9, 3, 7)]))
 )
-STOPS = ["write Seal", "ask for the end of the seals", "fetch seals", "emit", "write SealedUntil", "remove a seal"]
+STOPS = [
+    "write Seal",
+    "write Trace",
+    "ask for the end of the seals",
+    "fetch seals",
+    "emit",
+    "write SealedUntil",
+    "remove a seal",
+]
 FAULTS = ["pause", "crash", "compact", "lose an acknowledgement"]
 ENDS = ["", "", "", *FAULTS]
 TURNS = list(starmap(Turn, product([0, 0, 1], [0, 0, 1, 1, 2], [2, 0, 1, 4, 9], [0, 120], ["wait", "", *STOPS], ENDS)))
@@ -365,7 +393,7 @@ class Protocol(RuleBasedStateMachine):
                 partition.forward(self.sources[0], len(self.sources), shard, [(10_000, later_ms)])
             self._run_to_the_end(workers)
             partition.check_all_accounted_for()
-            if len(partition.seals.live) > len(SHARDS):
+            if len(partition.seals.live) > 2 * len(SHARDS):  # how far it is completed, and its last trace
                 raise ProtocolError("seal records pile up")
 
             # A fresh worker that reads everything again has nothing to do.
@@ -459,6 +487,34 @@ class NeverRemoves(Worker):
         yield from super()._remove(())
 
 
+class KeepsTracesInMemory(Worker):
+    def _remember(self, trace: Trace) -> Steps:
+        self.machine.apply_seal(trace)
+        yield "go on without a trace"
+
+
+class _ForgetsTooSoon(Partition):
+    def released(self, seal: Seal) -> None:
+        super().released(seal)
+        if self._pending_completion is not None:
+            shard = self._feeds[KIND].shard(seal.shard)
+            traces = [part for parts in shard.traces.values() for part in parts.values()]
+            self._pending_completion = replace(self._pending_completion, obsolete=tuple(traces))
+
+
+class ForgetsTracesTooSoon(Worker):
+    machine_class = _ForgetsTooSoon
+
+
+class _KnowsHalfATrace(Partition):
+    def apply_seal(self, record: SealRecord) -> int:
+        return super().apply_seal(replace(record, part=0) if isinstance(record, Trace) else record)
+
+
+class KeepsOnePartOfATrace(Worker):
+    machine_class = _KnowsHalfATrace
+
+
 class _LaterSealsDoNotCount(Partition):
     def apply_seal(self, record: SealRecord) -> int:
         feed = self._feeds[KIND]
@@ -508,6 +564,9 @@ MISTAKES = [
     NeverRemoves,
     CountsRepetitions,
     ReleasesBeforeTheLastOffset,
+    KeepsTracesInMemory,
+    ForgetsTracesTooSoon,
+    KeepsOnePartOfATrace,
 ]
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from core.models.common.plan import Plan
 from core.pipeline import release_window
 from core.records.record import ROW_TYPES, Kind, Rows, Source
+from core.release.outcome import Release
+from core.windows.history import History, Trace
 from core.windows.seal import Seal, SealedUntil
 from core.windows.window import WindowKey, window_starts
 from stream.formats.chunks import chunk_from_bytes
@@ -165,11 +167,15 @@ def _expected(
 ) -> dict[str, dict[bytes, bytes]]:
     """Compute what must have left, from each seal and its rows."""
     expected: dict[str, dict[bytes, bytes]] = {"anonymized": {}, "windows": {}}
-    for key, window in windows.items():
+    traces: dict[tuple[Kind, str], list[Trace]] = defaultdict(list)
+    for key, window in sorted(windows.items()):  # each with what those before it released
+        before = traces[key.kind, key.shard]
         rows = np.concatenate([np.zeros(0, dtype=ROW_TYPES[key.kind]), *window.rows])
         if len(rows) != window.seal.n_rows:
             found.violations.append(f"a seal counts {window.seal.n_rows} rows, the topic holds {len(rows)} of them")
-        outcome = release_window(window.seal, rows, plans[key.kind])
+        outcome = release_window(window.seal, rows, _plan_of(key, plans[key.kind], before))
+        if isinstance(outcome, Release) and outcome.trace is not None:
+            before.append(outcome.trace)
         account = outcome.account
         for fate in ("released", "suppressed", "withheld", "duplicates"):
             found.fates[fate] += getattr(account, fate)
@@ -177,6 +183,11 @@ def _expected(
             expected[message.topic][message.key] = message.value
         found.windows[json.loads(expected["windows"][window.seal.release_id.encode()])["outcome"]] += 1
     return expected
+
+
+def _plan_of(key: WindowKey, plan: Plan, before: Sequence[Trace]) -> Plan:
+    since_ms = key.start_ms - (plan.horizon - 1) * (key.end_ms - key.start_ms)
+    return plan.after(History(traces=tuple(one for one in before if one.key.start_ms >= since_ms)))
 
 
 def _outputs(topics: Topics, expected: Mapping[str, Mapping[bytes, bytes]], found: Audit) -> None:

@@ -13,6 +13,7 @@ from core.models.kdelta.assemble import PointWindow, assemble_points
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.kdelta.released import PointTrajectory
 from core.models.kdelta.verify import verify_kdelta
+from core.models.kdelta.verify_exchangeable import MOST_DEVIATIONS, deviations_from_chance
 from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
@@ -81,7 +82,7 @@ def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaP
 
 
 def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> Verdict:
-    """Check (k,delta)-anonymity."""
+    """Check (k,delta)-anonymity, and that the members of a set are exchangeable if they should be."""
     report = verify_kdelta(
         candidate.sets,
         candidate.users,
@@ -95,7 +96,25 @@ def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> 
     if not report.holds or report.smallest_set is None:
         finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
         return Verdict(finding=f"(k,delta) is broken: {finding}")
+    if _is_exchangeable(plan):
+        truth = window.trajectories
+        deviations = deviations_from_chance(
+            candidate.sets,
+            candidate.users,
+            candidate.t_ms,
+            candidate.lat_deg,
+            candidate.lon_deg,
+            true_users=np.repeat(truth.users, np.diff(truth.starts)),
+            true_t_ms=truth.t_ms,
+            true_xy_m=truth.xy_m,
+        )
+        if abs(deviations) > MOST_DEVIATIONS:
+            return Verdict(finding=f"offsets depend on who is who: {deviations:.1f} standard deviations from chance")
     return Verdict(smallest_support=report.smallest_set)
+
+
+def _is_exchangeable(plan: KDeltaPlan) -> bool:
+    return plan.parameters.get("translation") == "exchangeable"
 
 
 def publish(
@@ -109,7 +128,6 @@ def publish(
     """Return what the release publishes: GPS trajectories."""
     sets, k = result.sets, plan.guarantee.k
     lat, lon = np.concatenate(candidate.lat_deg), np.concatenate(candidate.lon_deg)
-    is_exchangeable = plan.parameters.get("translation") == "exchangeable"
     return Contents(
         messages=tuple(
             PointTrajectory(
@@ -142,7 +160,7 @@ def publish(
                 t_ms=sets.t_ms,
                 xy_m=window.projection.to_metres(lat, lon),
                 owners=result.trajectories.users[sets.sources],
-                sets=sets.sets if is_exchangeable else None,
+                sets=sets.sets if _is_exchangeable(plan) else None,
             ),
             delta_m=plan.guarantee.delta_m,
             generator=plan.generator(seal, "attack"),

@@ -1,0 +1,101 @@
+"""Check that the members of released sets are exchangeable: that offsets do not depend on who is who.
+
+Shares no code with the anonymizers: it compares what would be published with the raw trajectories. Under exchangeable
+translation, which member of a set gets which published trajectory is chance. So the offset of a published trajectory
+from the middle of its set must not point to where its owner really was, nor away from it. The sum of these products
+over the members of a set is compared with the same sum over all ways to give the published trajectories to the members,
+whose mean and variance are known exactly (Hoeffding 1951, A combinatorial central limit theorem, theorem 2). Sets are
+independent, so the deviation of all sets together is nearly normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["MOST_DEVIATIONS", "deviations_from_chance"]
+
+MOST_DEVIATIONS = 6.0
+"""Standard deviations from chance beyond which a release is refused: by chance, one in 500 million windows."""
+
+_METRES_A_DEGREE = 111_195.0
+_Floats = npt.NDArray[np.float64]
+
+
+def deviations_from_chance(
+    sets: Sequence[int],
+    users: Sequence[int],
+    t_ms: Sequence[npt.ArrayLike],
+    lat_deg: Sequence[npt.ArrayLike],
+    lon_deg: Sequence[npt.ArrayLike],
+    *,
+    true_users: npt.NDArray[np.int64],
+    true_t_ms: npt.NDArray[np.int64],
+    true_xy_m: _Floats,
+) -> float:
+    """Return by how many standard deviations the published offsets agree with the true ones more than by chance.
+
+    Args:
+        sets: Set of each of the ``r`` released trajectories.
+        users: User behind each.
+        t_ms: Time stamps of each, milliseconds; those of its set.
+        lat_deg: Published latitudes of each, degrees north.
+        lon_deg: Published longitudes of each, degrees east.
+        true_users: User of each of ``p`` raw points, ascending, shape ``(p,)``.
+        true_t_ms: Time of each, ascending within a user, shape ``(p,)``.
+        true_xy_m: Position of each in any plane, shape ``(p, 2)``.
+
+    Returns:
+        A number around 0, with a standard deviation of 1, if offsets are independent of who is who; 0 for no set.
+    """
+    rows_of: dict[int, list[int]] = {}
+    for row, number in enumerate(sets):
+        rows_of.setdefault(number, []).append(row)
+    surplus = variance = 0.0
+    for rows in rows_of.values():
+        if len(rows) < 2:
+            continue
+        stamps = np.asarray(t_ms[rows[0]], dtype=np.int64)
+        owners = np.array([users[row] for row in rows], dtype=np.int64)
+        offsets = _offsets(np.array([lat_deg[row] for row in rows]), np.array([lon_deg[row] for row in rows]))
+        ways = _directions(owners, stamps, true_users, true_t_ms, true_xy_m)
+        products = np.einsum("itc,jtc->ij", ways, offsets)  # (s, s) of each person with each published trajectory
+        surplus += float(np.trace(products)) - float(products.sum()) / len(rows)
+        doubly_centred = products - products.mean(axis=0) - products.mean(axis=1)[:, None] + products.mean()
+        variance += float(np.square(doubly_centred).sum()) / (len(rows) - 1)
+    return surplus / variance**0.5 if variance > 0 else 0.0
+
+
+def _offsets(lat_deg: _Floats, lon_deg: _Floats) -> _Floats:
+    """Return the offset of each of ``s`` trajectories from the middle of their set, metres, shape ``(s, m, 2)``.
+
+    A metre to the east is the same number of degrees for a whole set: the error is far below the offsets.
+    """
+    lon_deg = lon_deg[:1] + (lon_deg - lon_deg[:1] + 180) % 360 - 180  # a set may lie on the antimeridian
+    north, east = lat_deg - lat_deg.mean(axis=0), lon_deg - lon_deg.mean(axis=0)
+    offsets: _Floats = np.stack((east * np.cos(np.radians(lat_deg.mean())), north), axis=-1)
+    return offsets * _METRES_A_DEGREE
+
+
+def _directions(
+    owners: npt.NDArray[np.int64],
+    stamps: npt.NDArray[np.int64],
+    users: npt.NDArray[np.int64],
+    t_ms: npt.NDArray[np.int64],
+    xy_m: _Floats,
+) -> _Floats:
+    """Return in which direction from their middle each member really was, unit vectors, shape ``(s, m, 2)``."""
+    firsts, ends = np.searchsorted(users, owners, side="left"), np.searchsorted(users, owners, side="right")
+    where = np.stack(
+        [
+            np.stack([np.interp(stamps, t_ms[first:end], axis[first:end]) for axis in xy_m.T], axis=-1)
+            for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
+        ]
+    )
+    away_m = where - where.mean(axis=0)
+    length_m = np.hypot(away_m[..., 0], away_m[..., 1])
+    directions: _Floats = np.zeros_like(away_m)
+    np.divide(away_m, length_m[..., None], out=directions, where=length_m[..., None] > 0)
+    return directions

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import yaml
 
+from stream.cli.advice import advice
 from stream.cli.options import load_given, with_settings
 from stream.feeds.feed import build_feeds
 from stream.settings.secret import new_secret
@@ -19,11 +20,14 @@ __all__ = ["check_config", "print_secret"]
 def check_config(config: Path | None, given: tuple[str, ...]) -> None:
     """Check the settings as a worker does, and print them.
 
-    Secrets are masked. The exit code is 0 if all settings are valid, and 2 if not.
+    Secrets are masked. The exit code is 0 if all settings are valid, and 2 if not. Notes say what valid settings do not
+    promise.
     """
     settings = load_given(config, given)
     click.echo(yaml.safe_dump(settings.masked(), sort_keys=False).rstrip())
     build_feeds(settings.checked())
+    for note in advice(settings):
+        click.echo(f"# note: {note}", err=True)
     click.echo("# all settings are valid", err=True)
 
 

@@ -391,6 +391,25 @@ def test_check_config_refuses_credentials_that_do_not_fit(shoal: SHOAL) -> None:
         assert "set kafka.oauth_token_url, oauth_client_id and oauth_client_secret" in sentence(result, 2)
 
 
+@pytest.mark.parametrize(
+    ("given", "notes"),
+    [
+        ("topics.fragments=", []),
+        ("topics.checkins=", []),
+        ("privacy.k=6", ["fewer than k people who fit both"]),
+        ("fragments.shard.kind=region", ["fewer than k people who fit both", "fragments: somebody who crosses"]),
+    ],
+)
+def test_check_config_says_what_valid_settings_do_not_promise(shoal: SHOAL, given: str, notes: list[str]) -> None:
+    result = shoal("check-config", "--set", given, SHOAL_PRIVACY__SECRET=SECRET)
+    *found, last = result.stderr.splitlines()
+    assert (result.exit_code, last) == (0, "# all settings are valid")
+    assert len(found) == len(notes)
+    for line, words in zip(found, notes, strict=True):
+        assert line.startswith("# note: ")
+        assert words in line
+
+
 def test_check_config_prints_settings_that_can_be_read_back(tmp_path: Path, shoal: SHOAL) -> None:
     """
     What it prints is a settings file that means the same; secrets are masked and come from elsewhere.

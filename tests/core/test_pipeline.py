@@ -48,6 +48,8 @@ from core.records.record import Rows
 from core.release.outcome import Account, Outcome, Release, Released, ReleaseRefused, Withheld, WithholdReason
 from core.trajectories.assemble import Limits, SequenceWindow
 from core.trajectories.trajectory import Demands, PointTrajectories
+from core.windows.history import History, Trace
+from core.windows.window import WindowKey
 from tests.budgets import examples
 from tests.builders import strategies
 from tests.builders.windows import (
@@ -614,6 +616,23 @@ def test_a_window_with_another_number_of_rows_is_withheld(rows: Rows, plan: Plan
     assert outcome.reason is WithholdReason.RECORDS_MISSING
     assert outcome.account == Account(withheld=len(rows))
     assert [message.topic for message in messages(outcome)] == ["windows"]
+
+
+@pytest.mark.parametrize(("rows", "plan"), CASES)
+def test_a_window_sealed_with_another_history_is_withheld(rows: Rows, plan: Plan) -> None:
+    """
+    What an earlier window released is lost: the first release of this one may be out, and have been another.
+    """
+    seal = seal_of(rows, plan)
+    earlier = WindowKey(seal.key.start_ms, seal.kind, seal.shard, seal.key.start_ms - 1)
+    users = np.unique(rows["user"])
+    history = History(traces=(Trace(key=earlier, users=users, groups=np.zeros(len(users), np.int64)),))
+    for sealed, plan_now in ((plan.after(history), plan), (plan, plan.after(history))):
+        outcome = release_window(seal_of(rows, sealed), rows, plan_now)
+        assert isinstance(outcome, Withheld)
+        assert outcome.reason is WithholdReason.HISTORY_MISSING
+        assert outcome.account == Account(withheld=len(rows))
+        assert outcome.release_id == seal.release_id
 
 
 def test_changed_settings_are_told_before_missing_records() -> None:

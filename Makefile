@@ -11,6 +11,7 @@ N ?= 1000000
 WINDOWS ?= 20
 ROUNDS ?= 50
 SEED ?= 1
+HORIZON ?= 1
 FEEDS ?=
 ONLY_DEEP ?=
 ONLY ?=
@@ -109,8 +110,8 @@ bench-scale: install ## N=1000000 check-ins through 1, 2 and 4 partitions with a
 soak: install ## a live feed of 10,000 check-ins/s on a real Kafka: memory, lag, delays; MINUTES=20
 	$(BIN)/python -m tests.benchmarks.bench_soak $(MINUTES)
 
-chaos: install ## three workers on a real Kafka are killed, suspended and restarted; ROUNDS=50, SEED=1
-	$(BIN)/python -m tests.chaos.run $(ROUNDS) $(SEED)
+chaos: install ## three workers on a real Kafka are killed, suspended and restarted; ROUNDS=50, SEED=1, HORIZON=1 windows
+	$(BIN)/python -m tests.chaos.run $(ROUNDS) $(SEED) $(HORIZON)
 
 table-km: install ## the table of k^m on the real check-in feeds, as in docs/benchmarks.md
 	$(BIN)/python -m tests.benchmarks.table_real_feeds $(SHARED)/data

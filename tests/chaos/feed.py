@@ -37,6 +37,7 @@ def feed(first: int, n_windows: int, *, people: int = 60, visits: int = 4) -> li
                     "ts": START_S + window * SIZE_S + t - late_s,
                     "lat": 48.2 + row / 100,
                     "lon": 16.3 + column / 100,
+                    "ward": "surgery" if user % 6 == 0 else "none",
                 }
             ).encode()
             key = b"u%d" % user

@@ -3,8 +3,9 @@
 Its topics are compressed, by producers and by the broker; the input holds tombstones and aborted transactions, and is
 deleted and created again.
 
-``python -m tests.chaos.run ROUNDS [SEED]`` prints each round and, at the end, the audit; exit code 1 where it finds a
-violation. The seed decides the feed and the faults, not how they meet.
+``python -m tests.chaos.run ROUNDS [SEED [HORIZON]]`` prints each round and, at the end, the audit; exit code 1 where it
+finds a violation. The seed decides the feed and the faults, not how they meet. With a horizon above 1 every release
+depends on what earlier windows released.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from functools import partial
 
 import numpy as np
 
+from core.records.record import Kind
 from stream.feeds.feed import build_feeds
 from stream.kafka.topics import topic_specs
 from tests.chaos.audit import Audit, InputLog, Topics, audit
@@ -55,6 +57,17 @@ SETTINGS = {
     "location.cell_m": "800",
     "logs.level": "info",
 }
+
+ACROSS_WINDOWS = {
+    "shard.cohorts": "2",
+    "location.cell_m": "2000",
+    "privacy.model": "lkc",
+    "privacy.k": "3",
+    "privacy.m": "1",
+    "privacy.sensitive_field": "ward",
+    "privacy.sensitive_values": "surgery",
+}
+"""What differs with a horizon above 1."""
 
 
 @dataclass(slots=True)
@@ -195,7 +208,7 @@ class _Chaos:
             self.fill()
             windows = {(one["shard"], one["window"][1]) for one in self._place.windows()}
             newest = max((end for _, end in windows), default="")
-            n_shards = int(SETTINGS["shard.cohorts"])
+            n_shards = self._place.settings.for_kind(Kind.CHECKINS).shard.cohorts
             return len({shard for shard, end in windows if end == newest}) == n_shards and _ms(newest) == end_ms
 
         wait_until(
@@ -212,19 +225,21 @@ def _ms(moment: str) -> int:
     return round(datetime.fromisoformat(moment).timestamp() * 1000) if moment else 0
 
 
-def run(rounds: int, seed: int = 1, say: Callable[[str], None] = lambda _: None) -> Report:
+def run(rounds: int, seed: int = 1, say: Callable[[str], None] = lambda _: None, *, horizon: int = 1) -> Report:
     """Let a feed through workers that are not left alone.
 
     Args:
         rounds: How many faults.
         seed: Decides feed and faults.
         say: Called with what goes on.
+        horizon: Over how many windows the promise holds.
     """
     begun = time.monotonic()
     report = Report(rounds)
     # Seals are removed only by compaction, and the audit wants to see all of them.
     with ApacheKafka(properties={"log.cleaner.enable": "false"}) as kafka:
-        place = Place(kafka, SETTINGS)
+        more = {} if horizon == 1 else ACROSS_WINDOWS | {"privacy.horizon": str(horizon)}
+        place = Place(kafka, SETTINGS | more)
         place.create_topics()
         configs = {spec.name: spec.config for spec in topic_specs(place.settings)}
         for name, codec in COMPRESSED.items():
@@ -267,7 +282,8 @@ def main() -> None:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
-    report = run(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1, say)
+    rounds, seed, horizon = (*map(int, sys.argv[1:]), *(1, 1)[len(sys.argv) - 2 :])
+    report = run(rounds, seed, say, horizon=horizon)
     for line in report.lines():
         say(line)
     sys.exit(bool(report.audit.violations))

@@ -37,6 +37,15 @@ def test_nothing_is_lost_and_nothing_is_released_twice(report: Report) -> None:
     assert report.audit.never_there > 0
 
 
+def test_nor_does_it_if_windows_depend_on_earlier_ones() -> None:
+    """
+    The same with a promise over three windows: what was known of earlier windows is known after every fault.
+    """
+    audit = run(rounds=4, seed=6, horizon=3).audit
+    assert audit.violations == []
+    assert audit.windows["released"] > 10
+
+
 def _changed(record: Record) -> Record:
     assert record.value is not None
     return record._replace(value=record.value[:-1] + b" " + record.value[-1:])

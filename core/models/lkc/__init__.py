@@ -20,8 +20,8 @@ FAMILY = Family(
     figures={
         "released_locations": "Locations in the release.",
         "released_pairs": "Pairs of a location and a slot of time in the release.",
-        "highest_confidence": "Largest share of one sensitive value among people who match; at most `parameters.c`. With "
-        "a horizon above 1, each entry of `one_of` counts as equally likely.",
+        "highest_confidence": "Largest share of one sensitive value among people who match; at most `parameters.c`. "
+        "With a horizon above 1, each entry of `one_of` counts as equally likely.",
     },
     parameters={
         "l": "As in the paper, the locations and slots that an adversary knows: `privacy.m`.",

@@ -53,6 +53,9 @@ class Inferences:
     found: set[int] = field(default_factory=set)
     """Carriers whose value is inferred with a confidence above c, rightly."""
 
+    claimed: set[int] = field(default_factory=set)
+    """People of whom a value is inferred with a confidence above c."""
+
     made: int = 0
     """Inferences with a confidence above c."""
 
@@ -189,6 +192,7 @@ def _judge(found: Inferences, user: int, value: int, confidence: Mapping[Signatu
         if one != NONE:
             found.highest = max(found.highest, float(share))
             if share > c:
+                found.claimed.add(user)
                 found.made += 1
                 found.right += one == value
                 if one == value:

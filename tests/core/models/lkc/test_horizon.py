@@ -204,7 +204,7 @@ def test_a_person_with_a_value_is_hidden_by_another_without() -> None:
     assert told[1] == SICK
     assert Counter(told.values()) == {(): 2, SICK: 2}
     said = [json.loads(message.value) for message in messages(step.outcome)[:-1]]
-    assert sorted((one["one_of"] for one in said), key=repr) == [[], [], ["surgery", None], ["surgery", None]]
+    assert Counter(tuple(one["one_of"]) for one in said) == {(): 2, SICK: 2}
     assert not any("sensitive" in one for one in said)
     about = window_message(step.outcome)
     assert about["parameters"]["horizon"] == 2

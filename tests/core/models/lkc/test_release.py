@@ -166,7 +166,7 @@ def everything(sequences: Sequences, *_: object, **__: object) -> Suppression:
     )
 
 
-def backwards(window: PairWindow, kept: np.ndarray) -> PairCandidate:
+def backwards(window: PairWindow, kept: np.ndarray, *_: object) -> PairCandidate:
     """Write trajectories down from their ends."""
     found = PUBLISHED(window, kept)
     return PairCandidate(users=found.users, trajectories=[one[::-1] for one in found.trajectories], values=found.values)

@@ -121,12 +121,12 @@ def worlds(*, changing: bool) -> st.SearchStrategy[list[Window | None]]:
 
     def windows_of(wards: list[tuple[str | None, ...]]) -> st.SearchStrategy[list[Window | None]]:
         person = st.tuples(ward, PLACES) if changing else PLACES
-        window = st.dictionaries(st.integers(0, len(wards) - 1), person, min_size=2).map(
+        window = st.dictionaries(st.integers(0, len(wards) - 1), person, min_size=4).map(
             lambda its: {user: one if changing else (wards[user], one) for user, one in its.items()}
         )
-        return st.lists(st.none() | window | window, min_size=1, max_size=4)  # type: ignore[arg-type]
+        return st.lists(st.none() | window | window | window, min_size=2, max_size=4)  # type: ignore[arg-type]
 
-    return st.lists(ward, min_size=4, max_size=8).flatmap(windows_of)
+    return st.lists(ward, min_size=5, max_size=8).flatmap(windows_of)
 
 
 @settings(deadline=None, max_examples=examples(300, least=40))

@@ -110,7 +110,7 @@ def test_shares_of_a_horizon_stay_flat(horizon: int, by_place: bool) -> None:
 
 def test_places_say_little_about_who_serves_as_none() -> None:
     """
-    Not promised: an adversary who knows everybody's signature, and learns where carriers go, is right in 11 of 20 cases.
+    Not promised: adversaries who know everybody's signature, and learn where carriers go, are right in 11 of 20 claims.
 
     If those who serve went anywhere it would be 13 of 20.
     """

@@ -250,9 +250,11 @@ def short(*given: object, **more: object) -> dict[int, Role]:
     }
 
 
-def forgetful(present: object, users: object, carried: object, known: object, **more: object) -> dict[int, Role]:
+def forgetful(
+    present: object, users: object, carried: object, _: object, *given: object, **more: object
+) -> dict[int, Role]:
     """Give signatures without regard to the earlier ones, to other people."""
-    found = BALANCED(present, users, carried, {}, **more)  # type: ignore[arg-type]
+    found = BALANCED(present, users, carried, {}, *given, **more)  # type: ignore[arg-type]
     serving = [user for user, (signature, entry) in found.items() if signature and signature[entry] == NONE]
     free = [user for user, role in found.items() if role == UNPROTECTED]
     swapped = dict(zip([*serving, *free[-len(serving) :]], [*free[-len(serving) :], *serving], strict=True))

@@ -65,8 +65,7 @@ def suppress_over_horizon(
         suppressed += result.suppressed
         kept[kept] = result.kept
         present = np.unique(owners[kept]).tolist()
-        left = trajectories.where(kept)
-        found = balanced(present, users, carried, known, left, size=size, generator=generator)
+        found = balanced(present, users, carried, known, size=size, generator=generator)
         if len(found) == len(present):
             return replace(first, kept=kept, suppressed=tuple(suppressed), roles=found, left_out=left_out)
         left_out += len(present) - len(found)

@@ -4,21 +4,20 @@ After m-invariance (Xiao and Tao 2007, Section 4): a person who is remembered ke
 signature is taken from new people; new people with a sensitive value get a signature, and the new people that it needs.
 The surplus is left out. Invented people, with which the paper fills up, are not released here.
 
-New people share a signature with people who went where they went, and among equals by their keyed hashes. So somebody
-who has been forgotten most likely gets the same signature again.
+New people serve in the order of their keyed hashes, wherever they went. So somebody who has been forgotten most likely
+serves again, and an adversary who knows this program cannot tell from places who serves whom. If people served their
+neighbours, whoever has a neighbour without a signature could not be the one who is served.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from core.models.lkc.anonymize.newcomers import Newcomers
 from core.models.lkc.signature import NONE, UNPROTECTED, Role, Signature, role_of_label
 from core.records.arrays import UserHashes
-from core.trajectories.trajectory import Sequences
 from core.windows.history import History
 
 __all__ = ["balanced", "returning"]
@@ -70,7 +69,6 @@ def balanced(
     users: UserHashes,
     carried: Sequence[Collection[int]],
     known: Mapping[int, Role],
-    trajectories: Sequences,
     *,
     size: int,
     generator: np.random.Generator,
@@ -82,21 +80,23 @@ def balanced(
         users: Keyed hash of each user of the window, ascending, shape ``(n_users,)``.
         carried: The sensitive values of each user of the window.
         known: The roles of the users who are remembered; see :func:`returning`.
-        trajectories: The visits that would be released; one trajectory for each user of the window, perhaps empty.
         size: Number of entries of a new signature.
         generator: Chooses the surplus.
     """
     holders: defaultdict[Role, list[int]] = defaultdict(list)
+    new: defaultdict[int, deque[int]] = defaultdict(deque)  # by value, in the order of hashes
     for user in present:
         if user in known:
             holders[known[user]].append(user)
-    new = Newcomers([user for user in present if user not in known], users, carried, trajectories)
+        else:
+            values = sorted(carried[user])
+            new[values[int(users[user]) % len(values)] if values else NONE].append(user)
     for signature in sorted({signature for signature, _ in holders if signature}):
-        _fill([holders[signature, entry] for entry in range(len(signature))], signature, new)
+        _fill(signature, holders, new)
     for signature, members in _new_signatures(new, size):
         for entry, user in enumerate(members):
             holders[signature, entry].append(user)
-    found = dict.fromkeys([*holders.pop(UNPROTECTED, []), *new.rest(NONE)], UNPROTECTED)
+    found = dict.fromkeys([*holders.pop(UNPROTECTED, []), *new[NONE]], UNPROTECTED)
     for signature in sorted({signature for signature, _ in holders}):
         roles = [(signature, entry) for entry in range(len(signature))]
         fewest = min(len(holders[role]) for role in roles)
@@ -112,34 +112,33 @@ def _some(users: list[int], count: int, generator: np.random.Generator) -> list[
     return [users[i] for i in generator.permutation(len(users))[:count].tolist()]
 
 
-def _fill(entries: list[list[int]], signature: Signature, new: Newcomers) -> None:
-    """Fill the entries of a signature that fewer people hold than others, from new people, as far as there are any.
-
-    Each of them is chosen like somebody who would be left out otherwise.
-    """
-    longest = max(entries, key=len)
-    for nth in range(min(map(len, entries)), len(longest)):
-        short = [entry for entry, its in enumerate(entries) if len(its) <= nth]
+def _fill(signature: Signature, holders: defaultdict[Role, list[int]], new: defaultdict[int, deque[int]]) -> None:
+    """Fill the entries of a signature that fewer people hold than others, from new people, as far as there are any."""
+    entries = [holders[signature, entry] for entry in range(len(signature))]
+    most = max(map(len, entries))
+    while (fewest := min(map(len, entries))) < most:
+        short = [entry for entry, its in enumerate(entries) if len(its) == fewest]
         needed = Counter(signature[entry] for entry in short)
-        if any(new.count(code) < count for code, count in needed.items()):
+        if any(len(new[code]) < count for code, count in needed.items()):
             return
         for entry in short:
-            entries[entry].append(new.like(longest[nth], signature[entry]))
+            entries[entry].append(new[signature[entry]].popleft())
 
 
-def _new_signatures(new: Newcomers, size: int) -> Iterator[tuple[Signature, list[int]]]:
+def _new_signatures(new: defaultdict[int, deque[int]], size: int) -> list[tuple[Signature, list[int]]]:
     """Take new people with sensitive values, and those who serve as "none", and put them into signatures.
 
     A signature has one value, and "none" as often as needed, if there are people enough without a value. Otherwise it
-    has as many values as will do, those that most are left of. People who fit into none are left.
+    has as many values as will do, those that most are left of. People who fit into none stay in ``new``.
     """
-    while left := new.counts():
-        carriers, n_none = sum(left.values()), new.count(NONE)
+    found: list[tuple[Signature, list[int]]] = []
+    while left := {code: len(its) for code, its in new.items() if code != NONE and its}:
+        carriers, n_none = sum(left.values()), len(new[NONE])
         # In signatures with v values, each v carriers need size - v people without a value.
         n_values = min(-(-size * carriers // (carriers + n_none)), len(left))
         if size - n_values > n_none:
-            return
-        values = sorted(left, key=lambda code: (-left[code], code))[:n_values]
-        first = new.first(values[0])
-        signature = (*sorted(values), *[NONE] * (size - n_values))
-        yield signature, [first if code == values[0] else new.like(first, code) for code in signature]
+            break
+        values = sorted(sorted(left, key=lambda code: (-left[code], code))[:n_values])
+        signature = (*values, *[NONE] * (size - n_values))
+        found.append((signature, [new[code].popleft() for code in signature]))
+    return found

@@ -108,13 +108,13 @@ def test_shares_of_a_horizon_stay_flat(horizon: int, by_place: bool) -> None:
         assert len(naive.found) <= len(naive.claimed) / 2 + sqrt(len(naive.claimed))
 
 
-def test_places_say_little_about_who_serves_as_none() -> None:
+def test_places_say_something_about_who_serves_as_none() -> None:
     """
-    Not promised: adversaries who know everybody's signature, and learn where carriers go, are right in 11 of 20 claims.
+    Not promised: adversaries who know everybody's signature, and learn where carriers go, are right in 13 of 20 claims.
 
-    If those who serve went anywhere it would be 13 of 20.
+    Four of five carriers live at one place of six here. Released alone, the same windows state every value.
     """
     found = [attacked(feed_of_one_place(seed), 8, 8)["places"] for seed in range(1, 5)]
     made, right = sum(one.made for one in found), sum(one.right for one in found)
     assert made > 1000
-    assert right < 0.58 * made
+    assert 0.55 * made < right < 0.7 * made

@@ -13,7 +13,6 @@ from core.models.lkc.anonymize.roles import balanced, returning
 from core.models.lkc.signature import NONE, UNPROTECTED, Role, Signature, entries_needed, label_of, role_of_label
 from core.records.arrays import UserHashes
 from core.records.record import Kind
-from core.trajectories.trajectory import Sequences
 from core.windows.history import History, Trace
 from core.windows.window import WindowKey
 from tests.budgets import examples
@@ -29,24 +28,11 @@ def hashes(n: int) -> UserHashes:
 
 
 def roles_of(
-    carried: list[frozenset[int]], known: dict[int, Role], size: int, places: list[list[int]] | None = None
+    carried: list[frozenset[int]], known: dict[int, Role], size: int, present: list[int] | None = None
 ) -> dict[int, Role]:
-    """What people get who were all at place 0, or at the places given."""
-    visited = places or [[0]] * len(carried)
-    trajectories = Sequences(
-        users=np.arange(len(carried)),
-        starts=np.cumsum([0, *map(len, visited)]),
-        locations=np.array([place for its in visited for place in its], np.int64),
-    )
-    return balanced(
-        range(len(carried)),
-        hashes(len(carried)),
-        carried,
-        known,
-        trajectories,
-        size=size,
-        generator=np.random.default_rng(1),
-    )
+    users = list(range(len(carried))) if present is None else present
+    generator = np.random.default_rng(1)
+    return balanced(users, hashes(len(carried)), carried, known, size=size, generator=generator)
 
 
 @st.composite
@@ -126,7 +112,7 @@ def test_somebody_new_who_serves_would_serve_again(
     drawn: tuple[list[frozenset[int]], dict[int, Role]], size: int, data: st.DataObject
 ) -> None:
     """
-    Of people alike, those with the smallest hashes: the same people without history get the same roles.
+    New people serve in the order of their hashes: the same people without history get the same roles.
     """
     carried, _ = drawn
     found = roles_of(carried, {}, size)
@@ -134,18 +120,6 @@ def test_somebody_new_who_serves_would_serve_again(
     serving = [user for user, (signature, entry) in found.items() if signature and signature[entry] == NONE]
     free = [user for user, role in found.items() if role == UNPROTECTED]
     assert not serving or not free or max(serving) < min(free)
-
-
-def test_who_serves_went_where_the_carrier_went() -> None:
-    """
-    The largest part of the pairs that either visited, then the smallest hash; the same to fill up a signature.
-    """
-    carried = [frozenset[int](), frozenset({0}), *[frozenset[int]()] * 4]
-    places = [[5], [1, 2, 3], [1, 2, 3, 4, 5, 6, 7], [2, 3], [1, 3], [4]]
-    found = roles_of(carried, {}, 2, places)
-    assert found[3] == ((0, NONE), 1)
-    assert roles_of(carried, {1: ((0, NONE), 0)}, 2, places) == found
-    assert [user for user, role in found.items() if role == UNPROTECTED] == [0, 2, 4, 5]
 
 
 def remembered(labels: list[str], groups: list[int], carried: list[frozenset[int]]) -> dict[int, Role | None]:

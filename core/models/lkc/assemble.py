@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.models.lkc.pairs import Pairs, Slots, Values
-from core.models.lkc.signature import Role
+from core.models.lkc.signature import SignedRole
 from core.places.locate import Locator
 from core.records.arrays import BoolArray, IntArray, UserHashes
 from core.records.by_user import position_in_user, same_as_before
@@ -44,7 +44,7 @@ class PairCandidate:
     values: list[tuple[int, ...]] = field(repr=False)
     """Codes of the values of the person of each trajectory, ascending; published if there are no roles."""
 
-    roles: list[Role] | None = field(default=None, repr=False)
+    roles: list[SignedRole] | None = field(default=None, repr=False)
     """Signature of each trajectory, which is published, and which entry is true, which is not. None if the promise
     does not span windows."""
 
@@ -67,12 +67,12 @@ class PairWindow(CheckInWindow):
     """Number of rows behind each visit of the sequences, shape ``(p,)``: all rows of its user at its location in its
     slot. They are released if the visit is."""
 
-    def candidate(self, kept: BoolArray, roles: Mapping[int, Role] | None = None) -> PairCandidate:
+    def candidate(self, kept: BoolArray, roles: Mapping[int, SignedRole] | None = None) -> PairCandidate:
         """Write down the visits that are kept, shape ``(p,)``, as they would be published.
 
         Args:
             kept: False where a visit is suppressed.
-            roles: Role of each user with a visit that is kept, if the promise spans windows.
+            roles: SignedRole of each user with a visit that is kept, if the promise spans windows.
         """
         ids = self.sequences.locations
         slots, locations = self.pairs.slots[ids].tolist(), self.pairs.locations[ids].tolist()

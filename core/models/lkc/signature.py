@@ -12,7 +12,7 @@ from math import ceil
 
 import msgspec
 
-__all__ = ["NONE", "UNPROTECTED", "Role", "Signature", "entries_needed", "label_of", "published", "role_of_label"]
+__all__ = ["NONE", "UNPROTECTED", "Signature", "SignedRole", "entries_needed", "label_of", "published", "role_of_label"]
 
 NONE = -1
 """Stands for "no sensitive value", which nobody has to hide."""
@@ -20,10 +20,10 @@ NONE = -1
 Signature = tuple[int, ...]
 """Codes of values, ascending, then :data:`NONE` as often as needed."""
 
-Role = tuple[Signature, int]
+SignedRole = tuple[Signature, int]
 """A signature and the index of the entry that is true of the person; index 0 of the empty signature."""
 
-UNPROTECTED: Role = ((), 0)
+UNPROTECTED: SignedRole = ((), 0)
 """The role of people without a sensitive value who hide nobody."""
 
 
@@ -45,7 +45,7 @@ def published(signature: Signature, names: Sequence[str]) -> tuple[str | None, .
     return tuple(None if code == NONE else names[code] for code in signature)
 
 
-def label_of(role: Role, names: Sequence[str]) -> str:
+def label_of(role: SignedRole, names: Sequence[str]) -> str:
     """Write a role for a trace, by names: codes may mean other values after a change of the settings.
 
     >>> label_of(((0, NONE), 1), ["flu"])
@@ -54,7 +54,7 @@ def label_of(role: Role, names: Sequence[str]) -> str:
     return msgspec.json.encode((published(role[0], names), role[1])).decode()
 
 
-def role_of_label(label: str, codes: Mapping[str, int]) -> Role | None:
+def role_of_label(label: str, codes: Mapping[str, int]) -> SignedRole | None:
     """Read a role from a trace; None if it has a value that is no longer sensitive, or was written by another model.
 
     >>> role_of_label('[["flu",null],1]', {"flu": 0}), role_of_label('[["flu",null],1]', {})

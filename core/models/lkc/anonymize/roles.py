@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from core.models.lkc.signature import NONE, UNPROTECTED, Role, Signature, role_of_label
+from core.models.lkc.signature import NONE, UNPROTECTED, Signature, SignedRole, role_of_label
 from core.records.arrays import UserHashes
 from core.windows.history import History
 
@@ -25,7 +25,7 @@ __all__ = ["balanced", "returning"]
 
 def returning(
     history: History, users: UserHashes, carried: Sequence[Collection[int]], codes: Mapping[str, int]
-) -> dict[int, Role | None]:
+) -> dict[int, SignedRole | None]:
     """Return the role of each user of a window who was released in an earlier one, by user number.
 
     The role is the latest one, or another of its signature if the user's values have changed. None if no release of
@@ -38,7 +38,7 @@ def returning(
         carried: The sensitive values of each user of the window.
         codes: Code of each sensitive value by its name.
     """
-    latest: dict[int, Role | None] = {}
+    latest: dict[int, SignedRole | None] = {}
     for trace in history.traces:
         roles = [role_of_label(label, codes) for label in trace.labels]
         at = np.searchsorted(users, trace.users)
@@ -51,7 +51,7 @@ def returning(
     return {user: _true_role(role, carried[user], int(users[user])) for user, role in latest.items()}
 
 
-def _true_role(role: Role | None, values: Collection[int], choice: int) -> Role | None:
+def _true_role(role: SignedRole | None, values: Collection[int], choice: int) -> SignedRole | None:
     """Return the role itself if it is true of these values, another of its signature that is, or None."""
     if role is None:
         return None
@@ -68,11 +68,11 @@ def balanced(
     present: Sequence[int],
     users: UserHashes,
     carried: Sequence[Collection[int]],
-    known: Mapping[int, Role],
+    known: Mapping[int, SignedRole],
     *,
     size: int,
     generator: np.random.Generator,
-) -> dict[int, Role]:
+) -> dict[int, SignedRole]:
     """Return the role of each user who may be released; the others are left out.
 
     Args:
@@ -83,7 +83,7 @@ def balanced(
         size: Number of entries of a new signature.
         generator: Chooses the surplus.
     """
-    holders: defaultdict[Role, list[int]] = defaultdict(list)
+    holders: defaultdict[SignedRole, list[int]] = defaultdict(list)
     new: defaultdict[int, deque[int]] = defaultdict(deque)  # by value, in the order of hashes
     for user in present:
         if user in known:
@@ -112,7 +112,7 @@ def _some(users: list[int], count: int, generator: np.random.Generator) -> list[
     return [users[i] for i in generator.permutation(len(users))[:count].tolist()]
 
 
-def _fill(signature: Signature, holders: defaultdict[Role, list[int]], new: defaultdict[int, deque[int]]) -> None:
+def _fill(signature: Signature, holders: defaultdict[SignedRole, list[int]], new: defaultdict[int, deque[int]]) -> None:
     """Fill the entries of a signature that fewer people hold than others, from new people, as far as there are any."""
     entries = [holders[signature, entry] for entry in range(len(signature))]
     most = max(map(len, entries))

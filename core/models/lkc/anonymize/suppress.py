@@ -29,7 +29,7 @@ from core.models.lkc.anonymize.greedy import choose_pairs, needed
 from core.models.lkc.anonymize.violating import Requirement, alone, minimal_violating
 from core.models.lkc.guarantee import LKCPrivacy
 from core.models.lkc.pairs import Values
-from core.models.lkc.signature import Role
+from core.models.lkc.signature import SignedRole
 from core.records.arrays import BoolArray, IntArray
 from core.trajectories.trajectory import Sequences
 
@@ -105,8 +105,8 @@ class Suppression:
     cut: int
     """Visits suppressed because all trajectories together have too many sequences (``most_sequences``)."""
 
-    roles: Mapping[int, Role] | None = field(default=None, repr=False)
-    """Role of each user with a visit that is kept, if the promise spans windows."""
+    roles: Mapping[int, SignedRole] | None = field(default=None, repr=False)
+    """SignedRole of each user with a visit that is kept, if the promise spans windows."""
 
     left_out: int = 0
     """People of whom nothing is released for the sake of signatures, although pairs of theirs could be."""

@@ -22,7 +22,9 @@ from core.pipeline import release_window
 from core.records.record import Rows
 from core.release.outcome import Outcome, Release, ReleaseRefused, Withheld, WithholdReason
 from core.windows.history import History, Trace
+from stream.formats.schemas import released_schema
 from tests.budgets import examples
+from tests.builders.json_schemas import complaints
 from tests.builders.windows import (
     START_MS,
     WINDOW_MS,
@@ -206,6 +208,7 @@ def test_a_person_with_a_value_is_hidden_by_another_without() -> None:
     said = [json.loads(message.value) for message in messages(step.outcome)[:-1]]
     assert Counter(tuple(one["one_of"]) for one in said) == {(): 2, SICK: 2}
     assert not any("sensitive" in one for one in said)
+    assert not any(complaints(released_schema(PairTrajectory), one) for one in said)
     about = window_message(step.outcome)
     assert about["parameters"]["horizon"] == 2
     assert about["information_loss"]["highest_confidence"] == 0.25  # a half of two of four

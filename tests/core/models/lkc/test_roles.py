@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.models.lkc.anonymize.roles import balanced, returning
-from core.models.lkc.signature import NONE, UNPROTECTED, Role, Signature, entries_needed, label_of, role_of_label
+from core.models.lkc.signature import NONE, UNPROTECTED, Signature, SignedRole, entries_needed, label_of, role_of_label
 from core.records.arrays import UserHashes
 from core.records.record import Kind
 from core.windows.history import History, Trace
@@ -28,18 +28,18 @@ def hashes(n: int) -> UserHashes:
 
 
 def roles_of(
-    carried: list[frozenset[int]], known: dict[int, Role], size: int, present: list[int] | None = None
-) -> dict[int, Role]:
+    carried: list[frozenset[int]], known: dict[int, SignedRole], size: int, present: list[int] | None = None
+) -> dict[int, SignedRole]:
     users = list(range(len(carried))) if present is None else present
     generator = np.random.default_rng(1)
     return balanced(users, hashes(len(carried)), carried, known, size=size, generator=generator)
 
 
 @st.composite
-def memories(draw: st.DrawFn) -> tuple[list[frozenset[int]], dict[int, Role]]:
+def memories(draw: st.DrawFn) -> tuple[list[frozenset[int]], dict[int, SignedRole]]:
     """People with values, some of whom have a role that is true of them."""
     carried = draw(st.lists(VALUES, max_size=14))
-    known: dict[int, Role] = {}
+    known: dict[int, SignedRole] = {}
     for user, values in enumerate(carried):
         fitting = [
             (signature, entry)
@@ -56,7 +56,7 @@ def memories(draw: st.DrawFn) -> tuple[list[frozenset[int]], dict[int, Role]]:
 @settings(deadline=None, max_examples=examples(400, least=60))
 @given(drawn=memories(), size=st.integers(2, 4))
 def test_entries_are_true_of_equally_many_and_the_remembered_keep_their_role(
-    drawn: tuple[list[frozenset[int]], dict[int, Role]], size: int
+    drawn: tuple[list[frozenset[int]], dict[int, SignedRole]], size: int
 ) -> None:
     """
     A role is true, new signatures are long enough, and only people without a value are unprotected.
@@ -109,7 +109,7 @@ def test_few_carriers_are_left_out_if_no_value_is_too_frequent(counts: list[int]
 @settings(deadline=None, max_examples=examples(100))
 @given(drawn=memories(), size=st.integers(2, 3), data=st.data())
 def test_somebody_new_who_serves_would_serve_again(
-    drawn: tuple[list[frozenset[int]], dict[int, Role]], size: int, data: st.DataObject
+    drawn: tuple[list[frozenset[int]], dict[int, SignedRole]], size: int, data: st.DataObject
 ) -> None:
     """
     New people serve in the order of their hashes: the same people without history get the same roles.
@@ -122,7 +122,7 @@ def test_somebody_new_who_serves_would_serve_again(
     assert not serving or not free or max(serving) < min(free)
 
 
-def remembered(labels: list[str], groups: list[int], carried: list[frozenset[int]]) -> dict[int, Role | None]:
+def remembered(labels: list[str], groups: list[int], carried: list[frozenset[int]]) -> dict[int, SignedRole | None]:
     """What is known of people 0, 1, ... who were in these groups of the one earlier window."""
     users = hashes(len(carried))
     trace = Trace(key=KEY, users=users[: len(groups)], groups=np.array(groups, np.int64), labels=tuple(labels))
@@ -142,7 +142,7 @@ FLU_OR_NONE = '[["flu",null],1]'
     ],
 )
 def test_a_role_follows_a_change_of_values_inside_its_signature_only(
-    carried: frozenset[int], expected: Role | None
+    carried: frozenset[int], expected: SignedRole | None
 ) -> None:
     """
     Whoever has another value than the signature says cannot be released.
@@ -163,7 +163,7 @@ def test_roles_are_written_by_names() -> None:
     """
     A label survives that the values are listed in another order; a value that is gone makes it unreadable.
     """
-    role: Role = ((0, 1, NONE), 2)
+    role: SignedRole = ((0, 1, NONE), 2)
     label = label_of(role, ["flu", "gout"])
     assert role_of_label(label, {"flu": 0, "gout": 1}) == role
     assert role_of_label(label, {"flu": 1, "gout": 0}) == ((1, 0, NONE), 2)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from core.models.lkc.anonymize import roles
 from core.models.lkc.guarantee import LKCPrivacy
-from core.models.lkc.signature import NONE, UNPROTECTED, Role
+from core.models.lkc.signature import NONE, UNPROTECTED, SignedRole
 from core.models.lkc.verify_horizon import HorizonReport, Signed, verify_horizon
 from core.pipeline import release_window
 from core.records.record import Kind
@@ -230,18 +230,18 @@ ROWS = visits((1, 0, 4, SICK), *((user, user, 4, profile_code()) for user in ran
 BALANCED = roles.balanced
 
 
-def unprotected(*given: object, **more: object) -> dict[int, Role]:
+def unprotected(*given: object, **more: object) -> dict[int, SignedRole]:
     """Give nobody a signature."""
     return dict.fromkeys(BALANCED(*given, **more), UNPROTECTED)  # type: ignore[arg-type]
 
 
-def alone(*given: object, **more: object) -> dict[int, Role]:
+def alone(*given: object, **more: object) -> dict[int, SignedRole]:
     """Let nobody serve as "none"."""
     found = BALANCED(*given, **more)  # type: ignore[arg-type]
     return {user: role if role[0] and role[0][role[1]] != NONE else UNPROTECTED for user, role in found.items()}
 
 
-def short(*given: object, **more: object) -> dict[int, Role]:
+def short(*given: object, **more: object) -> dict[int, SignedRole]:
     """Cut signatures to what is true."""
     found = BALANCED(*given, **more)  # type: ignore[arg-type]
     return {
@@ -252,7 +252,7 @@ def short(*given: object, **more: object) -> dict[int, Role]:
 
 def forgetful(
     present: object, users: object, carried: object, _: object, *given: object, **more: object
-) -> dict[int, Role]:
+) -> dict[int, SignedRole]:
     """Give signatures without regard to the earlier ones, to other people."""
     found = BALANCED(present, users, carried, {}, *given, **more)  # type: ignore[arg-type]
     serving = [user for user, (signature, entry) in found.items() if signature and signature[entry] == NONE]
@@ -271,7 +271,7 @@ def forgetful(
     ],
 )
 def test_a_release_that_breaks_the_promise_over_the_horizon_is_refused(
-    sabotage: Callable[..., dict[int, Role]], finding: str, monkeypatch: pytest.MonkeyPatch
+    sabotage: Callable[..., dict[int, SignedRole]], finding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     Whatever gave the signatures: the second of two windows is refused, and nothing of it leaves.

@@ -195,6 +195,11 @@ NAMED = HEADED + b'"pseudonym":"5be1000000000001",'
             b'"sensitive":["surgery"]}',
         ),
         (
+            replace(PAIR, sensitive=(), one_of=("surgery", None)),
+            NAMED + b'"visits":[["2026-11-27T21:00:00Z","8a2a"],["2026-11-27T21:05:00Z","8a2b"]],'
+            b'"one_of":["surgery",null]}',
+        ),
+        (
             replace(PAIR, visits=((0, "8a2a"), (86_399_000, "8a2b"), (86_399_500, "8a2b")), sensitive=(), of_day=True),
             NAMED + b'"visits":[["00:00:00","8a2a"],["23:59:59","8a2b"],["23:59:59.500","8a2b"]],"sensitive":[]}',
         ),

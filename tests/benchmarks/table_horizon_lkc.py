@@ -1,4 +1,4 @@
-"""Print what the horizon of ``lkc`` costs and prevents on weekly windows of Gowalla.
+"""Print what the horizon of ``lkc`` costs and prevents on weekly windows of Gowalla, and costs where values change.
 
 Run it as ``python -m tests.benchmarks.table_horizon_lkc DATA_DIR``.
 
@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ from stream.replay.summary import Summary
 from stream.settings.load import load_settings
 from tests.benchmarks.horizon_attacks import Inferences, ReleasedWindow, attack_over_windows
 from tests.benchmarks.replays import NOW_MS, SECRET
+from tests.benchmarks.table_models import SENSITIVE_VALUES
 from tests.benchmarks.table_real_feeds import FEEDS
 from tests.builders.inputs import record_file
 
@@ -147,6 +149,14 @@ def _release(seal: Seal, rows: Rows, plan: LKCPlan, found: Releases) -> Contents
     return contents
 
 
+def _of_release(found: Releases) -> tuple[str, str, str]:
+    return (
+        f"{100 * found.visits_kept / found.visits:.1f} %",
+        f"{100 * found.people_kept / found.people:.1f} %",
+        f"{100 * found.left_out / found.people:.1f} %",
+    )
+
+
 def _found(found: Inferences) -> str:
     return f"{100 * len(found.found) / max(len(found.carriers), 1):.1f} %"
 
@@ -168,12 +178,7 @@ def table(data: Path) -> Iterator[str]:
             for horizon in HORIZONS:
                 found = release_feed(file, {**GIVEN, "privacy.horizon": horizon})
                 assert not found.refused
-                of_release = (
-                    f"{100 * found.visits_kept / found.visits:.1f} %",
-                    f"{100 * found.people_kept / found.people:.1f} %",
-                    f"{100 * found.left_out / found.people:.1f} %",
-                    f"{found.cpu_s:.1f}",
-                )
+                of_release = (*_of_release(found), f"{found.cpu_s:.1f}")
                 for runs_of in HORIZONS if horizon == 1 else (horizon,):
                     rules = attack_over_windows(found.windows, runs_of=runs_of, known=2, c=Fraction(1, 2))
                     exact = rules["signatures"]
@@ -182,11 +187,31 @@ def table(data: Path) -> Iterator[str]:
                     yield f"| {' | '.join((where, str(horizon), *of_release, *attacks))} |"
 
 
+def table_of_changes(data: Path) -> Iterator[str]:
+    """Make the rows of the table of feeds whose values change: the categories of the venues that people visit."""
+    yield "| feed | horizon | visits kept | people kept | left out for signatures |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for (name, values), horizon in product(SENSITIVE_VALUES.items(), HORIZONS):
+        given: dict[str, object] = {
+            **{setting: value for setting, value in GIVEN.items() if setting.startswith("privacy.")},
+            **FEEDS[name],
+            "privacy.time_slot": FEEDS[name]["window.size"],
+            "privacy.slots_of": "window",
+            "fields.category": "unused",
+            "privacy.sensitive_field": "category",
+            "privacy.sensitive_values": values,
+            "privacy.horizon": horizon,
+        }
+        found = release_feed(data / f"{name}.csv.gz", given)
+        yield f"| {' | '.join((name, str(horizon), *_of_release(found)))} |"
+
+
 def main() -> None:
-    """Print the table, row by row."""
+    """Print the tables, row by row."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m tests.benchmarks.table_horizon_lkc DATA_DIR")
-    for line in table(Path(sys.argv[1])):
+    data = Path(sys.argv[1])
+    for line in chain(table_of_changes(data), [""], table(data)):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 

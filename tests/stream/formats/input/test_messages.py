@@ -224,7 +224,7 @@ NAMED = HEADED + b'"pseudonym":"5be1000000000001",'
             b'"joint_clusters":[{"first":0,"end":2,"shared_chunks":[[["8a2d"],["8a2d"]]]}]}',
         ),
     ],
-    ids=["pairs", "pairs of a day", "pairs before 1970", "attributes", "attributes alone", "sets"],
+    ids=["pairs", "over a horizon", "pairs of a day", "pairs before 1970", "attributes", "attributes alone", "sets"],
 )
 def test_a_message_of_the_other_models_has_these_bytes(trajectory: Released, expected: bytes) -> None:
     """

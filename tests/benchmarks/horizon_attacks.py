@@ -152,7 +152,8 @@ def _odds(here: int, crowd: int, signed: int, people: int, signature: Signature)
     if not serving or not carrying:
         return Fraction(1)
     expected, half = serving * crowd / people, Fraction(1, 2)  # a half keeps rare pairs from deciding alone
-    return (max(here - expected, 0) + half) / (carrying + 1) / ((expected + half) / (serving + 1))
+    more = here - expected if here > expected else Fraction()
+    return (more + half) / (carrying + 1) / ((expected + half) / (serving + 1))
 
 
 def _by_places(views: Sequence[_View]) -> dict[Signature, Fraction]:

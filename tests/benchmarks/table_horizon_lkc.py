@@ -130,6 +130,7 @@ def _release(seal: Seal, rows: Rows, plan: LKCPlan, found: Releases) -> Contents
     if window.n_users < plan.guarantee.k:
         return None
     result = family.anonymize(seal, window, plan)
+    assert result is not None  # pairs can always be suppressed
     candidate = family.candidate(window, result, plan)
     found.left_out += result.left_out
     if candidate is None:

@@ -72,16 +72,17 @@ def crowd_confidences(releases: Sequence[Released], user: int, known: int) -> It
         for _, pairs in own
     ]
     for parts in product(*choices):
-        weights: Counter[Names] = Counter()
+        weights: dict[Names, Fraction] = {}
         for i, ((release, _), part) in enumerate(zip(own, parts, strict=True)):
             matching = [one.signature for one in release if is_subtrajectory(part, one.pairs)]
             shares = {one: Fraction(matching.count(one), len(matching)) for one in set(matching)}
-            weights = (
-                shares if not i else {one: weights[one] * share for one, share in shares.items() if one in weights}
-            )  # type: ignore[assignment]
-        whole = sum(weights.values())
+            weights = {one: weights[one] * share for one, share in shares.items() if one in weights} if i else shares
+        whole = sum(weights.values(), Fraction())
         values = {name for signature in weights for name in signature if name is not None}
         for name in values:
-            yield sum(
-                (weight * Fraction(one.count(name), len(one)) for one, weight in weights.items() if one), Fraction()
-            ) / Fraction(whole)
+            yield (
+                sum(
+                    (weight * Fraction(one.count(name), len(one)) for one, weight in weights.items() if one), Fraction()
+                )
+                / whole
+            )

@@ -14,6 +14,7 @@ from tests.paths import DATA
 FEED = DATA / "gowalla_nyc.csv.gz"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FEED.exists(), reason=f"no real feeds at {DATA}")
 def test_weeks_together_reveal_no_value_of_gowalla(tmp_path: Path) -> None:
     """

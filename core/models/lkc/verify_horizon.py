@@ -88,13 +88,14 @@ def verify_horizon(
     c = Fraction(str(guarantee.c))
     signatures = {one.signature for one in people}
     often = Counter(one.user for one in people)
+    held = Counter((one.signature, one.entry) for one in people)
     highest, too_sure = _confidence([one.signature for one in people], trajectories, guarantee.l, c)
     earlier = _Earlier(history, often)
     return HorizonReport(
         highest_confidence=highest,
         too_sure=too_sure,
         too_short=sum(any(share > c for share in _shares(signature).values()) for signature in signatures),
-        unequal=sum(not _is_equal(signature, people) for signature in signatures if signature),
+        unequal=sum(len({held[signature, i] for i in range(len(signature))}) > 1 for signature in signatures),
         untrue=sum(often[one.user] > 1 or not _is_true(one) for one in people),
         changed=sum(not earlier.allows(one) for one in people),
     )
@@ -103,11 +104,6 @@ def verify_horizon(
 def _shares(signature: _Names) -> dict[str, Fraction]:
     """Return the share of each value in a signature."""
     return {name: Fraction(signature.count(name), len(signature)) for name in signature if name is not None}
-
-
-def _is_equal(signature: _Names, people: Sequence[Signed]) -> bool:
-    counts = Counter(one.entry for one in people if one.signature == signature)
-    return len({counts[entry] for entry in range(len(signature))}) == 1
 
 
 def _is_true(one: Signed) -> bool:

@@ -101,6 +101,7 @@ def people_of(outcome: Release, rows: Rows, plan: LKCPlan, users: list[int], sta
     family, seal = family_of("lkc"), seal_of(rows, plan, start_ms=start_ms)
     window = family.assemble(seal, rows, plan)
     candidate = family.candidate(window, family.anonymize(seal, window, plan), plan)
+    assert candidate is not None
     number = {hash_of(user): user for user in users}
     people = [number[int(window.users[user])] for user in candidate.users]
     ids = {pair: i for i, pair in enumerate(sorted({pair for one in candidate.trajectories for pair in one}))}
@@ -122,11 +123,12 @@ def worlds(*, changing: bool) -> st.SearchStrategy[list[Window | None]]:
     ward = st.sampled_from([(None,), (None,), ("surgery",), ("oncology",), ("oncology", "surgery")])
 
     def windows_of(wards: list[tuple[str | None, ...]]) -> st.SearchStrategy[list[Window | None]]:
-        person = st.tuples(ward, PLACES) if changing else PLACES
-        window = st.dictionaries(st.integers(0, len(wards) - 1), person, min_size=4).map(
-            lambda its: {user: one if changing else (wards[user], one) for user, one in its.items()}
-        )
-        return st.lists(st.none() | window | window | window, min_size=2, max_size=4)  # type: ignore[arg-type]
+        def window_of(its: dict[int, tuple[tuple[str | None, ...], tuple[int, ...]]]) -> Window | None:
+            return {user: (its_wards if changing else wards[user], places) for user, (its_wards, places) in its.items()}
+
+        person = st.tuples(ward, PLACES)
+        window = st.dictionaries(st.integers(0, len(wards) - 1), person, min_size=4).map(window_of)
+        return st.lists(st.one_of(st.none(), window, window, window), min_size=2, max_size=4)
 
     return st.lists(ward, min_size=5, max_size=8).flatmap(windows_of)
 

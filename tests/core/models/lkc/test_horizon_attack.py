@@ -74,6 +74,7 @@ def attacked(windows: list[Rows], horizon: int, runs_of: int) -> dict[str, Infer
         traces += [outcome.trace] if outcome.trace is not None else []
         window = family.assemble(seal, rows, own)
         candidate = family.candidate(window, family.anonymize(seal, window, own), own)
+        assert candidate is not None
         users = window.users[candidate.users].tolist()
         released.append(ReleasedWindow(number=number, users=users, candidate=candidate))
     return attack_over_windows(released, runs_of=runs_of, known=2, c=Fraction(1, 2))

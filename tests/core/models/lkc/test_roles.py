@@ -48,8 +48,9 @@ def memories(draw: st.DrawFn) -> tuple[list[frozenset[int]], dict[int, SignedRol
             if (signature[entry] in values if values else signature[entry] == NONE)
         ]
         fitting += [] if values else [UNPROTECTED]
-        if fitting and draw(st.booleans()):
-            known[user] = draw(st.sampled_from(fitting))
+        chosen = draw(st.none() | st.sampled_from(fitting)) if fitting else None
+        if chosen is not None:
+            known[user] = chosen
     return carried, known
 
 

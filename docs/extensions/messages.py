@@ -96,7 +96,9 @@ def _type(schema: Json) -> str:
     named: list[str] = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     words: list[str] = [_WORDS.get(one, one) for one in named]
     if "items" in schema and "prefixItems" not in schema:
-        words = [f"list of {_PLURALS.get(schema['items']['type'], 'values')}"]
+        members = schema["items"]["type"]
+        of = [members] if isinstance(members, str) else members
+        words = [" or ".join([f"list of {_PLURALS.get(of[0], 'values')}", *of[1:]])]
     return " or ".join(words)
 
 

@@ -15,15 +15,18 @@ FAMILY = Family(
         ),
     },
     promise="an adversary who knows up to `m` locations of a person and the time slots of the visits finds at least "
-    "`k` people who match, and at most a share of `max_confidence` of them has any one sensitive value",
+    "`k` people who match, and at most a share of `max_confidence` of them has any one sensitive value, also over "
+    "a `horizon` of windows",
     figures={
         "released_locations": "Locations in the release.",
         "released_pairs": "Pairs of a location and a slot of time in the release.",
-        "highest_confidence": "Largest share of one sensitive value among people who match; at most `parameters.c`.",
+        "highest_confidence": "Largest share of one sensitive value among people who match; at most `parameters.c`. "
+        "With a horizon above 1, each entry of `one_of` counts as equally likely.",
     },
     parameters={
         "l": "As in the paper, the locations and slots that an adversary knows: `privacy.m`.",
         "c": "`privacy.max_confidence`.",
+        "horizon": "`privacy.horizon`; 1 if no sensitive value is bounded.",
         "slot_ms": "`privacy.time_slot`, milliseconds.",
     },
     released=PairTrajectory,

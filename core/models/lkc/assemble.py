@@ -8,6 +8,7 @@ fewer people than support either piece.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -15,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core.models.lkc.pairs import Pairs, Slots, Values
+from core.models.lkc.signature import SignedRole
 from core.places.locate import Locator
-from core.records.arrays import BoolArray, IntArray
+from core.records.arrays import BoolArray, IntArray, UserHashes
 from core.records.by_user import position_in_user, same_as_before
 from core.records.record import Rows
 from core.trajectories.assemble import CheckInWindow, Limits, vocabulary_of
@@ -40,7 +42,11 @@ class PairCandidate:
     """Slot and name of the location of each pair, in that order."""
 
     values: list[tuple[int, ...]] = field(repr=False)
-    """Codes of the values that come with each trajectory, ascending."""
+    """Codes of the values of the person of each trajectory, ascending; published if there are no roles."""
+
+    roles: list[SignedRole] | None = field(default=None, repr=False)
+    """Signature of each trajectory, which is published, and which entry is true, which is not. None if the promise
+    does not span windows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,6 +56,9 @@ class PairWindow(CheckInWindow):
     The ids in its sequences are those of pairs, strictly ascending in a trajectory.
     """
 
+    users: UserHashes = field(repr=False)
+    """Keyed hash of each user, ascending, shape ``(n_users,)``."""
+
     pairs: Pairs
     values: Values
     """The values of the users of the sequences."""
@@ -58,12 +67,17 @@ class PairWindow(CheckInWindow):
     """Number of rows behind each visit of the sequences, shape ``(p,)``: all rows of its user at its location in its
     slot. They are released if the visit is."""
 
-    def candidate(self, kept: BoolArray) -> PairCandidate:
-        """Write down the visits that are kept, shape ``(p,)``, as they would be published."""
+    def candidate(self, kept: BoolArray, roles: Mapping[int, SignedRole] | None = None) -> PairCandidate:
+        """Write down the visits that are kept, shape ``(p,)``, as they would be published.
+
+        Args:
+            kept: False where a visit is suppressed.
+            roles: SignedRole of each user with a visit that is kept, if the promise spans windows.
+        """
         ids = self.sequences.locations
         slots, locations = self.pairs.slots[ids].tolist(), self.pairs.locations[ids].tolist()
         carried = self.values.of_users(self.n_users)
-        found = PairCandidate(users=[], trajectories=[], values=[])
+        found = PairCandidate(users=[], trajectories=[], values=[], roles=None if roles is None else [])
         for user, (start, end) in zip(
             self.sequences.users.tolist(), pairwise(self.sequences.starts.tolist()), strict=True
         ):
@@ -72,6 +86,8 @@ class PairWindow(CheckInWindow):
                 found.users.append(user)
                 found.trajectories.append(tuple((slots[i], self.vocabulary.names[locations[i]]) for i in left))
                 found.values.append(carried[user])
+                if roles is not None and found.roles is not None:
+                    found.roles.append(roles[user])
         return found
 
 
@@ -128,6 +144,7 @@ def assemble_visits(
             starts=np.searchsorted(owners, np.arange(len(users) + 1)).astype(np.int64),
             locations=ids.astype(np.int64),
         ),
+        users=users,
         pairs=Pairs(slots=codes[present] // n_locations, locations=codes[present] % n_locations),
         vocabulary=vocabulary,
         values=_values(values, users),

@@ -44,6 +44,11 @@ class LKCPlan(Plan):
         return named[0].values if named else ()
 
     @property
+    def horizon(self) -> int:
+        """See :attr:`Plan.horizon`; without a bound on sensitive values no window depends on others."""
+        return self.guarantee.horizon if self.sensitive_values and self.guarantee.c < 1 else 1
+
+    @property
     def model(self) -> str:
         """See :attr:`Plan.model`."""
         return "lkc"
@@ -52,7 +57,8 @@ class LKCPlan(Plan):
     def parameters(self) -> Parameters:
         """See :attr:`Plan.parameters`."""
         promised = {"l": self.guarantee.l, "k": self.guarantee.k, "c": self.guarantee.c}
-        return promised | {"slot_ms": self.slots.granularity_ms, "slots_of": self.slots.cycle.value}
+        slots: Parameters = {"slot_ms": self.slots.granularity_ms, "slots_of": self.slots.cycle.value}
+        return promised | slots | {"horizon": self.horizon}
 
     @property
     def promise(self) -> str:
@@ -74,7 +80,7 @@ def make_plan(settings: LKCSettings, inputs: PlanInputs) -> LKCPlan:
             "privacy.slots_of is day"
         ) from None
     return LKCPlan(
-        guarantee=LKCPrivacy(l=inputs.m, k=inputs.k, c=settings.max_confidence),
+        guarantee=LKCPrivacy(l=inputs.m, k=inputs.k, c=settings.max_confidence, horizon=settings.horizon),
         limits=inputs.limits,
         secret=inputs.secret,
         locator=inputs.locator,

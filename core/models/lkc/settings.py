@@ -26,3 +26,6 @@ class LKCSettings(ModelSettings):
 
     spare: Literal["sequences", "instances"] = "sequences"
     """What ``lkc`` spares when it suppresses: frequent sequences, for mining, or visits, for counting."""
+
+    horizon: Annotated[int, Field(ge=1)] = 1
+    """Over how many successive windows the promise holds; 1 promises each window alone."""

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from core.models.lkc.guarantee import LKCPrivacy
 
-__all__ = ["LKCReport", "Pair", "verify_lkc"]
+__all__ = ["LKCReport", "Pair", "matching_trajectories", "verify_lkc"]
 
 Pair = tuple[int, str]
 """Slot and name of the location."""
@@ -93,7 +93,7 @@ def verify_lkc(
 
 
 class _Matching:
-    """The people and trajectories that match sequences. A position in a release is (trajectory, index in it)."""
+    """The people and trajectories that match sequences."""
 
     def __init__(
         self,
@@ -102,10 +102,7 @@ class _Matching:
         values: Sequence[Collection[int]],
         sensitive: set[int],
     ) -> None:
-        number: dict[Pair, int] = {}
-        self._trajectories = [
-            [number.setdefault(pair, len(number)) for pair in trajectory] for trajectory in trajectories
-        ]
+        self._trajectories = trajectories
         self._users = users
         self._alone = len(set(users)) == len(users)
         self._of_trajectory = [frozenset(carried) & sensitive for carried in values]
@@ -115,26 +112,7 @@ class _Matching:
 
     def counts(self, size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
         """Yield the support of each sequence of 1 to ``size`` pairs, and (carriers, of how many) for each value."""
-        return self._counts([(i, 0) for i in range(len(self._trajectories))], size)
-
-    def _counts(self, rests: list[tuple[int, int]], size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-        """Do this for the sequences that occur in the rests of some trajectories, given as positions where they begin.
-
-        Sequences that begin with a pair are searched in what follows the pair, one pair shorter.
-        """
-        after: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        for i, begin in rests:
-            trajectory, seen = self._trajectories[i], set()
-            for at in range(begin, len(trajectory)):
-                pair = trajectory[at]
-                # What follows the first occurrence of a pair contains what follows later ones.
-                if pair not in seen:
-                    seen.add(pair)
-                    after[pair].append((i, at + 1))
-        for places in after.values():
-            yield self._count([i for i, _ in places])
-            if size > 1:
-                yield from self._counts(places, size - 1)
+        return map(self._count, matching_trajectories(self._trajectories, size))
 
     def _count(self, matching: list[int]) -> tuple[int, list[tuple[int, int]]]:
         n = len(matching)
@@ -145,3 +123,30 @@ class _Matching:
         people = {self._users[i] for i in matching}
         by_person = Counter(value for user in people for value in self._of_user[user])
         return len(people), shares + [(carriers, len(people)) for carriers in by_person.values()]
+
+
+def matching_trajectories(trajectories: Sequence[Sequence[Pair]], size: int) -> Iterator[list[int]]:
+    """Yield the trajectories that match each sequence of 1 to ``size`` pairs that occurs, ascending."""
+    number: dict[Pair, int] = {}
+    numbered = [[number.setdefault(pair, len(number)) for pair in trajectory] for trajectory in trajectories]
+    return _matching(numbered, [(i, 0) for i in range(len(numbered))], size)
+
+
+def _matching(trajectories: list[list[int]], rests: list[tuple[int, int]], size: int) -> Iterator[list[int]]:
+    """Do this for the sequences that occur in the rests of some trajectories, given as (trajectory, where it begins).
+
+    Sequences that begin with a pair are searched in what follows the pair, one pair shorter.
+    """
+    after: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for i, begin in rests:
+        trajectory, seen = trajectories[i], set()
+        for at in range(begin, len(trajectory)):
+            pair = trajectory[at]
+            # What follows the first occurrence of a pair contains what follows later ones.
+            if pair not in seen:
+                seen.add(pair)
+                after[pair].append((i, at + 1))
+    for places in after.values():
+        yield [i for i, _ in places]
+        if size > 1:
+            yield from _matching(trajectories, places, size - 1)

@@ -116,6 +116,7 @@ _TO_AVRO: dict[str, Callable[[Any], Any]] = {
     "attributes": _ranges,
     "locations": lambda places: [place if isinstance(place, dict) else list(place) for place in places],
     "sensitive": list,
+    "one_of": list,
 }
 
 _FROM_AVRO: dict[str, Callable[[Any], Any]] = {

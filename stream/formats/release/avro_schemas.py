@@ -74,6 +74,11 @@ _ANONYMIZED: AvroSchema = _record(
         ),
         _optional("sensitive", _NAMES, "Sensitive values or locations of the person."),
         _optional(
+            "one_of",
+            {"type": "array", "items": ["null", "string"]},
+            "One of these sensitive values is true of the person, each as likely; null means none of them.",
+        ),
+        _optional(
             "clusters",
             {
                 "type": "array",

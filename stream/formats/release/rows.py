@@ -62,7 +62,8 @@ def _person_rows(content: Content) -> Iterator[ReleaseRow]:
             yield whose | {"seq": seq, "time": time, "lat": lat, "lon": lon}
     elif "visits" in content:
         for seq, (slot, name) in enumerate(content["visits"]):
-            yield whose | {"seq": seq, "slot": slot, "members": [name], "sensitive": content["sensitive"]}
+            values: ReleaseRow = {field: content[field] for field in ("sensitive", "one_of") if field in content}
+            yield whose | {"seq": seq, "slot": slot, "members": [name], **values}
     elif "attributes" in content:
         yield from _attribute_rows(whose | _columns_of(content["attributes"]), content)
     else:

@@ -52,7 +52,8 @@ def anonymized_columns(model: str, example: Content | None) -> tuple[TableColumn
     if "points" in fields:
         own: Iterable[TableColumn] = (*_TRAJECTORY, TableColumn("time", "instant"))
     elif "visits" in fields:
-        own = (*_TRAJECTORY, TableColumn("slot", "text"), _MEMBERS, TableColumn("sensitive", "texts"))
+        values = (TableColumn("sensitive", "texts"), TableColumn("one_of", "texts"))
+        own = (*_TRAJECTORY, TableColumn("slot", "text"), _MEMBERS, *values)
     elif "clusters" in fields:
         own = (*_GROUP, _MEMBERS)
     elif "attributes" in fields:

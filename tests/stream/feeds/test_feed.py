@@ -200,6 +200,7 @@ CHANGED: dict[str, Any] = {
     "slots_of": "day",
     "max_confidence": 0.4,
     "spare": "instances",
+    "horizon": 4,
     "max_loss": 0.6,
     "merge": "r",
     "largest_cluster": 40,

@@ -145,15 +145,17 @@ def test_pairs_are_built_with_their_options(files: Files) -> None:
     Privacy.m is how many pairs are known; the values of the sensitive field are those that are bounded.
     """
     given: dict[str, Any] = {"time_slot": "30m", "slots_of": "day", "max_confidence": 0.4, "spare": "instances", "m": 3}
+    given |= {"horizon": 5}
     plan = files.feed("lkc", sensitive_field="ward", sensitive_values="surgery,oncology", **given).plan
     assert isinstance(plan, LKCPlan)
-    assert plan.guarantee == LKCPrivacy(l=3, k=4, c=0.4)
+    assert plan.guarantee == LKCPrivacy(l=3, k=4, c=0.4, horizon=5)
+    assert plan.horizon == 5
     assert plan.slots == Slots(granularity_ms=1_800_000, cycle=Cycle.DAY)
     assert plan.options == LKCOptions(utility=Utility.INSTANCES)
     assert plan.sensitive_values == ("surgery", "oncology")
     usual = files.feed("lkc", attributes={}).plan
     assert isinstance(usual, LKCPlan)
-    assert (usual.profile, usual.sensitive_values) == (None, ())
+    assert (usual.profile, usual.sensitive_values, usual.horizon) == (None, (), 1)
     assert usual.slots == Slots(granularity_ms=3_600_000)
 
 
@@ -284,6 +286,7 @@ def test_a_model_of_the_other_kind_is_named(model: str, files: Files) -> None:
         ("lkc", {"slots_of": "day"}),
         ("lkc", {"max_confidence": 0.4}),
         ("lkc", {"spare": "instances"}),
+        ("lkc", {"horizon": 2}),
         ("lkc", {"sensitive_field": "ward", "sensitive_values": "surgery"}),
         ("rum-bound", {"max_loss": 0.5}),
         ("rum-bound", {"merge": "t"}),

@@ -17,8 +17,8 @@ of these than sequences that occur.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil, comb
 
@@ -29,6 +29,7 @@ from core.models.lkc.anonymize.greedy import choose_pairs, needed
 from core.models.lkc.anonymize.violating import Requirement, alone, minimal_violating
 from core.models.lkc.guarantee import LKCPrivacy
 from core.models.lkc.pairs import Values
+from core.models.lkc.signature import SignedRole
 from core.records.arrays import BoolArray, IntArray
 from core.trajectories.trajectory import Sequences
 
@@ -103,6 +104,12 @@ class Suppression:
 
     cut: int
     """Visits suppressed because all trajectories together have too many sequences (``most_sequences``)."""
+
+    roles: Mapping[int, SignedRole] | None = field(default=None, repr=False)
+    """SignedRole of each user with a visit that is kept, if the promise spans windows."""
+
+    left_out: int = 0
+    """People of whom nothing is released for the sake of signatures, although pairs of theirs could be."""
 
 
 def suppress_pairs(

@@ -98,7 +98,7 @@ def test_a_window_tells_its_model_parameters_and_measures() -> None:
     """The windows message names them all: l is what ``privacy.m`` sets."""
     told = window_message(released(CROWD, pair_plan(m=1, c=0.4, slot_ms=60_000)))
     assert told["model"] == "lkc"
-    assert told["parameters"] == {"l": 1, "k": 3, "c": 0.4, "slot_ms": 60_000, "slots_of": "window"}
+    assert told["parameters"] == {"l": 1, "k": 3, "c": 0.4, "slot_ms": 60_000, "slots_of": "window", "horizon": 1}
     assert told["information_loss"].keys() == {"released_locations", "released_pairs", "highest_confidence"}
     assert told["information_loss"]["highest_confidence"] == 0.333333
     assert {len(place["members"]) for place in told["locations"]} == {1}
@@ -166,7 +166,7 @@ def everything(sequences: Sequences, *_: object, **__: object) -> Suppression:
     )
 
 
-def backwards(window: PairWindow, kept: np.ndarray) -> PairCandidate:
+def backwards(window: PairWindow, kept: np.ndarray, *_: object) -> PairCandidate:
     """Write trajectories down from their ends."""
     found = PUBLISHED(window, kept)
     return PairCandidate(users=found.users, trajectories=[one[::-1] for one in found.trajectories], values=found.values)

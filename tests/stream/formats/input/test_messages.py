@@ -195,6 +195,11 @@ NAMED = HEADED + b'"pseudonym":"5be1000000000001",'
             b'"sensitive":["surgery"]}',
         ),
         (
+            replace(PAIR, sensitive=(), one_of=("surgery", None)),
+            NAMED + b'"visits":[["2026-11-27T21:00:00Z","8a2a"],["2026-11-27T21:05:00Z","8a2b"]],'
+            b'"one_of":["surgery",null]}',
+        ),
+        (
             replace(PAIR, visits=((0, "8a2a"), (86_399_000, "8a2b"), (86_399_500, "8a2b")), sensitive=(), of_day=True),
             NAMED + b'"visits":[["00:00:00","8a2a"],["23:59:59","8a2b"],["23:59:59.500","8a2b"]],"sensitive":[]}',
         ),
@@ -219,7 +224,7 @@ NAMED = HEADED + b'"pseudonym":"5be1000000000001",'
             b'"joint_clusters":[{"first":0,"end":2,"shared_chunks":[[["8a2d"],["8a2d"]]]}]}',
         ),
     ],
-    ids=["pairs", "pairs of a day", "pairs before 1970", "attributes", "attributes alone", "sets"],
+    ids=["pairs", "over a horizon", "pairs of a day", "pairs before 1970", "attributes", "attributes alone", "sets"],
 )
 def test_a_message_of_the_other_models_has_these_bytes(trajectory: Released, expected: bytes) -> None:
     """

@@ -89,6 +89,13 @@ MESSAGES: st.SearchStrategy[Content] = st.one_of(
     st.fixed_dictionaries(
         {
             "pseudonym": NAMES,
+            "visits": st.lists(st.tuples(NAMES, NAMES).map(list), min_size=1, max_size=5),
+            "one_of": st.lists(st.none() | NAMES, max_size=3),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "pseudonym": NAMES,
             "attributes": st.dictionaries(NAMES, NAMES | st.tuples(DEGREES, DEGREES).map(list), max_size=3),
             "locations": st.lists(PLACES, max_size=5),
         },

@@ -9,6 +9,8 @@ import numpy as np
 
 from core.models.common.family import Contents, Verdict
 from core.models.kdelta.algorithms import AnonymizedTrajectories
+from core.models.kdelta.anonymize.across import Across, earlier_sets
+from core.models.kdelta.anonymize.mixing import MixedBorders
 from core.models.kdelta.assemble import PointWindow, assemble_points
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.kdelta.released import PointTrajectory
@@ -18,6 +20,7 @@ from core.records.keys import pseudonyms
 from core.records.record import Rows
 from core.release.counts import Headcount, publishable
 from core.release.risk import PublishedPoints, attack_points
+from core.windows.history import Trace
 from core.windows.seal import Seal
 
 __all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "verify"]
@@ -56,9 +59,15 @@ def anonymize(seal: Seal, window: PointWindow, plan: KDeltaPlan) -> AnonymizedTr
     """Make sets of trajectories by the plan's model."""
 
     def make() -> AnonymizedTrajectories:
-        return plan.algorithm.anonymize(window, plan.guarantee, plan.generator(seal))
+        return plan.algorithm.anonymize(window, plan.guarantee, plan.generator(seal), _across(window, plan))
 
     return make() if plan.last is None else plan.last.made(seal.release_id, make)
+
+
+def _across(window: PointWindow, plan: KDeltaPlan) -> Across | None:
+    """Return what makes the clusters of a window keep the promise across windows."""
+    across = plan.guarantee.across
+    return None if across is None else MixedBorders(earlier=earlier_sets(plan.history, window.hashes), l=across.l)
 
 
 def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan) -> PointCandidate | None:
@@ -147,7 +156,14 @@ def publish(
             delta_m=plan.guarantee.delta_m,
             generator=plan.generator(seal, "attack"),
         ),
+        trace=_trace(seal, window, candidate) if plan.horizon > 1 else None,
     )
+
+
+def _trace(seal: Seal, window: PointWindow, candidate: PointCandidate) -> Trace:
+    """Return who is released in which set."""
+    entries = np.unique(np.column_stack((candidate.users, candidate.sets)).astype(np.int64), axis=0)
+    return Trace(key=seal.key, users=window.hashes[entries[:, 0]], groups=entries[:, 1])
 
 
 def _translation(result: AnonymizedTrajectories, k: int) -> dict[str, float | None]:

@@ -15,6 +15,7 @@ from core.models.kdelta.assemble import PointWindow, assemble_points
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.kdelta.released import PointTrajectory
 from core.models.kdelta.verify import verify_kdelta
+from core.models.kdelta.verify_across import large_flows
 from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
@@ -23,7 +24,7 @@ from core.release.risk import PublishedPoints, attack_points
 from core.windows.history import Trace
 from core.windows.seal import Seal
 
-__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "verify"]
+__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "trace", "verify"]
 
 _DEGREE_DIGITS = 6
 """Published coordinates are rounded to 1e-6 degrees, about 0.1 m; the anonymizer's margin allows for that."""
@@ -90,7 +91,7 @@ def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaP
 
 
 def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> Verdict:
-    """Check (k,delta)-anonymity."""
+    """Check (k,delta)-anonymity, and what is promised of several windows together."""
     report = verify_kdelta(
         candidate.sets,
         candidate.users,
@@ -104,6 +105,11 @@ def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> 
     if not report.holds or report.smallest_set is None:
         finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
         return Verdict(finding=f"(k,delta) is broken: {finding}")
+    across = plan.guarantee.across
+    if across is not None:
+        people = window.hashes[candidate.users].tolist()
+        if n_large := large_flows(candidate.sets, people, plan.history.traces, across):
+            return Verdict(finding=f"mixing is broken: {n_large} large_flows")
     return Verdict(smallest_support=report.smallest_set)
 
 
@@ -156,12 +162,12 @@ def publish(
             delta_m=plan.guarantee.delta_m,
             generator=plan.generator(seal, "attack"),
         ),
-        trace=_trace(seal, window, candidate) if plan.horizon > 1 else None,
+        trace=trace(seal, window, candidate) if plan.horizon > 1 else None,
     )
 
 
-def _trace(seal: Seal, window: PointWindow, candidate: PointCandidate) -> Trace:
-    """Return who is released in which set."""
+def trace(seal: Seal, window: PointWindow, candidate: PointCandidate) -> Trace:
+    """Return who is released in which set, for later windows."""
     entries = np.unique(np.column_stack((candidate.users, candidate.sets)).astype(np.int64), axis=0)
     return Trace(key=seal.key, users=window.hashes[entries[:, 0]], groups=entries[:, 1])
 

@@ -18,7 +18,8 @@ __all__ = ["TRASH", "ClusterStep", "Neighbours"]
 
 TRASH = -1
 _NEAR = 256  # trajectories, about, in the clusters with which a cluster exchanges members
-_MOST = 10.0  # largest cost of a step, in median distances from the mean: on ships, more metres than suppression saves
+_MOST = 10.0  # largest cost of a step for each moment, in median distances of members from their mean
+_MOST_DELTAS = 2.0  # the same in deltas, if that is more
 _FROM_MEAN = 0.75  # a member's distance from the mean, divided by its mean distance from all members and itself
 
 ClusterStep = tuple[tuple[int, int], ...]
@@ -133,7 +134,8 @@ class Neighbours:
         away_mm = np.sort(_FROM_MEAN * self._own[placed] / sizes[cluster[placed]] / tracks.moments[placed])
         price_mm = float(np.rint(away_mm[len(away_mm) // 2])) if len(away_mm) else 0.0
         self._tracks = tracks.priced(price_mm)
-        self._most_mm = _MOST * max(price_mm, 1.0) * tracks.moments  # largest cost of a step, by trajectory
+        # Largest cost of a step, by trajectory. A set moves points by about delta in any case.
+        self._most_mm = np.maximum(_MOST * price_mm, _MOST_DELTAS * 1000 * demands.delta_m) * tracks.moments
         for c in range(len(pivots)):
             self._measure(c)
 

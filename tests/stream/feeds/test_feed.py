@@ -300,7 +300,7 @@ def test_a_promise_across_windows_is_part_of_the_guarantee_and_of_the_policy() -
     """
     Without one, every window stands alone.
     """
-    given = {
+    given: dict[str, Any] = {
         "fragments__privacy__across": "mixing",
         "fragments__privacy__mixing_l": 3,
         "fragments__privacy__horizon": 4,

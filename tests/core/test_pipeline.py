@@ -24,6 +24,7 @@ from core.models.common.sequences import SequenceTrajectory
 from core.models.disassociation.anonymize.disassociate import DisassociationOptions
 from core.models.disassociation.plan import DisassociationPlan
 from core.models.disassociation.released import ClusterGroup
+from core.models.kdelta.anonymize.across import Across
 from core.models.kdelta.anonymize.sets import AnonymitySets
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions, wait4me
 from core.models.kdelta.guarantee import KDelta
@@ -872,9 +873,13 @@ def test_a_broken_translation_is_refused(
     """
 
     def planted(
-        trajectories: PointTrajectories, demands: Demands, options: Wait4MeOptions, rng: np.random.Generator
+        trajectories: PointTrajectories,
+        demands: Demands,
+        options: Wait4MeOptions,
+        rng: np.random.Generator,
+        across: Across | None,
     ) -> AnonymitySets:
-        return broken(trajectories, wait4me(trajectories, demands, options, rng))
+        return broken(trajectories, wait4me(trajectories, demands, options, rng, across))
 
     outcome = refused(WALKERS, point_plan(), planted)
     assert finding in outcome.finding

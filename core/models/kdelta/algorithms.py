@@ -9,6 +9,7 @@ import numpy as np
 
 from core.models.common.algorithm import Algorithm
 from core.models.common.guarantee import Parameters
+from core.models.kdelta.anonymize.across import Across
 from core.models.kdelta.anonymize.bounding import BoundedOptions, bounded
 from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions, never_walk_alone
 from core.models.kdelta.anonymize.segmentation import SegmentationOptions, representativeness, segment
@@ -55,13 +56,16 @@ class TrajectoryAlgorithm(Algorithm, Protocol):
         """Whether people can demand more than everybody is given."""
         ...
 
-    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+    def anonymize(
+        self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator, across: Across | None = None
+    ) -> AnonymizedTrajectories:
         """Make sets of the trajectories of a window; each set meets the demands of its members.
 
         Args:
             window: The window.
             guarantee: The least that everybody is given.
             rng: Source of all random choices.
+            across: Makes the clusters keep a promise about earlier windows; None if there is none.
         """
         ...
 
@@ -79,9 +83,11 @@ class NeverWalkAlone:
         """See :attr:`Algorithm.parameters`."""
         return {"distance": "euclidean", **_published(self.options)}
 
-    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+    def anonymize(
+        self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator, across: Across | None = None
+    ) -> AnonymizedTrajectories:
         """See :meth:`TrajectoryAlgorithm.anonymize`."""
-        return _whole(window, never_walk_alone(window.trajectories, window.demands, self.options, rng))
+        return _whole(window, never_walk_alone(window.trajectories, window.demands, self.options, rng, across))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +107,11 @@ class WaitForMe:
         """See :attr:`Algorithm.parameters`."""
         return {"distance": self.options.distance, **_published(self.options)}
 
-    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+    def anonymize(
+        self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator, across: Across | None = None
+    ) -> AnonymizedTrajectories:
         """See :meth:`TrajectoryAlgorithm.anonymize`."""
-        return _whole(window, wait4me(window.trajectories, window.demands, self.options, rng))
+        return _whole(window, wait4me(window.trajectories, window.demands, self.options, rng, across))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +128,9 @@ class SegmentedWaitForMe:
         """See :attr:`Algorithm.parameters`."""
         return {"distance": self.options.distance, **_published(self.options)}
 
-    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+    def anonymize(
+        self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator, across: Across | None = None
+    ) -> AnonymizedTrajectories:
         """See :meth:`TrajectoryAlgorithm.anonymize`."""
         segmentation = segment(window.trajectories, self.segmentation)
         pieces, sources = segmentation.pieces, segmentation.sources
@@ -128,7 +138,7 @@ class SegmentedWaitForMe:
         return AnonymizedTrajectories(
             trajectories=pieces,
             demands=demands,
-            sets=wait4me(pieces, demands, self.options, rng),
+            sets=wait4me(pieces, demands, self.options, rng, across),
         )
 
 
@@ -156,13 +166,15 @@ class BoundedWaitForMe:
             **_published(self.options),
         }
 
-    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+    def anonymize(
+        self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator, across: Across | None = None
+    ) -> AnonymizedTrajectories:
         """See :meth:`TrajectoryAlgorithm.anonymize`."""
         trajectories, n = window.trajectories, len(window.trajectories.users)
         key = rng.integers(0, 2**64, 2, np.uint64)  # every try draws the same numbers
         waiting = Wait4Me(trajectories, self.options, largest_delta_m=float(window.demands.delta_m.max(initial=0.0)))
         result = bounded(
-            lambda demands: waiting.anonymize(demands, np.random.Generator(np.random.Philox(key=key))),
+            lambda demands: waiting.anonymize(demands, np.random.Generator(np.random.Philox(key=key)), across),
             window.demands,
             representativeness(trajectories, sigma_m=self.sigma_m),
             np.diff(trajectories.starts),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from core.models.kdelta.guarantee import KDelta
 from core.places.geo import LocalProjection
-from core.records.arrays import BoolArray, IntArray
+from core.records.arrays import BoolArray, IntArray, UserHashes
 from core.records.by_user import is_last_of_user, position_in_user, same_as_before, starts_of_users
 from core.records.record import Rows
 from core.trajectories.assemble import Limits
@@ -26,6 +26,9 @@ class PointWindow:
     """The fragments of one window as GPS trajectories, one or several per user."""
 
     trajectories: PointTrajectories
+    hashes: UserHashes = field(repr=False)
+    """Keyed hash of each user, as in the rows, ascending, shape ``(trajectories.n_users,)``."""
+
     stands_for: IntArray
     """How many rows each point of the trajectories stands for, shape ``(p,)``: one, unless they were resampled. A row
     is released when the point that stands for it is."""
@@ -104,6 +107,7 @@ def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits, joining: Join
         trajectories, stands_for = resample(trajectories, joining.step_ms)
     return PointWindow(
         trajectories=trajectories,
+        hashes=np.unique(left["user"]),
         stands_for=stands_for,
         demands=_demands(rows, left["user"][first], guarantee),
         projection=projection,

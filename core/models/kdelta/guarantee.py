@@ -6,7 +6,29 @@ from dataclasses import dataclass
 
 from core.models.common.guarantee import at_least
 
-__all__ = ["KDelta"]
+__all__ = ["KDelta", "Mixing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixing:
+    """The people of a released set are spread over several sets of each later window within the horizon.
+
+    Let R be the people of a set who are released in the later window. At most ``|R| / l`` of them are in any one set
+    there.
+
+    Raises:
+        ValueError: A parameter is out of its range.
+    """
+
+    l: int = 2  # noqa: E741 - the name in the literature
+    """Largest share of R in one set, as its reciprocal. At least 2."""
+
+    horizon: int = 2
+    """Over how many successive windows of a shard the promise holds. At least 2."""
+
+    def __post_init__(self) -> None:
+        at_least("l", self.l, 2)
+        at_least("horizon", self.horizon, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +53,9 @@ class KDelta:
     """Whether a set keeps the largest k and the smallest delta that any of its members demands. Otherwise a person who
     demands more than ``k`` and ``delta_m`` is not released."""
 
+    across: Mixing | None = None
+    """What several windows together promise; None if each stands alone."""
+
     def __post_init__(self) -> None:
         at_least("k", self.k, 2)
         if not 1 < self.delta_m < float("inf"):
@@ -40,7 +65,13 @@ class KDelta:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         who = " (or the larger k and smaller distance that members demand)" if self.personal else ""
+        later = (
+            ""
+            if self.across is None
+            else f"; of the people of a set who are released in one of the next {self.across.horizon - 1} windows, at "
+            f"most one in {self.across.l} is in any one set there"
+        )
         return (
             f"each trajectory belongs to a set of at least {self.k} people's trajectories that stay within "
-            f"{self.delta_m:g} m of one another{who}"
+            f"{self.delta_m:g} m of one another{who}{later}"
         )

@@ -21,7 +21,7 @@ from core.models.kdelta.anonymize.bounding import BoundedOptions
 from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions
 from core.models.kdelta.anonymize.segmentation import SegmentationOptions
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
-from core.models.kdelta.guarantee import KDelta
+from core.models.kdelta.guarantee import KDelta, Mixing
 from core.models.kdelta.settings import KDeltaSettings
 from core.trajectories.joining import Joining
 
@@ -79,7 +79,17 @@ class KDeltaPlan(Plan):
     @property
     def parameters(self) -> Parameters:
         """See :attr:`Plan.parameters`."""
-        return {"k": self.guarantee.k, "delta_m": self.guarantee.delta_m, **self.algorithm.parameters}
+        return {
+            "k": self.guarantee.k,
+            "delta_m": self.guarantee.delta_m,
+            **self.algorithm.parameters,
+            **_parameters_across(self.guarantee.across),
+        }
+
+    @property
+    def horizon(self) -> int:
+        """See :attr:`Plan.horizon`."""
+        return 1 if self.guarantee.across is None else self.guarantee.across.horizon
 
     @property
     def promise(self) -> str:
@@ -87,12 +97,24 @@ class KDeltaPlan(Plan):
         return "(k,delta)"  # a person who demands more is given it or left out, never given less
 
 
+def _parameters_across(across: Mixing | None) -> Parameters:
+    return {} if across is None else {"across": "mixing", "mixing_l": across.l, "horizon": across.horizon}
+
+
 def check(settings: KDeltaSettings, context: Context) -> None:
-    """Check the settings against the window.
+    """Check the settings against the window and one another.
 
     Raises:
-        ModelSettingsError: Time stamps could leave their window, or chunks are too small for k.
+        ModelSettingsError: Time stamps could leave their window, chunks are too small for k, or the promise across
+            windows does not fit the translation.
     """
+    if settings.across == "persistent":
+        raise ModelSettingsError("privacy.across is persistent: it must be none or mixing")
+    if settings.across != "none" and settings.translation == "minimal":
+        raise ModelSettingsError(
+            f"privacy.across is {settings.across}: with privacy.translation minimal, which releases raw "
+            "trajectories and so links windows, it must be none"
+        )
     if context.window_ms % settings.time_step:
         raise ModelSettingsError(
             f"privacy.time_step is {show_duration(settings.time_step)}: it must divide window.size, "
@@ -132,12 +154,17 @@ def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
     """Make the plan that the settings ask for."""
     algorithm = _algorithm(settings, inputs)
     return KDeltaPlan(
-        guarantee=KDelta(k=inputs.k, delta_m=inputs.delta_m, personal=algorithm.personal),
+        guarantee=KDelta(k=inputs.k, delta_m=inputs.delta_m, personal=algorithm.personal, across=_across(settings)),
         limits=inputs.limits,
         secret=inputs.secret,
         algorithm=algorithm,
         joining=inputs.joining,
     )
+
+
+def _across(settings: KDeltaSettings) -> Mixing | None:
+    """Return what is promised of several windows together."""
+    return Mixing(l=settings.mixing_l, horizon=settings.horizon) if settings.across == "mixing" else None
 
 
 def _algorithm(settings: KDeltaSettings, inputs: PlanInputs) -> TrajectoryAlgorithm:

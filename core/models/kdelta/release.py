@@ -9,19 +9,23 @@ import numpy as np
 
 from core.models.common.family import Contents, Verdict
 from core.models.kdelta.algorithms import AnonymizedTrajectories
+from core.models.kdelta.anonymize.across import Across, earlier_sets
+from core.models.kdelta.anonymize.mixing import MixedBorders
 from core.models.kdelta.assemble import PointWindow, assemble_points
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.kdelta.released import PointTrajectory
 from core.models.kdelta.verify import verify_kdelta
+from core.models.kdelta.verify_across import large_flows
 from core.models.kdelta.verify_exchangeable import MOST_DEVIATIONS, deviations_from_chance
 from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
 from core.release.counts import Headcount, publishable
 from core.release.risk import PublishedPoints, attack_points
+from core.windows.history import Trace
 from core.windows.seal import Seal
 
-__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "verify"]
+__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "trace", "verify"]
 
 _DEGREE_DIGITS = 6
 """Published coordinates are rounded to 1e-6 degrees, about 0.1 m; the anonymizer's margin allows for that."""
@@ -57,9 +61,15 @@ def anonymize(seal: Seal, window: PointWindow, plan: KDeltaPlan) -> AnonymizedTr
     """Make sets of trajectories by the plan's model."""
 
     def make() -> AnonymizedTrajectories:
-        return plan.algorithm.anonymize(window, plan.guarantee, plan.generator(seal))
+        return plan.algorithm.anonymize(window, plan.guarantee, plan.generator(seal), _across(window, plan))
 
     return make() if plan.last is None else plan.last.made(seal.release_id, make)
+
+
+def _across(window: PointWindow, plan: KDeltaPlan) -> Across | None:
+    """Return what makes the clusters of a window keep the promise across windows."""
+    across = plan.guarantee.across
+    return None if across is None else MixedBorders(earlier=earlier_sets(plan.history, window.hashes), l=across.l)
 
 
 def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan) -> PointCandidate | None:
@@ -82,7 +92,7 @@ def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaP
 
 
 def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> Verdict:
-    """Check (k,delta)-anonymity, and that the members of a set are exchangeable if they should be."""
+    """Check (k,delta)-anonymity, that members of a set are exchangeable, and what is promised of several windows."""
     report = verify_kdelta(
         candidate.sets,
         candidate.users,
@@ -96,21 +106,39 @@ def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> 
     if not report.holds or report.smallest_set is None:
         finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
         return Verdict(finding=f"(k,delta) is broken: {finding}")
-    if _is_exchangeable(plan):
-        truth = window.trajectories
-        deviations = deviations_from_chance(
-            candidate.sets,
-            candidate.users,
-            candidate.t_ms,
-            candidate.lat_deg,
-            candidate.lon_deg,
-            true_users=np.repeat(truth.users, np.diff(truth.starts)),
-            true_t_ms=truth.t_ms,
-            true_xy_m=truth.xy_m,
-        )
-        if abs(deviations) > MOST_DEVIATIONS:
-            return Verdict(finding=f"offsets depend on who is who: {deviations:.1f} standard deviations from chance")
+    finding = _dependence(window, candidate) if _is_exchangeable(plan) else None
+    finding = finding or _broken_across(window, candidate, plan)
+    if finding is not None:
+        return Verdict(finding=finding)
     return Verdict(smallest_support=report.smallest_set)
+
+
+def _dependence(window: PointWindow, candidate: PointCandidate) -> str | None:
+    """Return how far the offsets of the members depend on who is who; None if they look like chance."""
+    truth = window.trajectories
+    deviations = deviations_from_chance(
+        candidate.sets,
+        candidate.users,
+        candidate.t_ms,
+        candidate.lat_deg,
+        candidate.lon_deg,
+        true_users=np.repeat(truth.users, np.diff(truth.starts)),
+        true_t_ms=truth.t_ms,
+        true_xy_m=truth.xy_m,
+    )
+    if abs(deviations) <= MOST_DEVIATIONS:
+        return None
+    return f"offsets depend on who is who: {deviations:.1f} standard deviations from chance"
+
+
+def _broken_across(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> str | None:
+    """Return how the sets break what is promised of several windows; None if they keep it."""
+    across = plan.guarantee.across
+    if across is None:
+        return None
+    people = window.hashes[candidate.users].tolist()
+    n_large = large_flows(candidate.sets, people, plan.history.traces, across)
+    return f"mixing is broken: {n_large} large_flows" if n_large else None
 
 
 def _is_exchangeable(plan: KDeltaPlan) -> bool:
@@ -165,7 +193,14 @@ def publish(
             delta_m=plan.guarantee.delta_m,
             generator=plan.generator(seal, "attack"),
         ),
+        trace=trace(seal, window, candidate) if plan.horizon > 1 else None,
     )
+
+
+def trace(seal: Seal, window: PointWindow, candidate: PointCandidate) -> Trace:
+    """Return who is released in which set, for later windows."""
+    entries = np.unique(np.column_stack((candidate.users, candidate.sets)).astype(np.int64), axis=0)
+    return Trace(key=seal.key, users=window.hashes[entries[:, 0]], groups=entries[:, 1])
 
 
 def _translation(result: AnonymizedTrajectories, k: int) -> dict[str, float | None]:

@@ -78,5 +78,16 @@ class KDeltaSettings(ModelSettings):
     edit_step_percent: Annotated[int, Field(ge=1, le=99)] = 10
     """Percentage points by which the share of relaxed people grows from one try to the next."""
 
+    across: Literal["none", "mixing", "persistent"] = "none"
+    """What is promised of several windows together: ``none``, each window stands alone; ``mixing``, the people of a
+    released set are spread over several sets in later windows."""
+
+    horizon: Annotated[int, Field(ge=2, le=1_000)] = 2
+    """Over how many successive windows of a shard the promise of ``across`` holds; 2 is each window and the next."""
+
+    mixing_l: Annotated[int, Field(ge=2, le=1_000)] = 2
+    """Of the people of a set who are released in a later window, at most one in ``mixing_l`` is in any one set there,
+    for ``across: mixing``."""
+
     trash_share: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Share of trajectories left out above which the radius grows."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.models.kdelta.anonymize.across import Across
 from core.models.kdelta.anonymize.cluster.blocks import chunk_of
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.distance.distances import Euclidean
@@ -46,7 +47,11 @@ class NeverWalkAloneOptions(SetOptions):
 
 
 def never_walk_alone(
-    trajectories: PointTrajectories, demands: Demands, options: NeverWalkAloneOptions, rng: np.random.Generator
+    trajectories: PointTrajectories,
+    demands: Demands,
+    options: NeverWalkAloneOptions,
+    rng: np.random.Generator,
+    across: Across | None = None,
 ) -> AnonymitySets:
     """Make trajectories (k,delta)-anonymous.
 
@@ -59,6 +64,7 @@ def never_walk_alone(
         demands: k and delta of each trajectory; a set keeps the largest k and smallest delta of its members.
         options: Options of Never Walk Alone.
         rng: Source of all random choices, used set by set; the number of draws depends on the input alone.
+        across: Makes the clusters keep a promise about earlier windows; None if there is none.
 
     Raises:
         ValueError: A trajectory has no point.
@@ -80,6 +86,8 @@ def never_walk_alone(
         refined=options.refined,
         regrouped=True,
     )
+    if across is not None:
+        clustering = across.mend(clustering, trajectories.users[spanning], demands.of(spanning), chunks)
     cluster = np.full(len(trajectories.users), -1)
     cluster[spanning] = clustering.cluster
     return anonymity_sets(

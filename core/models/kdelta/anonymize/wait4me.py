@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from core.models.kdelta.anonymize.across import Across
 from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import greedy_clustering
 from core.models.kdelta.anonymize.distance.distances import Distances
@@ -79,7 +80,11 @@ class Wait4MeOptions(SetOptions):
 
 
 def wait4me(
-    trajectories: PointTrajectories, demands: Demands, options: Wait4MeOptions, rng: np.random.Generator
+    trajectories: PointTrajectories,
+    demands: Demands,
+    options: Wait4MeOptions,
+    rng: np.random.Generator,
+    across: Across | None = None,
 ) -> AnonymitySets:
     """Make trajectories (k,delta)-anonymous, each with the k and delta it demands.
 
@@ -91,6 +96,7 @@ def wait4me(
         demands: k and delta of each trajectory; if all are equal, this is Wait for Me.
         options: Options of Wait for Me.
         rng: Source of all random choices, used set by set; the number of draws depends on the input alone.
+        across: Makes the clusters keep a promise about earlier windows; None if there is none.
 
     Raises:
         ValueError: A trajectory has no point.
@@ -104,7 +110,7 @@ def wait4me(
     ([0, 0], [0, 0], [True, True])
     """
     return Wait4Me(trajectories, options, largest_delta_m=float(demands.delta_m.max(initial=0.0))).anonymize(
-        demands, rng
+        demands, rng, across
     )
 
 
@@ -134,7 +140,7 @@ class Wait4Me:
             trajectories, measure, largest=options.chunk_size or max(len(trajectories.users), 1)
         )
 
-    def anonymize(self, demands: Demands, rng: np.random.Generator) -> AnonymitySets:
+    def anonymize(self, demands: Demands, rng: np.random.Generator, across: Across | None = None) -> AnonymitySets:
         """Make the trajectories (k,delta)-anonymous: see :func:`wait4me`."""
         options = self._options
         # No disc can be that small: such a demand is replaced by one for more people than there are.
@@ -151,6 +157,8 @@ class Wait4Me:
             refined=options.refined,
             regrouped=options.translation == "exchangeable",  # the published rule edits all members into the pivot
         )
+        if across is not None:
+            clustering = across.mend(clustering, self._trajectories.users, attainable, self._chunks)
         translated = []
         for number, pivot in enumerate(clustering.pivots.tolist()):
             members = np.flatnonzero(clustering.cluster == number)

@@ -23,6 +23,7 @@ from core.models.kdelta.algorithms import (
     TrajectoryAlgorithm,
     WaitForMe,
 )
+from core.models.kdelta.anonymize.across import Across
 from core.models.kdelta.anonymize.bounding import BoundedOptions
 from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions
 from core.models.kdelta.anonymize.segmentation import SegmentationOptions
@@ -121,9 +122,11 @@ class Spied:
     def parameters(self) -> Parameters:
         return self.inner.parameters
 
-    def anonymize(self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator) -> AnonymizedTrajectories:
+    def anonymize(
+        self, window: PointWindow, guarantee: KDelta, rng: np.random.Generator, across: Across | None = None
+    ) -> AnonymizedTrajectories:
         """Do it."""
-        self.seen.append((window, self.inner.anonymize(window, guarantee, rng)))
+        self.seen.append((window, self.inner.anonymize(window, guarantee, rng, across)))
         return self.seen[-1][1]
 
 

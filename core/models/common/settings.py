@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from core.models.common.values import none_by_name
 from core.places.constraints import Constraints
 from core.places.locate import Locator
 from core.places.meaning import Taxonomy
@@ -19,7 +21,7 @@ from core.records.profile import Profile
 from core.trajectories.assemble import Limits
 from core.trajectories.joining import Joining
 
-__all__ = ["Context", "ModelSettings", "ModelSettingsError", "PlanInputs"]
+__all__ = ["Context", "HorizonSettings", "ModelSettings", "ModelSettingsError", "PlanInputs"]
 
 
 class ModelSettingsError(ValueError):
@@ -30,6 +32,14 @@ class ModelSettings(BaseModel):
     """Settings of a model: names, defaults, ranges, and a docstring each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class HorizonSettings(ModelSettings):
+    """The setting of models whose promise can span windows."""
+
+    horizon: Annotated[Annotated[int, Field(ge=1, le=1_000)] | None, BeforeValidator(none_by_name)] = None
+    """Over how many successive windows of a shard the promise holds, for ``lkc`` and for ``across``. With 1 each window
+    stands alone. By default 8 windows for ``lkc``, and 2 for ``across``: each window and the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from core.trajectories.joining import Joining
 __all__ = ["KDeltaPlan", "LastResult", "check", "make_plan"]
 
 _LONGEST_SPAN_STEP_MS = 300_000
+_HORIZON = 2
 
 
 @dataclass(slots=True, eq=False)
@@ -115,6 +116,11 @@ def check(settings: KDeltaSettings, context: Context) -> None:
             f"privacy.across is {settings.across}: with privacy.translation minimal, which releases raw "
             "trajectories and so links windows, it must be none"
         )
+    if settings.across != "none" and settings.horizon == 1:
+        raise ModelSettingsError(
+            f"privacy.across is {settings.across} and privacy.horizon is 1: a promise across windows needs a horizon "
+            "of at least 2, or none for the default"
+        )
     if context.window_ms % settings.time_step:
         raise ModelSettingsError(
             f"privacy.time_step is {show_duration(settings.time_step)}: it must divide window.size, "
@@ -164,7 +170,7 @@ def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
 
 def _across(settings: KDeltaSettings) -> Mixing | None:
     """Return what is promised of several windows together."""
-    return Mixing(l=settings.mixing_l, horizon=settings.horizon) if settings.across == "mixing" else None
+    return Mixing(l=settings.mixing_l, horizon=settings.horizon or _HORIZON) if settings.across == "mixing" else None
 
 
 def _algorithm(settings: KDeltaSettings, inputs: PlanInputs) -> TrajectoryAlgorithm:

@@ -104,8 +104,8 @@ def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> 
         delta_m=candidate.delta_m,
     )
     if not report.holds or report.smallest_set is None:
-        finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
-        return Verdict(finding=f"(k,delta) is broken: {finding}")
+        faults = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
+        return Verdict(finding=f"(k,delta) is broken: {faults}")
     finding = _dependence(window, candidate) if _is_exchangeable(plan) else None
     finding = finding or _broken_across(window, candidate, plan)
     if finding is not None:

@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from core.models.common.settings import ModelSettings
+from core.models.common.settings import HorizonSettings
 from core.models.common.values import Duration, PositiveDuration, none_by_name
 
 __all__ = ["KDeltaSettings"]
 
 
-class KDeltaSettings(ModelSettings):
+class KDeltaSettings(HorizonSettings):
     """Settings of these models alone; ``stream`` adds those that all models share."""
 
     translation: Literal["exchangeable", "minimal"] = "exchangeable"
@@ -81,9 +81,6 @@ class KDeltaSettings(ModelSettings):
     across: Literal["none", "mixing", "persistent"] = "none"
     """What is promised of several windows together: ``none``, each window stands alone; ``mixing``, the people of a
     released set are spread over several sets in later windows."""
-
-    horizon: Annotated[int, Field(ge=2, le=1_000)] = 2
-    """Over how many successive windows of a shard the promise of ``across`` holds; 2 is each window and the next."""
 
     mixing_l: Annotated[int, Field(ge=2, le=1_000)] = 2
     """Of the people of a set who are released in a later window, at most one in ``mixing_l`` is in any one set there,

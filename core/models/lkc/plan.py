@@ -18,6 +18,10 @@ from core.records.profile import Categorical, Profile
 __all__ = ["LKCPlan", "make_plan"]
 
 
+_HORIZON = 8
+"""By default: where values belong to people, more windows cost nothing but time (README.md, What a horizon costs)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LKCPlan(Plan):
     """Check-ins, released as visits with their slots of time, suppressed wherever too few people made them."""
@@ -80,7 +84,7 @@ def make_plan(settings: LKCSettings, inputs: PlanInputs) -> LKCPlan:
             "privacy.slots_of is day"
         ) from None
     return LKCPlan(
-        guarantee=LKCPrivacy(l=inputs.m, k=inputs.k, c=settings.max_confidence, horizon=settings.horizon),
+        guarantee=LKCPrivacy(l=inputs.m, k=inputs.k, c=settings.max_confidence, horizon=settings.horizon or _HORIZON),
         limits=inputs.limits,
         secret=inputs.secret,
         locator=inputs.locator,

@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from core.models.common.settings import ModelSettings
+from core.models.common.settings import HorizonSettings
 from core.models.common.values import PositiveDuration
 
 __all__ = ["LKCSettings"]
 
 
-class LKCSettings(ModelSettings):
+class LKCSettings(HorizonSettings):
     """The settings that only ``lkc`` has."""
 
     time_slot: PositiveDuration = 3_600_000
@@ -26,6 +26,3 @@ class LKCSettings(ModelSettings):
 
     spare: Literal["sequences", "instances"] = "sequences"
     """What ``lkc`` spares when it suppresses: frequent sequences, for mining, or visits, for counting."""
-
-    horizon: Annotated[int, Field(ge=1)] = 1
-    """Over how many successive windows the promise holds; 1 promises each window alone."""

@@ -229,7 +229,6 @@ CHANGED: dict[str, Any] = {
     "edit_factor": 0.5,
     "edit_step_percent": 20,
     "across": "mixing",
-    "horizon": 3,
     "mixing_l": 3,
     "trash_share": 0.2,
 }

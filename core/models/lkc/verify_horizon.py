@@ -170,7 +170,7 @@ def _entries(
     labels = [_label(text) for text in trace.labels]
     about = np.isin(trace.users, users)
     for user, group in zip(trace.users[about].tolist(), trace.groups[about].tolist(), strict=True):
-        signature, entry = labels[group]
+        signature, entry = labels[group] if group < len(labels) else (None, 0)
         yield user, signature, entry
 
 

@@ -49,9 +49,10 @@ def suppress_over_horizon(
         generator: Chooses the people who are left out.
     """
     carried = values.of_users(len(users))
-    roles = returning(history, users, carried, {name: code for code, name in enumerate(sensitive)})
+    size = entries_needed(guarantee.c)
+    roles = returning(history, users, carried, {name: code for code, name in enumerate(sensitive)}, size=size)
     known = {user: role for user, role in roles.items() if role is not None}
-    owners, size = trajectories.owners, entries_needed(guarantee.c)
+    owners = trajectories.owners
     # They would support the pairs of others, and cannot be released themselves.
     kept = ~np.isin(owners, sorted(roles.keys() - known.keys()))
     left_out = len(np.unique(owners)) - len(np.unique(owners[kept]))

@@ -24,12 +24,12 @@ __all__ = ["balanced", "returning"]
 
 
 def returning(
-    history: History, users: UserHashes, carried: Sequence[Collection[int]], codes: Mapping[str, int]
+    history: History, users: UserHashes, carried: Sequence[Collection[int]], codes: Mapping[str, int], *, size: int
 ) -> dict[int, SignedRole | None]:
     """Return the role of each user of a window who was released in an earlier one, by user number.
 
     The role is the latest one, or another of its signature if the user's values have changed. None if no release of
-    the user can keep the promise: the values are outside the signature, or a value in it is no longer sensitive, or the
+    the user can keep the promise: the values are outside the signature, or it is none of the present settings, or the
     earlier signatures differ, because the user was in several regions of a window.
 
     Args:
@@ -37,6 +37,7 @@ def returning(
         users: Keyed hash of each user of the window, ascending, shape ``(n_users,)``.
         carried: The sensitive values of each user of the window.
         codes: Code of each sensitive value by its name.
+        size: Fewest entries of a signature.
     """
     latest: dict[int, SignedRole | None] = {}
     for trace in history.traces:
@@ -45,7 +46,9 @@ def returning(
         at[at == len(users)] = 0
         here = np.flatnonzero(users[at] == trace.users) if len(users) else np.empty(0, np.int64)
         for user, group in zip(at[here].tolist(), trace.groups[here].tolist(), strict=True):
-            role = roles[group]
+            role = roles[group] if group < len(roles) else None
+            if role is not None and 0 < len(role[0]) < size:
+                role = None
             before = latest.get(user, role)
             latest[user] = None if role is None or before is None or role[0] != before[0] else role
     return {user: _true_role(role, carried[user], int(users[user])) for user, role in latest.items()}

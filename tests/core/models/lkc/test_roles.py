@@ -123,11 +123,13 @@ def test_somebody_new_who_serves_would_serve_again(
     assert not serving or not free or max(serving) < min(free)
 
 
-def remembered(labels: list[str], groups: list[int], carried: list[frozenset[int]]) -> dict[int, SignedRole | None]:
+def remembered(
+    labels: list[str], groups: list[int], carried: list[frozenset[int]], *, size: int = 2
+) -> dict[int, SignedRole | None]:
     """What is known of people 0, 1, ... who were in these groups of the one earlier window."""
     users = hashes(len(carried))
     trace = Trace(key=KEY, users=users[: len(groups)], groups=np.array(groups, np.int64), labels=tuple(labels))
-    return returning(History(traces=(trace,)), users, carried, {"flu": 0, "gout": 1})
+    return returning(History(traces=(trace,)), users, carried, {"flu": 0, "gout": 1}, size=size)
 
 
 FLU_OR_NONE = '[["flu",null],1]'
@@ -158,6 +160,15 @@ def test_who_was_unprotected_cannot_carry_a_value_nor_hide_others() -> None:
     assert remembered(["[[],0]"], [0, 0], [frozenset(), frozenset({0})]) == {0: UNPROTECTED, 1: None}
     found = roles_of([frozenset({0}), frozenset()], {1: UNPROTECTED}, 2)
     assert found == {1: UNPROTECTED}
+
+
+def test_signatures_of_other_settings_keep_people_out() -> None:
+    """
+    Entries that are too few for a smaller share now, or groups that no label explains; unprotected people stay.
+    """
+    flu = [frozenset({0}), frozenset[int]()]
+    assert remembered([FLU_OR_NONE, "[[],0]"], [0, 1], flu, size=3) == {0: None, 1: UNPROTECTED}
+    assert remembered([], [0, 1], flu) == {0: None, 1: None}
 
 
 def test_roles_are_written_by_names() -> None:

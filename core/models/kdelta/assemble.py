@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from core.models.kdelta.guarantee import KDelta
 from core.places.geo import LocalProjection
-from core.records.arrays import BoolArray, IntArray
+from core.records.arrays import BoolArray, IntArray, UserHashes
 from core.records.by_user import is_last_of_user, position_in_user, same_as_before, starts_of_users
 from core.records.record import Rows
 from core.trajectories.assemble import Limits
@@ -44,6 +44,9 @@ class PointWindow:
     curbed: BoolArray
     """Whether points of each user were left out because the user has too many or cannot have been there, shape
     ``(trajectories.n_users,)``."""
+
+    hashes: UserHashes = field(repr=False)
+    """Keyed hash of each user of the trajectories, shape ``(trajectories.n_users,)``; not published."""
 
     n_users: int
     """Distinct people in the rows. Some may have no trajectory, because they demand more than the guarantee gives."""
@@ -110,6 +113,7 @@ def assemble_points(rows: Rows, guarantee: KDelta, limits: Limits, joining: Join
         duplicates=int(again.sum()),
         suppressed=len(rows) - int(again.sum()) - len(left),
         curbed=curbed,
+        hashes=left["user"][position_in_user(left["user"]) == 0],
         n_users=n_users,
         n_demanding=len(np.unique(rows["user"][unmet])),
     )

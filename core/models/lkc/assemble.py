@@ -135,6 +135,7 @@ def assemble_visits(
         duplicates=int(again.sum()),
         suppressed=int((~within).sum() + (~stays[of_visit]).sum()),
         curbed=curbed,
+        hashes=users,
         n_users=len(users),
     )
 

@@ -16,6 +16,7 @@ from core.records.keys import pseudonyms
 from core.records.profile import distinct_profiles
 from core.records.record import Rows
 from core.release.counts import Headcount
+from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.release.risk import attack_sequences
 from core.windows.seal import Seal
@@ -81,6 +82,7 @@ def publish(
             "released_locations": len(shown),
             "released_pairs": len(np.unique(window.sequences.locations[kept])),
         },
+        extract=VisitedPlaces.of([(user,) for user in candidate.users], _shown(candidate, plan), window.hashes),
         risks=attack_sequences(
             window.sequences,
             _names(window),
@@ -90,6 +92,16 @@ def publish(
             generator=plan.generator(seal, "attack"),
         ),
     )
+
+
+def _shown(candidate: PairCandidate, plan: LKCPlan) -> list[list[tuple[str, ...]]]:
+    """Return what each trajectory shows that later windows can show again: locations, slots of a day, values."""
+    shown: list[list[tuple[str, ...]]] = []
+    for trajectory, codes in zip(candidate.trajectories, candidate.values, strict=True):
+        slots = [(f"{slot} {name}",) for slot, name in trajectory if plan.slots.cycle is Cycle.DAY]
+        values = [(f"= {plan.sensitive_values[code]}",) for code in codes]
+        shown.append([*((name,) for _, name in trajectory), *slots, *values])
+    return shown
 
 
 def _carried(rows: Rows, plan: LKCPlan) -> npt.NDArray[np.void]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from core.records.arrays import FloatArray, IntArray, UserHashes, numbered, ranges
 from core.release.linkage import Guesses, LinkageExtract, Units
@@ -190,13 +191,13 @@ class _Weights:
     def _n_showing(self, release: VisitedPlaces) -> FloatArray:
         """Count the units of a release that show each location, shape ``(len(places),)``."""
         n_units = np.bincount(release.labels, minlength=len(release.member_starts) - 1)
-        return np.bincount(self._numbers(release), n_units[_label_of_member(release)], len(self._places))
+        return _sums(self._numbers(release), n_units[_label_of_member(release)], len(self._places))
 
     def _lengths(self, release: VisitedPlaces) -> FloatArray:
         """Return the length of the vector of each unit, as if no two of its labels shared a member."""
         label, sizes = _label_of_member(release), np.maximum(np.diff(release.member_starts), 1)
-        squared = np.bincount(label, (self._weight[self._numbers(release)] / sizes[label]) ** 2, len(sizes))
-        lengths: FloatArray = np.sqrt(np.bincount(_unit_of_label(release), squared[release.labels], len(release.units)))
+        squared = _sums(label, (self._weight[self._numbers(release)] / sizes[label]) ** 2, len(sizes))
+        lengths = _sums(_unit_of_label(release), squared[release.labels], len(release.units)) ** 0.5
         return lengths.clip(_SHORTEST)
 
     def similarities(self, units: IntArray) -> FloatArray:
@@ -214,7 +215,7 @@ class _Weights:
         n_units = self._unit_starts[label + 1] - self._unit_starts[label]
         unit = self._unit[ranges(self._unit_starts[label], n_units)]
         cells = np.repeat(target, n_units) * len(later.units) + unit
-        dots = np.bincount(cells, np.repeat(product[pairs], n_units), len(units) * len(later.units))
+        dots = _sums(cells, np.repeat(product[pairs], n_units), len(units) * len(later.units))
         found: FloatArray = dots.reshape(len(units), len(later.units)) / self._later_norms
         found /= self._norms[units][:, None]
         return found.round(_DIGITS)
@@ -231,11 +232,16 @@ class _Weights:
         n_having = self._label_starts[place + 1] - self._label_starts[place]
         label = self._label[ranges(self._label_starts[place], n_having)]
         share = np.repeat(self._weight[place] ** 2 / np.repeat(sizes, sizes), n_having)
-        product = share / np.diff(self._later.member_starts)[label]
+        product: FloatArray = share / np.diff(self._later.member_starts)[label]
         of = np.repeat(np.repeat(np.arange(len(shown)), sizes), n_having)
         pair, of_pair = np.unique(of * max(n_later, 1) + label, return_inverse=True)
         starts = np.searchsorted(pair, np.arange(len(shown) + 1) * max(n_later, 1)).astype(np.int64)
-        return starts, pair % max(n_later, 1), np.bincount(of_pair, product, len(pair))
+        return starts, pair % max(n_later, 1), _sums(of_pair, product, len(pair))
+
+
+def _sums(groups: IntArray, values: npt.ArrayLike, n: int) -> FloatArray:
+    """Return the sum of the values of each of ``n`` groups; numpy's stubs take it for whole numbers."""
+    return np.bincount(groups, values, n).astype(np.float64)
 
 
 def _label_of_member(release: VisitedPlaces) -> IntArray:

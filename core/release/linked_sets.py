@@ -21,7 +21,7 @@ _FASTEST_M_S = 60.0
 """No set is followed faster than this, 216 km/h: more than cars, trains and ships do."""
 
 _SLACK_M = 20_000.0
-"""Added to the distance that the speed allows: points are moved, and ends are means over members that may be far apart."""
+"""Added to the distance that the speed allows: points are moved, and an end is the mean over members far apart."""
 
 _WAIT_M_S = 10.0
 """A second between end and begin counts as this many metres, so that of sets at one place the next one is named."""

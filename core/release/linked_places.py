@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from core.records.arrays import FloatArray, IntArray, UserHashes, numbered, ranges
 from core.release.linkage import Guesses, LinkageExtract, Units
+from core.release.similarity import DIGITS, Similarity
 
 __all__ = ["VisitedPlaces"]
 
@@ -29,12 +29,6 @@ _LEAST_SURE = 10
 
 _MOST_AT_ONCE = 1_000_000
 """Most pairs of units that are compared at once, to bound the memory."""
-
-_SHORTEST = 1e-12
-"""Least length of a vector: a unit may show only locations that everybody visits."""
-
-_DIGITS = 9
-"""Similarities are compared to a billionth, so that the order of sums decides nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,13 +122,13 @@ class VisitedPlaces(LinkageExtract):
 
     def guess(self, later: VisitedPlaces, units: IntArray) -> Guesses:
         """Name the unit that visits the most similar locations; equally similar ones share the guess."""
-        weights = _Weights(self, later)
+        similarity = Similarity(self, later)
         step = max(1, _MOST_AT_ONCE // max(len(later.units), 1))
         parts = [units[first : first + step] for first in range(0, len(units), step)]
         of, to, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         sureness = np.zeros(len(units))
         for first, some in zip(range(0, len(units), step), parts, strict=True):
-            scores = weights.similarities(some)
+            scores = similarity.of(some)
             best = scores.max(axis=1, initial=0.0)
             row, column = np.nonzero((scores == best[:, None]) & (best[:, None] > 0))
             n_best = np.bincount(row, minlength=len(some))
@@ -158,99 +152,19 @@ class VisitedPlaces(LinkageExtract):
         Returns:
             The cosines, shape ``(a, len(later.units))``.
         """
-        return _Weights(self, later).similarities(units)
+        return Similarity(self, later).of(units)
 
     def highest(self, found: FloatArray, sureness: FloatArray) -> float:
         """Return the share of right guesses among the surest tenth; see the base class."""
-        n = max(_LEAST_SURE, -(-len(found) // 10))
-        surest = np.lexsort((np.arange(len(found)), -sureness))[:n]
-        return float(found[surest].mean()) if len(surest) else 0.0
-
-
-class _Weights:
-    """The weight of each location, from how many units of both releases show it."""
-
-    def __init__(self, earlier: VisitedPlaces, later: VisitedPlaces) -> None:
-        self._earlier, self._later = earlier, later
-        self._places = np.unique(np.concatenate([earlier.members, later.members]))
-        shown = self._n_showing(earlier) + self._n_showing(later)
-        n_units = len(earlier.units) + len(later.units)
-        self._weight: FloatArray = np.log((n_units + 1) / np.maximum(shown, 1))
-        self._norms, self._later_norms = self._lengths(earlier), self._lengths(later)
-        label, place = _label_of_member(later), self._numbers(later)
-        by_place = np.argsort(place, kind="stable")
-        self._label = label[by_place]
-        self._label_starts = np.searchsorted(place[by_place], np.arange(len(self._places) + 1))
-        by_label = np.argsort(later.labels, kind="stable")
-        self._unit = _unit_of_label(later)[by_label]
-        self._unit_starts = np.searchsorted(later.labels[by_label], np.arange(len(later.member_starts)))
-
-    def _numbers(self, release: VisitedPlaces) -> IntArray:
-        return np.searchsorted(self._places, release.members)
-
-    def _n_showing(self, release: VisitedPlaces) -> FloatArray:
-        """Count the units of a release that show each location, shape ``(len(places),)``."""
-        n_units = np.bincount(release.labels, minlength=len(release.member_starts) - 1)
-        return _sums(self._numbers(release), n_units[_label_of_member(release)], len(self._places))
-
-    def _lengths(self, release: VisitedPlaces) -> FloatArray:
-        """Return the length of the vector of each unit, as if no two of its labels shared a member."""
-        label, sizes = _label_of_member(release), np.maximum(np.diff(release.member_starts), 1)
-        squared = _sums(label, (self._weight[self._numbers(release)] / sizes[label]) ** 2, len(sizes))
-        lengths = _sums(_unit_of_label(release), squared[release.labels], len(release.units)) ** 0.5
-        return lengths.clip(_SHORTEST)
-
-    def similarities(self, units: IntArray) -> FloatArray:
-        """See :meth:`VisitedPlaces.similarities`."""
-        earlier, later = self._earlier, self._later
-        n_labels = np.diff(earlier.starts)[units]
-        own = earlier.labels[ranges(earlier.starts[units], n_labels)]
-        shown, own = np.unique(own, return_inverse=True)
-        starts, label, product = self._label_pairs(shown)
-        # (target, label of the earlier release) -> (target, label of the later release)
-        n_pairs = starts[own + 1] - starts[own]
-        pairs = ranges(starts[own], n_pairs)
-        target, label = np.repeat(np.repeat(np.arange(len(units)), n_labels), n_pairs), label[pairs]
-        # -> (target, unit of the later release)
-        n_units = self._unit_starts[label + 1] - self._unit_starts[label]
-        unit = self._unit[ranges(self._unit_starts[label], n_units)]
-        cells = np.repeat(target, n_units) * len(later.units) + unit
-        dots = _sums(cells, np.repeat(product[pairs], n_units), len(units) * len(later.units))
-        found: FloatArray = dots.reshape(len(units), len(later.units)) / self._later_norms
-        found /= self._norms[units][:, None]
-        return found.round(_DIGITS)
-
-    def _label_pairs(self, shown: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return for some labels of the earlier release those of the later one that share members with each.
-
-        Returns:
-            Where the pairs of each label begin, then their number; the later label and the product of each pair.
-        """
-        earlier, n_later = self._earlier, len(self._later.member_starts) - 1
-        sizes = np.diff(earlier.member_starts)[shown]
-        place = self._numbers(earlier)[ranges(earlier.member_starts[shown], sizes)]
-        n_having = self._label_starts[place + 1] - self._label_starts[place]
-        label = self._label[ranges(self._label_starts[place], n_having)]
-        share = np.repeat(self._weight[place] ** 2 / np.repeat(sizes, sizes), n_having)
-        product: FloatArray = share / np.diff(self._later.member_starts)[label]
-        of = np.repeat(np.repeat(np.arange(len(shown)), sizes), n_having)
-        pair, of_pair = np.unique(of * max(n_later, 1) + label, return_inverse=True)
-        starts = np.searchsorted(pair, np.arange(len(shown) + 1) * max(n_later, 1)).astype(np.int64)
-        return starts, pair % max(n_later, 1), _sums(of_pair, product, len(pair))
-
-
-def _sums(groups: IntArray, values: npt.ArrayLike, n: int) -> FloatArray:
-    """Return the sum of the values of each of ``n`` groups; numpy's stubs take it for whole numbers."""
-    return np.bincount(groups, values, n).astype(np.float64)
-
-
-def _label_of_member(release: VisitedPlaces) -> IntArray:
-    sizes = np.diff(release.member_starts)
-    return np.repeat(np.arange(len(sizes)), sizes)
-
-
-def _unit_of_label(release: VisitedPlaces) -> IntArray:
-    return np.repeat(np.arange(len(release.units)), np.diff(release.starts))
+        if not len(found):
+            return 0.0
+        n = min(max(_LEAST_SURE, -(-len(found) // 10)), len(found))
+        sureness = sureness.round(DIGITS)
+        least = np.sort(sureness)[-n]
+        surer, tied = sureness > least, sureness == least
+        # Of equally sure guesses the tenth has a part, as if drawn: their order means nothing.
+        from_tied = (n - int(surer.sum())) * float(found[tied].mean())
+        return (float(found[surer].sum()) + from_tied) / n
 
 
 def _stable(names: Sequence[str]) -> IntArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +25,7 @@ KNOWN = 2
 
 HORIZONS = (1, 2, 4, 8)
 _MOST_PEOPLE = 400
+_LEAST_PEOPLE = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,50 +98,53 @@ def linked_once(windows: Sequence[ReleasedWindow]) -> Iterator[Line]:
 
 
 def known_in_each_window(windows: Sequence[ReleasedWindow]) -> Iterator[Line]:
-    """Know visits in each of H windows, and choose the fitting trajectories that are most similar to one another."""
+    """Know visits in each of H windows, and name the trajectory of the last one that is most like those of the others.
+
+    How like a trajectory is to a window is its similarity to the most similar one that fits the knowledge there.
+    """
     rng, k = np.random.default_rng(3), windows[0].plan.guarantee.k
     crowds = [Crowds.of(one, rng) for one in windows]
-    alike = [_all_similarities(a.extract, b.extract) for a, b in pairwise(windows)]
+
+    @cache
+    def alike(earlier: int, later: int) -> FloatArray:
+        first, last = windows[earlier].extract, windows[later].extract
+        assert isinstance(first, VisitedPlaces)
+        assert isinstance(last, VisitedPlaces)
+        return first.similarities(last, np.arange(len(first.units)))
+
     figures = []
     for horizon in HORIZONS:
-        found = _chains(crowds, alike, horizon, rng)
-        if len(found) >= 10:
-            found.sort(key=lambda one: -one[0])
-            surest = found[: max(10, len(found) // 10)]
-            figures.append(f"{np.mean([right for _, right in surest]):.2f} (H={horizon}, {len(found)} people)")
+        found = _guesses(crowds, alike, horizon, rng)
+        if len(found) >= _LEAST_PEOPLE:
+            # Of equally sure guesses the order is drawn.
+            order = sorted(range(len(found)), key=lambda i: (-found[i][0], rng.random()))
+            surest = [found[i][1] for i in order[: max(_LEAST_PEOPLE, len(found) // 10)]]
+            figures.append(f"{np.mean(surest):.2f} (H={horizon}, {len(found)} people)")
     promise = f"one window: at most 1/k = {1 / k:.2f}"
     yield Line("known in each of H windows: the surest tenth is right", promise, ", ".join(figures) or "too few people")
 
 
-def _all_similarities(earlier: object, later: object) -> FloatArray:
-    assert isinstance(earlier, VisitedPlaces)
-    assert isinstance(later, VisitedPlaces)
-    return earlier.similarities(later, np.arange(len(earlier.units)))
-
-
-def _chains(
-    crowds: Sequence[Crowds], alike: Sequence[FloatArray], horizon: int, rng: np.random.Generator
+def _guesses(
+    crowds: Sequence[Crowds], alike: Callable[[int, int], FloatArray], horizon: int, rng: np.random.Generator
 ) -> list[tuple[float, float]]:
     """Return for people released in ``horizon`` successive windows how sure the guess is, and how right."""
     found: list[tuple[float, float]] = []
     for first in range(len(crowds) - horizon + 1):
-        span = crowds[first : first + horizon]
-        people = sorted(frozenset.intersection(*(frozenset(one.people) for one in span)))
+        span, last = range(first, first + horizon), first + horizon - 1
+        people = sorted(frozenset.intersection(*(frozenset(crowds[i].people) for i in span)))
         chosen = rng.permutation(len(people))[: max(1, _MOST_PEOPLE * horizon // len(crowds))].tolist()
-        for person in (people[i] for i in chosen if people):
-            fits = [one.people[person] for one in span]
-            if not all(len(one) for one in fits):
+        for person in [people[i] for i in chosen]:
+            fits = {i: crowds[i].people[person] for i in span}
+            if not all(len(one) for one in fits.values()):
                 continue
-            totals = np.zeros(len(fits[0]))
-            for step in range(horizon - 1):
-                likeness = alike[first + step][np.ix_(fits[step], fits[step + 1])]
-                totals = (totals[:, None] + likeness).max(axis=0)
+            totals = np.zeros(len(fits[last]))
+            for i in range(first, last):
+                totals += alike(i, last)[np.ix_(fits[i], fits[last])].max(axis=0)
             best = np.flatnonzero(totals >= totals.max() - 1e-9)
             others = np.delete(totals, best)
-            margin = float(totals.max() - others.max()) if len(others) and len(best) == 1 else 0.0
-            companies = [span[-1].members[unit] for unit in fits[-1][best].tolist()]
-            right = float(np.mean([1 / len(one) if person in one else 0.0 for one in companies]))
-            found.append((margin, right))
+            margin = float(totals.max() - others.max(initial=0.0)) if len(best) == 1 else 0.0
+            companies = [crowds[last].members[unit] for unit in fits[last][best].tolist()]
+            found.append((margin, float(np.mean([1 / len(one) if person in one else 0.0 for one in companies]))))
     return found
 
 

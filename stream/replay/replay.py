@@ -61,6 +61,7 @@ class Replay:
             self._taxonomy = feed.taxonomy()
         self._feed, self._max_bytes = feed, max_bytes
         self._extracts, self._linkages = LatestExtracts(), Means()
+        self._faults: list[str] = []
         self._windows = FileWindows(feed, files, now_ms=now_ms, summary=self.summary)
 
     def run(
@@ -94,6 +95,8 @@ class Replay:
                 if released.alarm is not None:
                     alarm(released.alarm)
                 progress(self._windows.position)
+            for fault in self._faults:
+                alarm(fault)
             for one in results:
                 one.finish()
             files.complete()
@@ -118,6 +121,8 @@ class Replay:
     def _link(self, seal: Seal, results: Sequence[WindowResult], plan: Plan) -> None:
         linked, extract = link(seal, results, plan, self._extracts.before(seal.key))
         self._extracts.keep(seal.key, extract)
+        known = [one.alarm for one in results]
+        self._faults += [one.alarm for one in linked if one.alarm is not None and one.alarm not in known]
         for risk in (one.linkage for one in linked if one.linkage is not None):
             highest = max(self.summary.highest_linkage or 0.0, round(risk.highest, 6))
             self._linkages.add({"mean": risk.mean}, risk.people)

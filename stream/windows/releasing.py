@@ -91,7 +91,8 @@ def link(
     if earlier is not None:
         try:
             linkage = linkage_risk(earlier, extract, plan.generator(seal, "linkage"))
-            results[first] = replace(results[first], linkage=linkage)
+            told = {"linkage_highest": round(linkage.highest, 6), "linkage_mean": round(linkage.mean, 6)}
+            results[first] = replace(results[first], linkage=linkage, facts={**results[first].facts, **told})
         except Exception as fault:  # a metric that cannot be computed must not stop the feed
             results[first] = replace(results[first], alarm=_failure(fault, "the attack over windows"))
     return results, extract

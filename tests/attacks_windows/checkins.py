@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -24,8 +25,15 @@ KNOWN = 2
 """How many visits of a person are known in each window."""
 
 HORIZONS = (1, 2, 4, 8)
-_MOST_PEOPLE = 400
+_MOST_PEOPLE = 20
+"""Most people of a window."""
+
+_ELSEWHERE = 0.8
+"""Probability that a location known from another window is none of the person's in this one."""
+
+_ALIKE = 1e-9
 _LEAST_PEOPLE = 10
+_NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,10 +44,39 @@ class Crowds:
     """By keyed hash of a person with a release: the units that show all that is known of the person."""
 
     members: list[frozenset[int]]
+    known: dict[int, list[int]] = field(default_factory=dict)
+    """The numbers of the locations that are known of each of these people."""
+
+    showing: dict[int, IntArray] = field(default_factory=dict)
+    """The units that show each location."""
+
+    n_labels: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    """How many labels each unit shows."""
+
+    def scores(self, units: IntArray, n_known: int, elsewhere: Iterable[int]) -> FloatArray:
+        """Return the logarithm of how probable it is that each unit is a person's, up to a constant.
+
+        Args:
+            units: Units that show all that is known of the person in this window.
+            n_known: How many locations that is.
+            elsewhere: Locations of the person that are known from other windows.
+        """
+        n_labels = self.n_labels[units]
+        scores = -np.array([math.log(math.comb(max(int(n), n_known), n_known)) for n in n_labels])
+        for place in elsewhere:
+            showing = self.showing.get(place, _NONE)
+            if len(showing):
+                usual = len(showing) / self.n_labels.sum()
+                likely = np.isin(units, showing) / n_labels / usual
+                scores += np.log(_ELSEWHERE + (1 - _ELSEWHERE) * likely)
+        return scores
 
     @classmethod
     def of(cls, one: ReleasedWindow, rng: np.random.Generator) -> Crowds:
-        """Know up to two true visits of each released person, and find the units that show them, in any order."""
+        """Know up to two released visits of each person, and find the units that show them, in any order.
+
+        Of somebody with several units, the visits of one are known.
+        """
         extract = one.extract
         assert isinstance(extract, VisitedPlaces)
         members = people_of(extract)
@@ -49,20 +86,18 @@ class Crowds:
         owners = window.hashes[sequences.owners]
         order = np.argsort(owners, kind="stable")
         owners, locations = owners[order], sequences.locations[order]
+        own = {person: unit for unit, company in enumerate(members) for person in company}
         found: dict[int, IntArray] = {}
-        for person in sorted(frozenset().union(*members)):
-            first, last = (
-                np.searchsorted(owners, np.uint64(person)),
-                np.searchsorted(owners, np.uint64(person), "right"),
-            )
-            visits = locations[first:last]
-            known = rng.choice(visits, min(KNOWN, len(visits)), replace=False).tolist()
-            fits = [showing.get(names[visit], np.empty(0, np.int64)) for visit in known]
-            both = fits[0]
-            for other in fits[1:]:
-                both = np.intersect1d(both, other)
-            found[person] = both
-        return cls(people=found, members=members)
+        knowledge: dict[int, list[int]] = {}
+        for person in sorted(own):
+            first = np.searchsorted(owners, np.uint64(person))
+            last = np.searchsorted(owners, np.uint64(person), side="right")
+            visits = [names[visit] for visit in np.unique(locations[first:last]).tolist()]
+            visits = [visit for visit in visits if own[person] in showing.get(visit, _NONE)]
+            known = [visits[i] for i in rng.permutation(len(visits))[:KNOWN].tolist()]
+            found[person] = reduce(np.intersect1d, [showing[visit] for visit in known]) if known else _NONE
+            knowledge[person] = known
+        return cls(people=found, members=members, known=knowledge, showing=showing, n_labels=np.diff(extract.starts))
 
 
 def _names(one: ReleasedWindow, window: Any) -> list[int]:
@@ -98,53 +133,42 @@ def linked_once(windows: Sequence[ReleasedWindow]) -> Iterator[Line]:
 
 
 def known_in_each_window(windows: Sequence[ReleasedWindow]) -> Iterator[Line]:
-    """Know visits in each of H windows, and name the trajectory of the last one that is most like those of the others.
+    """Know visits in each of H windows, and name the trajectory of the last one that most probably is the person's.
 
-    How like a trajectory is to a window is its similarity to the most similar one that fits the knowledge there.
+    Of the trajectories that fit the knowledge of the last window, one is the more probable the fewer locations it shows,
+    and the more of them are known from the other windows: people come back to their places. How sure a guess is, is its
+    probability by Bayes' rule.
     """
     rng, k = np.random.default_rng(3), windows[0].plan.guarantee.k
     crowds = [Crowds.of(one, rng) for one in windows]
-
-    @cache
-    def alike(earlier: int, later: int) -> FloatArray:
-        first, last = windows[earlier].extract, windows[later].extract
-        assert isinstance(first, VisitedPlaces)
-        assert isinstance(last, VisitedPlaces)
-        return first.similarities(last, np.arange(len(first.units)))
-
     figures = []
     for horizon in HORIZONS:
-        found = _guesses(crowds, alike, horizon, rng)
+        found = _guesses(crowds, horizon, rng)
         if len(found) >= _LEAST_PEOPLE:
             # Of equally sure guesses the order is drawn.
             order = sorted(range(len(found)), key=lambda i: (-found[i][0], rng.random()))
             surest = [found[i][1] for i in order[: max(_LEAST_PEOPLE, len(found) // 10)]]
             figures.append(f"{np.mean(surest):.2f} (H={horizon}, {len(found)} people)")
-    promise = f"one window: at most 1/k = {1 / k:.2f}"
+    promise = f"one window: at least {k} people fit"
     yield Line("known in each of H windows: the surest tenth is right", promise, ", ".join(figures) or "too few people")
 
 
-def _guesses(
-    crowds: Sequence[Crowds], alike: Callable[[int, int], FloatArray], horizon: int, rng: np.random.Generator
-) -> list[tuple[float, float]]:
+def _guesses(crowds: Sequence[Crowds], horizon: int, rng: np.random.Generator) -> list[tuple[float, float]]:
     """Return for people released in ``horizon`` successive windows how sure the guess is, and how right."""
     found: list[tuple[float, float]] = []
     for first in range(len(crowds) - horizon + 1):
-        span, last = range(first, first + horizon), first + horizon - 1
-        people = sorted(frozenset.intersection(*(frozenset(crowds[i].people) for i in span)))
-        chosen = rng.permutation(len(people))[: max(1, _MOST_PEOPLE * horizon // len(crowds))].tolist()
+        span = crowds[first : first + horizon]
+        people = sorted(frozenset.intersection(*(frozenset(one.people) for one in span)))
+        chosen = rng.permutation(len(people))[:_MOST_PEOPLE].tolist()
         for person in [people[i] for i in chosen]:
-            fits = {i: crowds[i].people[person] for i in span}
-            if not all(len(one) for one in fits.values()):
-                continue
-            totals = np.zeros(len(fits[last]))
-            for i in range(first, last):
-                totals += alike(i, last)[np.ix_(fits[i], fits[last])].max(axis=0)
-            best = np.flatnonzero(totals >= totals.max() - 1e-9)
-            others = np.delete(totals, best)
-            margin = float(totals.max() - others.max(initial=0.0)) if len(best) == 1 else 0.0
-            companies = [crowds[last].members[unit] for unit in fits[last][best].tolist()]
-            found.append((margin, float(np.mean([1 / len(one) if person in one else 0.0 for one in companies]))))
+            fits = span[-1].people[person]
+            if len(fits):
+                elsewhere = {place for one in span[:-1] for place in one.known[person]} - set(span[-1].known[person])
+                scores = span[-1].scores(fits, len(span[-1].known[person]), elsewhere)
+                best = np.flatnonzero(scores >= scores.max() - _ALIKE)
+                companies = [span[-1].members[unit] for unit in fits[best].tolist()]
+                right = float(np.mean([1 / len(one) if person in one else 0.0 for one in companies]))
+                found.append((1 / float(np.exp(scores - scores.max()).sum()), right))
     return found
 
 

@@ -33,7 +33,7 @@ class WindowResult:
     """``released``, ``withheld`` or ``refused``."""
 
     facts: Mapping[str, float | int | str | None]
-    """Figures of the window for logs and operators: the published ones, and the highest risk of the attacks."""
+    """Figures of the window for logs and operators: the published ones, and what the attacks came to."""
 
     risks: Mapping[Attack, Risk] = field(default_factory=dict)
     """Risks that simulated attacks on the release found."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from core.records.arrays import FloatArray, IntArray, UserHashes, numbered, ranges
 from core.release.linkage import Guesses, LinkageExtract, Units
-from core.release.similarity import DIGITS, Similarity
+from core.release.similarity import DIGITS, LabelSimilarity
 
 __all__ = ["VisitedPlaces"]
 
@@ -122,7 +122,7 @@ class VisitedPlaces(LinkageExtract):
 
     def guess(self, later: VisitedPlaces, units: IntArray) -> Guesses:
         """Name the unit that visits the most similar locations; equally similar ones share the guess."""
-        similarity = Similarity(self, later)
+        similarity = LabelSimilarity(self, later)
         step = max(1, _MOST_AT_ONCE // max(len(later.units), 1))
         parts = [units[first : first + step] for first in range(0, len(units), step)]
         of, to, shares = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
@@ -152,7 +152,7 @@ class VisitedPlaces(LinkageExtract):
         Returns:
             The cosines, shape ``(a, len(later.units))``.
         """
-        return Similarity(self, later).of(units)
+        return LabelSimilarity(self, later).of(units)
 
     def highest(self, found: FloatArray, sureness: FloatArray) -> float:
         """Return the share of right guesses among the surest tenth; see the base class."""

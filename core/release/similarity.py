@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from core.records.arrays import FloatArray, IntArray, ranges
 
-__all__ = ["DIGITS", "Labelled", "Similarity"]
+__all__ = ["DIGITS", "LabelSimilarity", "Labelled"]
 
 DIGITS = 9
 """Similarities are compared to a billionth, so that the order of sums decides nothing."""
@@ -45,8 +45,8 @@ class Labelled(Protocol):
         ...
 
 
-class Similarity:
-    """Similarity of the units of a release to those of the next one; rare locations of both weigh more.
+class LabelSimilarity:
+    """LabelSimilarity of the units of a release to those of the next one; rare locations of both weigh more.
 
     Args:
         earlier: The earlier release.

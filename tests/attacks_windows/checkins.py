@@ -135,7 +135,7 @@ def linked_once(windows: Sequence[ReleasedWindow]) -> Iterator[Line]:
 def known_in_each_window(windows: Sequence[ReleasedWindow]) -> Iterator[Line]:
     """Know visits in each of H windows, and name the trajectory of the last one that most probably is the person's.
 
-    Of the trajectories that fit the knowledge of the last window, one is the more probable the fewer locations it shows,
+    Of the trajectories that fit the knowledge of the last window, one is more probable the fewer locations it shows,
     and the more of them are known from the other windows: people come back to their places. How sure a guess is, is its
     probability by Bayes' rule.
     """

@@ -17,6 +17,8 @@ ONLY_DEEP ?=
 ONLY ?=
 ALL ?=
 AUTHORS ?=
+RUNS ?=
+SET ?=
 
 # Tests start hundreds of processes: let them write bytecode, so that not each one compiles every module.
 unexport PYTHONDONTWRITEBYTECODE
@@ -27,7 +29,7 @@ EVERYDAY := not slow and not browser and not image
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz papers table-w4m table-horizon table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-horizon table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -88,6 +90,9 @@ bench-w4m: install ## (k,delta) beside an earlier commit, and how its time grows
 
 fuzz: install ## send N=1000000 mutated records and messages through replay, ingest and a worker on a real Kafka; SEED=1
 	$(BIN)/python -m tests.fuzz.run $(N) $(SEED) $(SHARED)/data
+
+attack-windows: install ## what attacks over several windows find on the real feeds; RUNS="cabs-15m ...", SET="privacy.k=10 ..."
+	$(BIN)/python -m tests.attacks_windows.run $(SHARED)/data $(RUNS) $(foreach one,$(SET),--set $(one))
 
 papers: install ## the papers' tables of personalized and bounded Wait for Me, on other data
 	$(BIN)/python -m tests.benchmarks.table_papers $(SHARED)/data

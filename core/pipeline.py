@@ -121,5 +121,6 @@ def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
         account=Account(duplicates=duplicates, released=contents.rows_released, suppressed=n_suppressed),
         risks=contents.risks,
         compared=contents.compared,
+        extract=contents.extract,
         trace=contents.trace,
     )

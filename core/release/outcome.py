@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from core.release.linkage import LinkageExtract
 from core.release.locations import GeneralizedLocation
 from core.release.risk import Attack, Risk
 from core.windows.history import Trace
@@ -122,6 +123,9 @@ class Release:
     compared: Mapping[str, float] = field(default_factory=dict)
     """Loss of each compared model, metres per visit, the chosen one first; for the operator, never published. It is
     measured on raw visits, and could reveal how far away a location is whose only visit was suppressed."""
+
+    extract: LinkageExtract | None = field(default=None, repr=False)
+    """What an attack needs that links this release to the next one of the shard; never published."""
 
     trace: Trace | None = None
     """What later windows have to know of this one, if the promise spans windows; never published."""

@@ -67,6 +67,9 @@ class CheckInWindow:
     curbed: BoolArray = field(repr=False)
     """Which users have too many rows, so that some were left out, shape ``(n_users,)``."""
 
+    hashes: UserHashes = field(repr=False)
+    """Keyed hash of each user, as in the rows, ascending, shape ``(n_users,)``; not published."""
+
     n_users: int
     """Distinct people in the rows."""
 
@@ -113,6 +116,7 @@ def assemble_sequences(rows: Rows, locator: Locator, limits: Limits) -> Sequence
         duplicates=int(again.sum()),
         suppressed=int((~within).sum()),
         curbed=curbed,
+        hashes=user[is_last_of_user(user)],
         n_users=len(curbed),
     )
 

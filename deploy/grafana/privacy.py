@@ -94,6 +94,51 @@ def privacy() -> str:
             ],
         ),
         Row(
+            title="From window to window",
+            panels=[
+                Panel(
+                    title="People followed above the promise",
+                    description="Released windows in which a simulated attacker followed more of a unit's people into "
+                    "the next window than the settings promise, in the time shown. Even one is a breach. Without a "
+                    "promise over windows it is always 0.",
+                    unit="short",
+                    look="figure",
+                    red_from=0.5,
+                    queries=[
+                        (
+                            per_feed(
+                                "sum", f"increase({series('shoal_windows_above_promised_linkage_total')}[$__range])"
+                            ),
+                            FEED_LEGEND,
+                        )
+                    ],
+                ),
+                Panel(
+                    title="Best chance of following someone",
+                    description="Fragments: the largest share of a set's people whom a simulated attacker follows from "
+                    "one release of a shard to the next. Check-ins: the share of right guesses among the surest tenth. "
+                    "Dashed: what the settings promise, if they promise anything over windows.",
+                    unit="percentunit",
+                    dashed="B",
+                    queries=[
+                        (per_feed("max", series("shoal_linkage_risk", statistic="highest")), FEED_LEGEND),
+                        (f"max by (kind) ({series('shoal_promised_linkage_risk')})", f"promised: {_KIND}"),
+                    ],
+                ),
+                Panel(
+                    title="Mean chance of following someone",
+                    description="Mean probability with which this attacker follows a person to the next window, and "
+                    "that of a blind guess, dashed.",
+                    unit="percentunit",
+                    dashed="B",
+                    queries=[
+                        (per_feed("max", series("shoal_linkage_risk", statistic="mean")), FEED_LEGEND),
+                        (per_feed("max", series("shoal_linkage_risk", statistic="chance")), f"blind: {FEED_LEGEND}"),
+                    ],
+                ),
+            ],
+        ),
+        Row(
             title="What is not released",
             panels=[
                 Panel(

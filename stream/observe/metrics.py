@@ -24,6 +24,9 @@ __all__ = ["LABELS", "Metrics"]
 
 _SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
+_ROUNDING = 1e-9
+"""A risk this little above the promise equals it: it is a sum of fractions."""
+
 LABELS: dict[str, tuple[str, ...]] = {
     "kind": tuple(Kind),
     "outcome": (
@@ -33,7 +36,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "reason": (*Reason, *WithholdReason),
     "stage": ("ingest", "seal", "anonymize", "emit"),
     "attack": tuple(Attack),
-    "statistic": ("highest", "mean"),
+    "statistic": ("highest", "mean", "chance"),
     "measure": (
         *("distance_m", "distance_share", "generalized_size", "generalized_distance_share", "semantic_penalty"),
         *("mean_space_translation_m", "mean_time_translation_s", "ncp", "ul"),
@@ -96,6 +99,23 @@ class Metrics:
             "Released windows in which the risk of a simulated attack exceeded 1/k.",
             "kind",
             "attack",
+        )
+
+        self.linkage = self._gauge(
+            "linkage_risk",
+            "Probability that a simulated attack follows a person from the release before the last one of a shard to "
+            "the last one; chance: the same by blind guesses.",
+            *("kind", "statistic"),
+        )
+        self.promised_linkage = self._gauge(
+            "promised_linkage_risk",
+            "Largest linkage risk that the settings promise; NaN if they promise nothing of several windows.",
+            "kind",
+        )
+        self.above_promised_linkage = self._counter(
+            "windows_above_promised_linkage",
+            "Released windows in which the linkage risk exceeded what the settings promise.",
+            "kind",
         )
 
         self._declare_fates()
@@ -217,7 +237,7 @@ class Metrics:
             "early_seals", "Windows sealed before their end because buffers were full.", "kind"
         )
 
-    def expect(self, kind: Kind, *, model: str, shard_kind: str, required_k: int) -> None:
+    def expect(self, kind: Kind, *, model: str, shard_kind: str, required_k: int, linkage: float | None = None) -> None:
         """Create the series of a feed at zero: Prometheus cannot see the first increase of a series that is missing.
 
         Args:
@@ -225,7 +245,10 @@ class Metrics:
             model: Its model.
             shard_kind: Its kind of shards.
             required_k: The k that is promised to everybody.
+            linkage: The linkage risk that is promised; None if nothing is promised of several windows.
         """
+        self.promised_linkage.labels(kind).set(math.nan if linkage is None else linkage)
+        self.above_promised_linkage.labels(kind)
         self.feed_info.labels(kind, model, shard_kind).set(1)
         self.promised_k.labels(kind).set(required_k)
         self.below_promise.labels(kind)
@@ -245,7 +268,9 @@ class Metrics:
         for withheld in WithholdReason:
             self.withheld.labels(kind, withheld)
 
-    def count_window(self, kind: Kind, result: WindowResult, seconds: float, *, required_k: int) -> None:
+    def count_window(
+        self, kind: Kind, result: WindowResult, seconds: float, *, required_k: int, linkage: float | None = None
+    ) -> None:
         """Count a window that was emitted, and set the gauges of its release.
 
         Args:
@@ -253,6 +278,7 @@ class Metrics:
             result: The outcome of the window.
             seconds: From the decision to seal it until all that is public of it is acknowledged.
             required_k: The k that is promised to everybody.
+            linkage: The linkage risk that is promised; None if nothing is promised of several windows.
         """
         facts, account = result.facts, result.account
         for outcome, n in (
@@ -277,6 +303,7 @@ class Metrics:
             self.risk.labels(kind, attack, "mean").set(risk.mean)
             if risk.highest > 1 / required_k:
                 self.above_promise.labels(kind, attack).inc()
+        self._count_linkage(kind, result, linkage)
         for gauge, name in (
             (self.people, "people"),
             (self.trajectories, "trajectories"),
@@ -287,6 +314,15 @@ class Metrics:
                 labels = (kind, name) if gauge is self.loss else (kind,)
                 value = facts[name]
                 gauge.labels(*labels).set(math.nan if value is None else float(value))
+
+    def _count_linkage(self, kind: Kind, result: WindowResult, promised: float | None) -> None:
+        risk = result.linkage
+        if risk is None:
+            return
+        for statistic, value in (("highest", risk.highest), ("mean", risk.mean), ("chance", risk.chance)):
+            self.linkage.labels(kind, statistic).set(value)
+        if promised is not None and risk.highest > promised + _ROUNDING:
+            self.above_promised_linkage.labels(kind).inc()
 
     def _note(self, name: str, type_: str, labels: tuple[str, ...], what: str) -> str:
         suffix = "_total" if type_ == "counter" else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from core.models.common.plan import Plan
@@ -14,6 +15,7 @@ from core.records.record import Rows
 from core.release.risk import worst
 from core.utility.window_measures import MeasureInputs, MeasureOptions
 from core.windows.history import Trace
+from core.windows.seal import Seal
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
 from stream.formats.release.result import WindowResult
@@ -22,7 +24,8 @@ from stream.replay.results.formats import FORMATS, open_results
 from stream.replay.results.part_files import PartFiles
 from stream.replay.results.results import WindowMessages
 from stream.replay.summary import Means, Summary
-from stream.windows.releasing import release_parts
+from stream.windows.latest_extracts import LatestExtracts
+from stream.windows.releasing import link, release_parts
 
 __all__ = ["Replay"]
 
@@ -57,6 +60,8 @@ class Replay:
         if measure is not None and family_of(feed.plan.model).measures_meaning:
             self._taxonomy = feed.taxonomy()
         self._feed, self._max_bytes = feed, max_bytes
+        self._extracts, self._linkages = LatestExtracts(), Means()
+        self._faults: list[str] = []
         self._windows = FileWindows(feed, files, now_ms=now_ms, summary=self.summary)
 
     def run(
@@ -90,6 +95,8 @@ class Replay:
                 if released.alarm is not None:
                     alarm(released.alarm)
                 progress(self._windows.position)
+            for fault in self._faults:
+                alarm(fault)
             for one in results:
                 one.finish()
             files.complete()
@@ -99,14 +106,27 @@ class Replay:
     def _results(self) -> Iterator[WindowResult]:
         for window in self._windows:
             plan, traces = self._feed.plan.after(window.history), list[Trace]()
+            results = list[WindowResult]()
             for rows, result in release_parts(window.seal, window.rows, plan, max_bytes=self._max_bytes):
                 self._count(result)
                 if self._measure is not None and result.outcome == "released":
                     self._take_measures(rows, result, plan, self._measure)
                 if result.trace is not None:
                     traces.append(result.trace)
+                results.append(replace(result, messages=()))
                 yield result
             self._windows.remember(window.seal.key, traces)
+            self._link(window.seal, results, plan)
+
+    def _link(self, seal: Seal, results: Sequence[WindowResult], plan: Plan) -> None:
+        linked, extract = link(seal, results, plan, self._extracts.before(seal.key))
+        self._extracts.keep(seal.key, extract)
+        known = [one.alarm for one in results]
+        self._faults += [one.alarm for one in linked if one.alarm is not None and one.alarm not in known]
+        for risk in (one.linkage for one in linked if one.linkage is not None):
+            highest = max(self.summary.highest_linkage or 0.0, round(risk.highest, 6))
+            self._linkages.add({"mean": risk.mean}, risk.people)
+            self.summary.highest_linkage, self.summary.mean_linkage = highest, self._linkages.as_dict()["mean"]
 
     def _take_measures(self, rows: Rows, result: WindowResult, plan: Plan, options: MeasureOptions) -> None:
         inputs = MeasureInputs(options=options, taxonomy=self._taxonomy)

@@ -67,6 +67,13 @@ class Summary:
     """Largest probability with which a simulated attack on a release finds a person; compare it with 1/k. None if no
     attack was simulated."""
 
+    highest_linkage: float | None = None
+    """Largest share of the people of a set that an attack follows from one window to the next; of check-ins, the
+    largest share of right guesses among the surest tenth of a window. None if no two windows were compared."""
+
+    mean_linkage: float | None = None
+    """Mean probability with which this attack follows a person to the next window."""
+
     seconds: float = 0.0
     rows: int = 0
     """Rows of the records that were not rejected."""

@@ -337,7 +337,8 @@ class PartitionTask:
     def _report(self, result: WindowResult, seconds: float) -> None:
         key = result.seal.key
         plan = self._context.feeds[key.kind].plan
-        self._context.metrics.count_window(key.kind, result, seconds, required_k=plan.guarantee.k)
+        metrics = self._context.metrics
+        metrics.count_window(key.kind, result, seconds, required_k=plan.guarantee.k, linkage=plan.promised_linkage)
         encoding = self._context.pool.encodings[key.kind]
         self._context.on_window(report_window(key, self.number, result, seconds, encoding))
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from functools import partial
 from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ import structlog
 from core.kernels.catalogue import kernels_of
 from core.models.common.plan import Plan
 from core.records.record import Kind, Rows
+from core.release.linkage import LinkageExtract
 from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal
 from stream.formats.release.encoding import ReleaseEncoding
@@ -33,7 +35,8 @@ from stream.formats.release.messages import OutMessage
 from stream.formats.release.result import WindowResult
 from stream.windows.kernel_cache import NO_CACHE, choose_kernel_cache
 from stream.windows.kernels import INTERPRETED, PreparedKernels, prepare_kernels
-from stream.windows.releasing import release_parts
+from stream.windows.latest_extracts import LatestExtracts
+from stream.windows.releasing import link, release_parts
 
 __all__ = ["ReleasePool"]
 
@@ -75,6 +78,7 @@ class ReleasePool:
         self._executor = self._new_executor(processes)
         self._alone: ProcessPoolExecutor | None = None
         self._one_alone = asyncio.Lock()
+        self._extracts = LatestExtracts()
 
     def _new_executor(self, processes: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
@@ -130,8 +134,9 @@ class ReleasePool:
             BrokenProcessPool: The process died again, usually because memory ran out.
         """
         loop, shared = asyncio.get_running_loop(), self._executor
+        job = partial(_job, kind, seal, rows, history, self._extracts.before(seal.key))
         try:
-            packed, results = await loop.run_in_executor(shared, _job, kind, seal, rows, history)
+            packed, results, extract = await loop.run_in_executor(shared, job)
         except BrokenProcessPool:
             log.error("anonymizer_process_died", action="trying the window once more in a new process")
             shared.shutdown(wait=False)
@@ -140,9 +145,10 @@ class ReleasePool:
             async with self._one_alone:
                 self._alone = self._new_executor(1)
                 try:
-                    packed, results = await loop.run_in_executor(self._alone, _job, kind, seal, rows, history)
+                    packed, results, extract = await loop.run_in_executor(self._alone, job)
                 finally:
                     self._alone.shutdown(wait=False)
+        self._extracts.keep(seal.key, extract)
         messages = _messages.decode(packed)
         return [replace(result, messages=its) for result, its in zip(results, messages, strict=True)]
 
@@ -197,14 +203,17 @@ def _die_with(parent: int) -> None:
     os._exit(1)
 
 
-def _job(kind: Kind, seal: Seal, rows: Rows, history: History) -> tuple[bytes, list[WindowResult]]:
+def _job(
+    kind: Kind, seal: Seal, rows: Rows, history: History, earlier: LinkageExtract | None
+) -> tuple[bytes, list[WindowResult], LinkageExtract | None]:
     # A window makes a million small objects and no reference cycles; garbage collection would take 40 % of the time.
     gc.disable()
     try:
-        parts = release_parts(seal, rows, _plans[kind].after(history), _encodings[kind], max_bytes=_max_bytes)
-        results = [result for _, result in parts]
+        plan = _plans[kind].after(history)
+        parts = release_parts(seal, rows, plan, _encodings[kind], max_bytes=_max_bytes)
+        results, extract = link(seal, [result for _, result in parts], plan, earlier)
         # One byte string: unpickling the messages one by one would block the event loop for a tenth of a second.
         packed = msgspec.msgpack.encode([result.messages for result in results])
-        return packed, [replace(result, messages=()) for result in results]
+        return packed, [replace(result, messages=()) for result in results], extract
     finally:
         gc.enable()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from core.models.common.plan import Plan
 from core.pipeline import divide_window, release_window
 from core.records.record import Rows
+from core.release.linkage import LinkageExtract, linkage_risk
 from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
 from core.windows.seal import Seal
 from stream.formats.release.encoding import ReleaseEncoding
@@ -15,7 +17,7 @@ from stream.formats.release.json import JSON
 from stream.formats.release.messages import outcome_messages
 from stream.formats.release.result import WindowResult
 
-__all__ = ["release", "release_parts", "withhold"]
+__all__ = ["link", "release", "release_parts", "withhold"]
 
 _ENVELOPE_BYTES = 512
 """What Kafka adds to key and value, with headers, and counts towards the size limit of a message."""
@@ -65,13 +67,44 @@ def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON
     return WindowResult.of(seal, outcome, messages, seconds=time.perf_counter() - begun, alarm=alarm)
 
 
-def _failure(fault: Exception) -> str:
+def link(
+    seal: Seal, results: Sequence[WindowResult], plan: Plan, earlier: LinkageExtract | None
+) -> tuple[list[WindowResult], LinkageExtract | None]:
+    """Attack the release of a window together with the shard's release before it.
+
+    Args:
+        seal: The seal of the window.
+        results: The results of the window or of each of its regions.
+        plan: How it was released.
+        earlier: The extract of the release before; None if it is not known.
+
+    Returns:
+        The results without their extracts, the first released one with the linkage, and the extract of the whole
+        window; None if nothing was released.
+    """
+    extracts = [one.extract for one in results if one.extract is not None]
+    results = [replace(one, extract=None) for one in results]
+    if not extracts:
+        return results, None
+    extract = type(extracts[0]).joined(extracts) if len(extracts) > 1 else extracts[0]
+    first = next(i for i, one in enumerate(results) if one.outcome == "released")
+    if earlier is not None:
+        try:
+            linkage = linkage_risk(earlier, extract, plan.generator(seal, "linkage"))
+            told = {"linkage_highest": round(linkage.highest, 6), "linkage_mean": round(linkage.mean, 6)}
+            results[first] = replace(results[first], linkage=linkage, facts={**results[first].facts, **told})
+        except Exception as fault:  # a metric that cannot be computed must not stop the feed
+            results[first] = replace(results[first], alarm=_failure(fault, "the attack over windows"))
+    return results, extract
+
+
+def _failure(fault: Exception, what: str = "the anonymizer") -> str:
     where = fault.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next
     # The exception's text could contain data; its type and line cannot.
     line = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where is not None else "?"
-    return f"the anonymizer failed: {type(fault).__name__} at {line}"
+    return f"{what} failed: {type(fault).__name__} at {line}"
 
 
 def withhold(

@@ -117,6 +117,7 @@ class _Worker(Service):  # type: ignore[misc]
                 model=feed.plan.model,
                 shard_kind=settings.for_kind(kind).shard.kind,
                 required_k=feed.plan.guarantee.k,
+                linkage=feed.plan.promised_linkage,
             )
         self._tasks: list[asyncio.Task[None]] = []
         self._recent = RecentWindows(settings, self._feeds, started_ms=round(time.time() * 1000))

@@ -145,7 +145,7 @@ def _release(seal: Seal, rows: Rows, plan: LKCPlan, found: Releases) -> Contents
     found.visits_kept += contents.rows_released
     found.people_kept += len(candidate.users)
     number = seal.key.start_ms // (seal.key.end_ms - seal.key.start_ms)
-    users = window.users[candidate.users].tolist()
+    users = window.hashes[candidate.users].tolist()
     found.windows.append(ReleasedWindow(number=number, users=users, candidate=candidate))
     return contents
 

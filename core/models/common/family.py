@@ -14,6 +14,7 @@ from core.models.common.plan import Plan
 from core.models.common.settings import Context, ModelSettings, PlanInputs
 from core.records.record import Kind, Rows
 from core.release.counts import Headcount
+from core.release.linkage import LinkageExtract
 from core.release.locations import GeneralizedLocation
 from core.release.outcome import Released
 from core.release.risk import Attack, Risk
@@ -88,6 +89,9 @@ class Contents:
 
     compared: Mapping[str, float] = field(default_factory=dict)
     """Loss of each model that was compared, the chosen one first; not published."""
+
+    extract: LinkageExtract | None = None
+    """What an attack needs that links this release to the next one of the shard; not published."""
 
     trace: Trace | None = None
     """What later windows have to know of this one, if the promise spans windows; not published."""

@@ -83,6 +83,14 @@ class Plan(ABC):
         """Over how many successive windows of a shard the promise holds; 1 if every window stands alone."""
         return 1
 
+    @property
+    def promised_linkage(self) -> float | None:
+        """Largest share of a unit's people that may be together in one unit of the next release of the shard.
+
+        See :attr:`core.release.linkage.LinkageRisk.highest`. None if nothing is promised of several releases.
+        """
+        return None
+
     def after(self, history: History) -> Self:
         """Return the plan of a window with the history of its shard; the history does not change the digest."""
         return replace(self, history=history)

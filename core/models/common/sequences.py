@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import ClassVar
 
 from core.models.common.plan import Plan
+from core.records.arrays import UserHashes
 from core.records.keys import pseudonyms
+from core.release.linked_places import VisitedPlaces
 from core.release.locations import GENERALIZED_LOCATION
 from core.release.outcome import PSEUDONYM, Released
 from core.trajectories.trajectory import Sequences
@@ -66,6 +68,10 @@ class SequenceCandidate:
         """
         users, published = published_sequences(sequences, names)
         return cls(users=users, sequences=published) if published else None
+
+    def extract(self, hashes: UserHashes) -> VisitedPlaces:
+        """Return what links the sequences to the next release; ``hashes`` are those of all users of the window."""
+        return VisitedPlaces.of([(user,) for user in self.users], self.sequences, hashes)
 
     def messages(self, seal: Seal, plan: Plan) -> tuple[Released, ...]:
         """Return the sequences under their pseudonyms."""

@@ -14,6 +14,7 @@ from core.models.disassociation.released import ClusterGroup, NamedChunk, NamedC
 from core.models.disassociation.verify import verify_disassociated, verify_origin
 from core.records.record import Rows
 from core.release.counts import Headcount
+from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.trajectories.location_sets import location_sets
@@ -82,12 +83,24 @@ def publish(
         points_released=_n_released(release),
         rows_released=int(result.kept.sum()),
         people_suppressed=window.people_suppressed(result.kept),
+        extract=VisitedPlaces.of(result.users, _shown(release, window.vocabulary.names), window.hashes),
         information_loss={
             "released_locations": len(shown),
             "clusters": len(release.clusters),
             "term_chunk_share": round(_term_chunk_share(release), 6),
         },
     )
+
+
+def _shown(release: Disassociated, names: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
+    """Return the locations that each cluster shows; a shared chunk is shown by each of its clusters."""
+    shown = [
+        {*one.term_chunk, *(x for chunk in one.record_chunks for x in chunk.locations)} for one in release.clusters
+    ]
+    for joint in release.joint_clusters:
+        for cluster in shown[joint.first : joint.end]:
+            cluster.update(x for chunk in joint.shared_chunks for x in chunk.locations)
+    return [[(names[x],) for x in sorted(cluster)] for cluster in shown]
 
 
 def _behind(window: SequenceWindow, result: Disassociation) -> list[list[tuple[int, frozenset[int]]]]:

@@ -21,6 +21,7 @@ from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
 from core.release.counts import Headcount, publishable
+from core.release.linked_sets import SetEnds
 from core.release.risk import PublishedPoints, attack_points
 from core.windows.history import Trace
 from core.windows.seal import Seal
@@ -181,6 +182,14 @@ def publish(
                 else {}
             ),
         },
+        extract=SetEnds.of(
+            sets.sets if _is_exchangeable(plan) else np.arange(len(sets.sets)),
+            window.hashes[result.trajectories.users[sets.sources]],
+            starts=sets.starts,
+            t_ms=sets.t_ms,
+            lat_deg=lat,
+            lon_deg=lon,
+        ),
         risks=attack_points(
             window.trajectories,
             PublishedPoints(

@@ -15,6 +15,7 @@ from core.records.keys import pseudonyms
 from core.records.profile import Categorical, common_profiles
 from core.records.record import Rows
 from core.release.counts import Headcount
+from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.windows.seal import Seal
@@ -99,8 +100,17 @@ def publish(
         points_released=sum(map(len, candidate.locations)) + sum(map(len, candidate.sensitive)),
         rows_released=int(result.kept.sum()),
         people_suppressed=window.visits.people_suppressed(result.kept),
+        extract=VisitedPlaces.of([(user,) for user in candidate.users], _shown(candidate), window.visits.hashes),
         information_loss={"ncp": round(result.ncp, 6), "ul": round(result.ul, 6), "groups": len(result.groups)},
     )
+
+
+def _shown(records: RTRecords) -> list[list[tuple[str, ...]]]:
+    """Return what each record shows that later windows can show again: locations, and values of attributes."""
+    return [
+        [*locations, *((name,) for name in sensitive), *((f"{i} = {value}",) for i, value in enumerate(values))]
+        for locations, sensitive, values in zip(records.locations, records.sensitive, records.attributes, strict=True)
+    ]
 
 
 def attributes_of(rows: Rows, plan: KKmPlan) -> Attributes:

@@ -70,6 +70,7 @@ def publish(
         rows_released=n_released,
         people_suppressed=window.people_suppressed(recoding.kept),
         information_loss=published_recoding_loss(window.sequences, window.vocabulary, recoding),
+        extract=candidate.extract(window.hashes),
         risks=attack_sequences(
             known,
             window.vocabulary.names,

@@ -75,6 +75,7 @@ def publish(
             sequences.split(result.splits), vocabulary, result.group_of, result.kept, taxonomy
         ),
         compared=result.comparison,
+        extract=candidate.extract(window.hashes),
         risks=attack_sequences(
             sequences,
             vocabulary.names,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from core.models.lkc.pairs import Pairs, Slots, Values
 from core.models.lkc.signature import SignedRole
 from core.places.locate import Locator
-from core.records.arrays import BoolArray, IntArray, UserHashes
+from core.records.arrays import BoolArray, IntArray
 from core.records.by_user import position_in_user, same_as_before
 from core.records.record import Rows
 from core.trajectories.assemble import CheckInWindow, Limits, vocabulary_of
@@ -55,9 +55,6 @@ class PairWindow(CheckInWindow):
 
     The ids in its sequences are those of pairs, strictly ascending in a trajectory.
     """
-
-    users: UserHashes = field(repr=False)
-    """Keyed hash of each user, ascending, shape ``(n_users,)``."""
 
     pairs: Pairs
     values: Values
@@ -144,7 +141,6 @@ def assemble_visits(
             starts=np.searchsorted(owners, np.arange(len(users) + 1)).astype(np.int64),
             locations=ids.astype(np.int64),
         ),
-        users=users,
         pairs=Pairs(slots=codes[present] // n_locations, locations=codes[present] % n_locations),
         vocabulary=vocabulary,
         values=_values(values, users),
@@ -152,6 +148,7 @@ def assemble_visits(
         duplicates=int(again.sum()),
         suppressed=int((~within).sum() + (~stays[of_visit]).sum()),
         curbed=curbed,
+        hashes=users,
         n_users=len(users),
     )
 

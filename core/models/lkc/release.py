@@ -23,6 +23,7 @@ from core.records.keys import pseudonyms
 from core.records.profile import distinct_profiles
 from core.records.record import Rows
 from core.release.counts import Headcount
+from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.release.risk import attack_sequences
 from core.windows.history import Trace
@@ -53,7 +54,7 @@ def anonymize(seal: Seal, window: PairWindow, plan: LKCPlan) -> Suppression:
         )
     return suppress_over_horizon(
         window.sequences,
-        window.users,
+        window.hashes,
         window.values,
         plan.guarantee,
         plan.history,
@@ -104,7 +105,7 @@ def _signed(window: PairWindow, candidate: PairCandidate, plan: LKCPlan) -> list
     """Return what is published of each person's values, and what is true, by names."""
     names, roles = plan.sensitive_values, candidate.roles or [UNPROTECTED] * len(candidate.users)
     return [
-        Signed(int(window.users[user]), {names[code] for code in codes}, published(signature, names), entry)
+        Signed(int(window.hashes[user]), {names[code] for code in codes}, published(signature, names), entry)
         for user, codes, (signature, entry) in zip(candidate.users, candidate.values, roles, strict=True)
     ]
 
@@ -140,6 +141,7 @@ def publish(
             "released_locations": len(shown),
             "released_pairs": len(np.unique(window.sequences.locations[kept])),
         },
+        extract=VisitedPlaces.of([(user,) for user in candidate.users], _shown(candidate, plan), window.hashes),
         risks=attack_sequences(
             window.sequences,
             _names(window),
@@ -166,7 +168,19 @@ def _trace(seal: Seal, window: PairWindow, candidate: PairCandidate, plan: LKCPl
         return None
     groups, roles = numbered(candidate.roles)
     labels = tuple(label_of(role, plan.sensitive_values) for role in roles)
-    return Trace(key=seal.key, users=window.users[candidate.users], groups=groups, labels=labels)
+    return Trace(key=seal.key, users=window.hashes[candidate.users], groups=groups, labels=labels)
+
+
+def _shown(candidate: PairCandidate, plan: LKCPlan) -> list[list[tuple[str, ...]]]:
+    """Return what each trajectory shows that later windows can show again: locations, slots of a day, values."""
+    shown: list[list[tuple[str, ...]]] = []
+    for i, trajectory in enumerate(candidate.trajectories):
+        slots = [(f"{slot} {name}",) for slot, name in trajectory if plan.slots.cycle is Cycle.DAY]
+        stated = _stated(candidate, i, plan)
+        values = [(f"= {value}",) for value in stated.get("sensitive", ())]
+        signature = [(f"one of {stated['one_of']}",)] if stated.get("one_of") else []
+        shown.append([*((name,) for _, name in trajectory), *slots, *values, *signature])
+    return shown
 
 
 def _carried(rows: Rows, plan: LKCPlan) -> npt.NDArray[np.void]:

@@ -74,6 +74,7 @@ def publish(
                 n_added, plan.guarantee.k, people=_people_where(window.sequences, result.added > 0)
             ),
         },
+        extract=candidate.extract(window.hashes),
         risks=attack_sequences(
             window.sequences,
             window.vocabulary.names,

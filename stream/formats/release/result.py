@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from core.release.linkage import LinkageExtract, LinkageRisk
 from core.release.outcome import Account, Outcome, Release, ReleaseRefused
 from core.release.risk import Attack, Risk, worst
 from core.windows.history import Trace
@@ -32,13 +33,20 @@ class WindowResult:
     """``released``, ``withheld`` or ``refused``."""
 
     facts: Mapping[str, float | int | str | None]
-    """Figures of the window for logs and operators: the published ones, and the highest risk of the attacks."""
+    """Figures of the window for logs and operators: the published ones, and what the attacks came to."""
 
     risks: Mapping[Attack, Risk] = field(default_factory=dict)
     """Risks that simulated attacks on the release found."""
 
+    linkage: LinkageRisk | None = None
+    """How well an attack follows people from the shard's release before this one, if that one is known. Of a window
+    that is divided in regions, the first released region has it, for the whole window."""
+
     alarm: str | None = None
     """A problem that an operator must look at; contains no location and no user."""
+
+    extract: LinkageExtract | None = field(default=None, repr=False)
+    """What an attack needs that links this release to the next one of the shard."""
 
     trace: Trace | None = field(default=None, repr=False)
     """What later windows have to know of this one, if the promise spans windows."""
@@ -65,6 +73,7 @@ class WindowResult:
             facts=_facts(outcome),
             risks=outcome.risks if isinstance(outcome, Release) else {},
             alarm=alarm,
+            extract=outcome.extract if isinstance(outcome, Release) else None,
             trace=outcome.trace if isinstance(outcome, Release) else None,
         )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from core.records.record import Kind
+from core.release.linkage import LinkageRisk
 from core.release.outcome import Account
 from core.release.risk import Attack, Risk
 from stream.formats.release.result import WindowResult
@@ -90,6 +92,27 @@ def test_a_release_below_its_promise_is_counted(metrics: Metrics) -> None:
     """
     metrics.count_window(Kind.FRAGMENTS, result(smallest_support=4), 1.0, required_k=5)
     assert value(metrics, "windows_below_promise_total", kind="fragments") == 1
+
+
+LINKAGE = LinkageRisk(highest=0.5, mean=0.1, chance=0.02, people=40, stayed=30, company=1)
+
+
+@pytest.mark.parametrize(("promised", "breaches"), [(None, 0), (0.5, 0), (0.25, 1)])
+def test_following_people_counts_only_against_a_promise(
+    metrics: Metrics, promised: float | None, breaches: int
+) -> None:
+    """
+    Half of a set was followed: without a promise over windows, or with one of a half, nothing is broken.
+    """
+    metrics.expect(Kind.FRAGMENTS, model="a model", shard_kind="single", required_k=5, linkage=promised)
+    linked = replace(result(), linkage=LINKAGE)
+    metrics.count_window(Kind.FRAGMENTS, linked, 1.0, required_k=5, linkage=promised)
+    told = value(metrics, "promised_linkage_risk", kind="fragments")
+    assert told == promised or (promised is None and math.isnan(told or 0))
+    assert value(metrics, "windows_above_promised_linkage_total", kind="fragments") == breaches
+    for statistic in ("highest", "mean", "chance"):
+        expected = getattr(LINKAGE, statistic)
+        assert value(metrics, "linkage_risk", kind="fragments", statistic=statistic) == expected
 
 
 def test_a_figure_that_may_not_be_told_is_none(metrics: Metrics) -> None:

@@ -721,3 +721,19 @@ def test_of_fragments_the_published_figures_are_coarse_means_of_the_measured(run
         assert all(value == float(f"{value:.2g}") for value in told.values())
         expected = sum(weights[release] * loss for release, loss in told.items()) / weights.total()
         assert found[name] == pytest.approx(expected, rel=0.05, abs=0.05)  # told in tenths
+
+
+# People are followed from window to window
+
+
+def test_a_replay_counts_how_well_people_are_followed(run: Run) -> None:
+    """
+    One set of people who walk together is followed with all its members; one window alone is compared with nothing.
+    """
+    rows = walkers()
+    summary = run(as_ndjson(rows, Kind.FRAGMENTS), kind=Kind.FRAGMENTS, privacy__k=6).summary
+    assert summary.windows_released > 1
+    assert (summary.highest_linkage, summary.mean_linkage) == (1.0, 1.0)
+    alone = run(as_ndjson(walkers(minutes=14), Kind.FRAGMENTS), kind=Kind.FRAGMENTS).summary
+    assert alone.windows_released == 1
+    assert (alone.highest_linkage, alone.mean_linkage) == (None, None)

@@ -8,9 +8,12 @@ import pytest
 from core.kernels import catalogue
 from core.kernels.kernel import Kernel
 from core.records.record import Kind
+from core.windows.window import WindowKey
+from stream.formats.release.json import JSON
 from stream.windows import kernels
 from stream.windows.kernels import PreparedKernels, prepare_kernels
 from stream.windows.pool import ReleasePool
+from tests.builders.windows import START_MS, WINDOW_MS, sequence_plan, visits
 
 
 @contextlib.contextmanager
@@ -69,3 +72,24 @@ def test_without_numba_it_says_so(
     assert not prepare_kernels([Kind.FRAGMENTS]).are_compiled
     assert prepare_kernels([Kind.CHECKINS]).are_compiled
     assert catalogue.kernels_of([]) == ()
+
+
+async def test_a_window_is_linked_to_the_one_before_in_the_pool() -> None:
+    """
+    The pool keeps the extract of each shard's last release, and hands it to the process that releases the next one.
+    """
+    plan = sequence_plan(k=3)
+    pool = ReleasePool({Kind.CHECKINS: plan}, {Kind.CHECKINS: JSON}, max_bytes=2**20, processes=1)
+    try:
+        linkages = []
+        for number in range(3):
+            start_ms = START_MS + number * WINDOW_MS
+            rows = visits(*((user, start_ms + user, 0) for user in range(9)))
+            key = WindowKey(start_ms + WINDOW_MS, Kind.CHECKINS, "all", start_ms)
+            (result,) = await pool.run(Kind.CHECKINS, plan.seal(key, 0, len(rows), "test"), rows)
+            assert (result.outcome, result.extract) == ("released", None)
+            linkages.append(result.linkage)
+    finally:
+        pool.close()
+    assert linkages[0] is None
+    assert [one is not None and one.mean for one in linkages[1:]] == [pytest.approx(1 / 9)] * 2

@@ -1,11 +1,13 @@
-"""Releasing a sealed window, whole or by its regions: what fails is withheld, and stops nothing."""
+"""Releasing a sealed window, whole or by its regions, and linking it to the one before: what fails stops nothing."""
 
 from __future__ import annotations
 
 import pytest
 
 from core.places.regions import Regions
-from stream.windows.releasing import release_parts
+from stream.formats.release.result import WindowResult
+from stream.windows import releasing
+from stream.windows.releasing import link, release_parts
 from tests.builders.windows import START_MS, seal_of, sequence_plan, visits
 
 ROWS = visits(*((user, START_MS + user, 0) for user in range(9)))
@@ -26,3 +28,62 @@ def test_a_window_that_cannot_be_divided_is_withheld(monkeypatch: pytest.MonkeyP
     assert (result.outcome, result.facts["reason"], result.account.withheld) == ("withheld", "anonymizer_failed", 9)
     assert "the anonymizer failed: ValueError at " in str(result.alarm)
     assert "48.2" not in str(result.alarm)
+
+
+PLAN = sequence_plan(k=3)
+
+
+def released(n: int = 9) -> list[WindowResult]:
+    """The results of a window in which ``n`` people visit one place."""
+    rows = visits(*((user, START_MS + user, 0) for user in range(n)))
+    return [result for _, result in release_parts(seal_of(rows, PLAN), rows, PLAN, max_bytes=2**20)]
+
+
+def test_a_release_is_linked_to_the_one_before() -> None:
+    """
+    The first release has nothing before it. In the second one everybody looks alike: one of nine.
+    """
+    seal = seal_of(ROWS, PLAN)
+    first, extract = link(seal, released(), PLAN, None)
+    assert first[0].linkage is None
+    assert first[0].extract is None
+    again, _ = link(seal, released(), PLAN, extract)
+    assert again[0].linkage is not None
+    assert again[0].linkage.mean == pytest.approx(1 / 9)
+    assert (again[0].linkage.people, again[0].linkage.stayed) == (9, 9)
+
+
+def test_a_window_without_a_release_has_no_extract() -> None:
+    """
+    Fewer than k people: withheld, so that the next release is compared with an earlier one.
+    """
+    results, extract = link(seal_of(ROWS, PLAN), released(2), PLAN, None)
+    assert (results[0].outcome, extract) == ("withheld", None)
+
+
+def test_regions_are_linked_together() -> None:
+    """
+    Two regions of three people are one window: the first released one has the figure, for all six.
+    """
+    _, before = link(seal_of(ROWS, PLAN), released(6), PLAN, None)
+    results, extract = link(seal_of(ROWS, PLAN), [*released(2), *released(3), *released(3)], PLAN, before)
+    assert extract is not None
+    assert len(extract.units) == 6
+    assert [one.linkage is not None for one in results] == [False, True, False]
+
+
+def test_a_metric_that_fails_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The release leaves all the same, with an alarm that contains no data.
+    """
+
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("user 7 at 48.2, 16.4")
+
+    _, before = link(seal_of(ROWS, PLAN), released(), PLAN, None)
+    monkeypatch.setattr(releasing, "linkage_risk", fail)
+    results, extract = link(seal_of(ROWS, PLAN), released(), PLAN, before)
+    assert (results[0].outcome, results[0].linkage) == ("released", None)
+    assert extract is not None
+    assert "the attack over windows failed: ValueError at " in str(results[0].alarm)
+    assert "48.2" not in str(results[0].alarm)

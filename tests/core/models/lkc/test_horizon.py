@@ -103,7 +103,7 @@ def people_of(outcome: Release, rows: Rows, plan: LKCPlan, users: list[int], sta
     candidate = family.candidate(window, family.anonymize(seal, window, plan), plan)
     assert candidate is not None
     number = {hash_of(user): user for user in users}
-    people = [number[int(window.users[user])] for user in candidate.users]
+    people = [number[int(window.hashes[user])] for user in candidate.users]
     ids = {pair: i for i, pair in enumerate(sorted({pair for one in candidate.trajectories for pair in one}))}
     names = plan.sensitive_values
     found = [

@@ -75,7 +75,7 @@ def attacked(windows: list[Rows], horizon: int, runs_of: int) -> dict[str, Infer
         window = family.assemble(seal, rows, own)
         candidate = family.candidate(window, family.anonymize(seal, window, own), own)
         assert candidate is not None
-        users = window.users[candidate.users].tolist()
+        users = window.hashes[candidate.users].tolist()
         released.append(ReleasedWindow(number=number, users=users, candidate=candidate))
     return attack_over_windows(released, runs_of=runs_of, known=2, c=Fraction(1, 2))
 

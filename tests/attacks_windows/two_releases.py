@@ -1,0 +1,68 @@
+"""Attacks on two releases of the same people and the same window: two deployments, or two kinds of feed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from core.release.linked_places import VisitedPlaces
+from tests.attacks_windows.checkins import Crowds
+from tests.attacks_windows.fragments import fitting_people
+from tests.attacks_windows.released import ReleasedWindow
+from tests.attacks_windows.table import Line, percent
+
+__all__ = ["checkins_and_fragments", "two_deployments"]
+
+_MOST_PEOPLE = 300
+
+
+def two_deployments(first: Sequence[ReleasedWindow], second: Sequence[ReleasedWindow]) -> Iterator[Line]:
+    """Look for the trajectories of one deployment in the release of another one with other settings.
+
+    Two trajectories fit if they have as many visits, and the generalized locations at each place share a member.
+    """
+    n = n_one = n_right = 0
+    others = {one.key: one for one in second}
+    for one in first:
+        other = others.get(one.key)
+        if other is None:
+            continue
+        theirs = [tuple(map(frozenset, sequence)) for sequence in other.candidate.sequences]
+        by_length: dict[int, list[int]] = {}
+        for i, sequence in enumerate(theirs):
+            by_length.setdefault(len(sequence), []).append(i)
+        for user, sequence in zip(one.candidate.users, one.candidate.sequences, strict=True):
+            sets = tuple(map(frozenset, sequence))
+            fits = [i for i in by_length.get(len(sets), []) if all(a & b for a, b in zip(sets, theirs[i], strict=True))]
+            n += 1
+            if len(fits) == 1:
+                n_one += 1
+                n_right += other.candidate.users[fits[0]] == user
+    if n:
+        right = f", {percent(n_right / n_one)} of these rightly" if n_one else ""
+        figure = f"{percent(n_one / n)} of {n}{right}"
+        yield Line("two deployments (k=5, k=10): trajectories that fit exactly one of the other", "-", figure)
+
+
+def checkins_and_fragments(fragments: Sequence[ReleasedWindow], checkins: Sequence[ReleasedWindow]) -> Iterator[Line]:
+    """Know two locations of somebody in check-ins, and a place and time in fragments, of one window."""
+    rng = np.random.default_rng(5)
+    others = {one.key.window: one for one in checkins}
+    few: list[bool] = []
+    k = fragments[0].plan.guarantee.k
+    for one in fragments:
+        other = others.get(one.key.window)
+        if other is None or len(few) >= _MOST_PEOPLE:
+            continue
+        assert isinstance(other.extract, VisitedPlaces)
+        crowds = Crowds.of(other, rng)
+        both = np.intersect1d(one.window.hashes[one.candidate.users], np.array(sorted(crowds.people), np.uint64))
+        for person in rng.choice(both, min(20, len(both)), replace=False).tolist():
+            near = fitting_people(one, person, rng)
+            fits = frozenset().union(*(crowds.members[unit] for unit in crowds.people[person].tolist()))
+            if person in near and person in fits:
+                few.append(len(near & fits) < k)
+    if few:
+        figure = f"fewer than k fit both in {percent(float(np.mean(few)))} of {len(few)}"
+        yield Line("check-ins and fragments of the same person", f"one feed: at least {k}", figure)

@@ -164,7 +164,8 @@ def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
 
 def _across(settings: KDeltaSettings) -> Mixing | None:
     """Return what is promised of several windows together."""
-    return Mixing(l=settings.mixing_l, horizon=settings.horizon) if settings.across == "mixing" else None
+    mixing = Mixing(l=settings.mixing_l, horizon=settings.horizon)
+    return mixing if settings.across == "mixing" else None
 
 
 def _algorithm(settings: KDeltaSettings, inputs: PlanInputs) -> TrajectoryAlgorithm:

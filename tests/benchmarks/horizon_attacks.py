@@ -134,7 +134,7 @@ def _crowds(window: ReleasedWindow, known: int) -> Iterator[tuple[int, _View]]:
             odds *= _odds(
                 of_pairs[pair][signature], of_pairs[pair].total(), numbers[signature], len(published), signature
             )
-        yield window.hashes[i], _View(shares, odds, signature, values[0] if values else NONE)
+        yield window.users[i], _View(shares, odds, signature, values[0] if values else NONE)
 
 
 def _odds(here: int, crowd: int, signed: int, people: int, signature: Signature) -> Fraction:

@@ -9,8 +9,8 @@ import numpy as np
 from core.kernels.fragments.distances import are_within
 from core.kernels.fragments.tracks import distances_mm, nearest_places
 from core.models.kdelta.anonymize.cluster.blocks import Block
-from core.models.kdelta.anonymize.cluster.prices import Prices
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks
+from core.models.kdelta.anonymize.cluster.step_prices import StepPrices
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import Demands
 
@@ -60,14 +60,15 @@ class Neighbours:
         self._means = np.full((len(pivots), self._places.shape[1]), np.inf)
         self._own = np.zeros(len(cluster))  # sum of a member's distances from the other members
         self._spare = np.zeros(len(cluster), dtype=np.bool_)  # whether a member's cluster could do without it
-        self._tracks = tracks.priced(0.0)
+        self.tracks = tracks.priced(0.0)
         for c in range(len(pivots)):
             self._measure(c)
         placed = np.flatnonzero(cluster >= 0)
         sizes = np.bincount(cluster[placed], minlength=len(pivots))
         away_mm = np.sort(_FROM_MEAN * self._own[placed] / sizes[cluster[placed]] / tracks.moments[placed])
         price_mm = float(np.rint(away_mm[len(away_mm) // 2])) if len(away_mm) else 0.0
-        self._tracks = tracks.priced(price_mm)
+        self.tracks = tracks.priced(price_mm)
+        """The trajectories with the price of moments, as in regrouping."""
         # Largest cost of a step, by trajectory. A set moves points by about delta in any case.
         self._most_mm = np.maximum(_MOST * price_mm, _MOST_DELTAS * 1000 * demands.delta_m) * tracks.moments
         for c in range(len(pivots)):
@@ -76,7 +77,7 @@ class Neighbours:
     def _measure(self, c: int) -> None:
         """Measure the members of a cluster anew."""
         members = np.array(self.members[c], dtype=np.int64)
-        self._own[members] = distances_mm(self._tracks, members, members).sum(axis=1)
+        self._own[members] = distances_mm(self.tracks, members, members).sum(axis=1)
         for i in self.members[c]:
             self._spare[i] = self._is_satisfied(members[members != i])
         self._means[c] = self._places[members].sum(axis=0) / len(members) if len(members) else np.inf
@@ -157,24 +158,24 @@ class Neighbours:
         for c in near.tolist():
             members = np.array(self.members[c], dtype=np.int64)
             pairs, s = float(self._own[members].sum()) / 2, len(members)
-            costs.append((pairs + distances_mm(self._tracks, members, np.array([i])).sum()) / (s + 1) - pairs / s)
+            costs.append((pairs + distances_mm(self.tracks, members, np.array([i])).sum()) / (s + 1) - pairs / s)
         cost = np.array(costs, dtype=np.float64)
         cheap = cost <= self._most_mm[i]
         yield from _cheapest_first([cost[cheap]], [((i, c),) for c in near[cheap].tolist()])
 
-    def _prices(self, c: int) -> Prices:
+    def _prices(self, c: int) -> StepPrices:
         others = self._near_members(c)
         clusters = np.sort(self.near(c))
         their = self.cluster[others]
         members = np.array(self.members[c], dtype=np.int64)
-        return Prices(
+        return StepPrices(
             members=members,
             clusters=clusters,
             others=others,
             their=their,
             column=np.where(their < 0, len(clusters), np.searchsorted(clusters, their)),
             reached=are_within(self._distances.data, int(self.pivots[c]), others, self._radius),
-            apart=distances_mm(self._tracks, members, others),
+            apart=distances_mm(self.tracks, members, others),
             own=self._own,
             sizes=np.array([len(self.members[one]) for one in clusters.tolist()], dtype=np.float64),
         )

@@ -93,6 +93,11 @@ class KDeltaPlan(Plan):
         return 1 if self.guarantee.across is None else self.guarantee.across.horizon
 
     @property
+    def promised_linkage(self) -> float | None:
+        """See :attr:`Plan.promised_linkage`."""
+        return None if self.guarantee.across is None else 1 / self.guarantee.across.l
+
+    @property
     def promise(self) -> str:
         """See :attr:`Plan.promise`."""
         return "(k,delta)"  # a person who demands more is given it or left out, never given less

@@ -70,7 +70,11 @@ def anonymize(seal: Seal, window: PointWindow, plan: KDeltaPlan) -> AnonymizedTr
 def _across(window: PointWindow, plan: KDeltaPlan) -> Across | None:
     """Return what makes the clusters of a window keep the promise across windows."""
     across = plan.guarantee.across
-    return None if across is None else MixedBorders(earlier=earlier_sets(plan.history, window.hashes), l=across.l)
+    return (
+        None
+        if across is None
+        else MixedBorders(earlier=earlier_sets(plan.history, window.hashes), l=across.l, is_whole=plan.regions is None)
+    )
 
 
 def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan) -> PointCandidate | None:
@@ -138,7 +142,7 @@ def _broken_across(window: PointWindow, candidate: PointCandidate, plan: KDeltaP
     if across is None:
         return None
     people = window.hashes[candidate.users].tolist()
-    n_large = large_flows(candidate.sets, people, plan.history.traces, across)
+    n_large = large_flows(candidate.sets, people, plan.history.traces, across, is_whole=plan.regions is None)
     return f"mixing is broken: {n_large} large_flows" if n_large else None
 
 

@@ -78,7 +78,7 @@ class KDeltaSettings(HorizonSettings):
     edit_step_percent: Annotated[int, Field(ge=1, le=99)] = 10
     """Percentage points by which the share of relaxed people grows from one try to the next."""
 
-    across: Literal["none", "mixing", "persistent"] = "none"
+    across: Literal["none", "mixing", "persistent"] = "mixing"
     """What is promised of several windows together: ``none``, each window stands alone; ``mixing``, the people of a
     released set are spread over several sets in later windows."""
 

@@ -13,16 +13,20 @@ from core.windows.history import Trace
 __all__ = ["large_flows"]
 
 
-def large_flows(sets: Sequence[int], people: Sequence[int], earlier: Sequence[Trace], mixing: Mixing) -> int:
+def large_flows(
+    sets: Sequence[int], people: Sequence[int], earlier: Sequence[Trace], mixing: Mixing, *, is_whole: bool = True
+) -> int:
     """Count the pairs of an earlier set and a set of the candidate between which too many people go.
 
-    Of the people of an earlier set who are in the candidate, at most one in ``l`` may be in any one of its sets.
+    Of the people of an earlier set who are in the candidate, at most one in ``l`` may be in any one of its sets, unless
+    it is the only set of the window.
 
     Args:
         sets: Set of each of the ``r`` trajectories of the candidate.
         people: Keyed hash of the person behind each.
         earlier: What earlier windows within the horizon released.
         mixing: The promise.
+        is_whole: Whether the candidate has all sets of its window, and is not one of several regions.
 
     Raises:
         ValueError: The columns are not equally long.
@@ -33,8 +37,8 @@ def large_flows(sets: Sequence[int], people: Sequence[int], earlier: Sequence[Tr
     >>> before = Trace(
     ...     key=WindowKey(10, Kind.FRAGMENTS, "", 0), users=np.array([4, 7], np.uint64), groups=np.array([0, 0])
     ... )
-    >>> large_flows([0, 1], [4, 7], [before], Mixing(l=2)), large_flows([0, 0], [4, 7], [before], Mixing(l=2))
-    (0, 1)
+    >>> [large_flows(sets, [4, 7, 8], [before], Mixing(l=2)) for sets in ([0, 1, 1], [0, 0, 1], [0, 0, 0])]
+    [0, 1, 0]
     """
     if len(sets) != len(people):
         raise ValueError("sets and people must have one entry for each trajectory")
@@ -43,6 +47,8 @@ def large_flows(sets: Sequence[int], people: Sequence[int], earlier: Sequence[Tr
     for number, person in zip(sets, people, strict=True):
         members.setdefault(number, set()).add(person)
         places.setdefault(person, set()).add(number)
+    if is_whole and len(members) == 1:
+        return 0
     too_large = 0
     for trace in earlier:
         groups: dict[int, set[int]] = {}

@@ -20,7 +20,7 @@ __all__ = ["MixedBorders"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MixedBorders:
-    """Of the people of an earlier set who are released, at most one in ``l`` is in any one cluster.
+    """Of the people of an earlier set who are released, at most one in ``l`` is in any one of several clusters.
 
     As long as too many people of a set are in one cluster, the cheapest step is taken that brings the promise nearer:
     one of them changes places with a member of a near cluster or a trajectory of the trash, or moves to a near cluster.
@@ -37,6 +37,8 @@ class MixedBorders:
 
     earlier: Sequence[EarlierSets]
     l: int  # noqa: E741 - the name in the literature
+    is_whole: bool
+    """Whether these are all trajectories of the window: then a single cluster of all people breaks nothing."""
 
     def mend(self, clustering: Clustering, users: IntArray, demands: Demands, blocks: Sequence[Block]) -> Clustering:
         """See :meth:`~core.models.kdelta.anonymize.across.Across.mend`."""
@@ -45,12 +47,13 @@ class MixedBorders:
         for number, block in enumerate(blocks):
             block_of[block.members] = number
         parts: dict[int, _Part] = {}
-        while (broken := borders.first_broken()) is not None:
+        n_clusters, allowed = len(clustering.pivots), int(self.is_whole)
+        while n_clusters > allowed and (broken := borders.first_broken()) is not None:
             set_, c = broken
             number = int(block_of[clustering.pivots[c]])
             if number not in parts:
                 parts[number] = _Part(borders, clustering, users, demands, blocks[number])
-            parts[number].mend(set_, c)
+            n_clusters -= parts[number].mend(set_, c)
         cluster, pivots = clustering.cluster.copy(), clustering.pivots.copy()
         for part in parts.values():
             part.write(cluster, pivots)
@@ -81,19 +84,20 @@ class _Part:
         pivot = self._clusters.pivots
         pivots[self._numbers] = np.where(pivot < 0, TRASH, members[pivot])
 
-    def mend(self, set_: int, number: int) -> None:
-        """Take the best step against one flow that is too large."""
+    def mend(self, set_: int, number: int) -> int:
+        """Take the best step against one flow that is too large; return how many clusters were dissolved."""
         c = int(np.searchsorted(self._numbers, number))
         leaving = [i for i in self._clusters.members[c] if self._borders.is_of(set_, self._users[i])]
         for step in self._clusters.exchanges(c, leaving):
             if self._helps(step) and self._clusters.may(step):
                 self._take(step)
-                return
+                return 0
         allowed = [step for step in self._clusters.suppressions(c, leaving) if self._clusters.may(step)]
         if allowed:
             self._take(min(allowed, key=lambda step: self._borders.after(self._changes(step))))
-            return
+            return 0
         self._dissolve(c)
+        return 1
 
     def _changes(self, step: ClusterStep) -> list[Change]:
         return [(self._users[i], self._number(int(self._clusters.cluster[i])), self._number(to)) for i, to in step]

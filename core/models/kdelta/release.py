@@ -11,10 +11,13 @@ from core.models.common.family import Contents, Verdict
 from core.models.kdelta.algorithms import AnonymizedTrajectories
 from core.models.kdelta.anonymize.across import Across, earlier_sets
 from core.models.kdelta.anonymize.mixing import MixedBorders
+from core.models.kdelta.anonymize.persistent import Persistence
 from core.models.kdelta.assemble import PointWindow, assemble_points
+from core.models.kdelta.guarantee import Mixing, Persistent
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.kdelta.released import PointTrajectory
 from core.models.kdelta.verify import verify_kdelta
+from core.models.kdelta.verify_persistent import count_without_companions
 from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
@@ -67,7 +70,13 @@ def anonymize(seal: Seal, window: PointWindow, plan: KDeltaPlan) -> AnonymizedTr
 def _across(window: PointWindow, plan: KDeltaPlan) -> Across | None:
     """Return what makes the clusters of a window keep the promise across windows."""
     across = plan.guarantee.across
-    return None if across is None else MixedBorders(earlier=earlier_sets(plan.history, window.hashes), l=across.l)
+    if across is None or not len(window.trajectories.t_ms):
+        return None
+    earlier = earlier_sets(plan.history, window.hashes)
+    if isinstance(across, Mixing):
+        return MixedBorders(earlier=earlier, l=across.l)
+    within_ms = int(window.trajectories.t_ms[0])
+    return Persistence.of(earlier, len(window.hashes), promise=across, within_ms=within_ms)
 
 
 def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan) -> PointCandidate | None:
@@ -104,6 +113,18 @@ def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> 
     if not report.holds or report.smallest_set is None:
         finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
         return Verdict(finding=f"(k,delta) is broken: {finding}")
+    if isinstance(plan.guarantee.across, Persistent):
+        n_alone = count_without_companions(
+            candidate.sets,
+            window.hashes[candidate.users].tolist(),
+            candidate.k,
+            plan.history.traces,
+            plan.guarantee.across,
+            least_k=plan.guarantee.k,
+            within_ms=int(window.trajectories.t_ms[0]),
+        )
+        if n_alone:
+            return Verdict(finding=f"the promise across windows is broken: {n_alone} with too few companions")
     return Verdict(smallest_support=report.smallest_set)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class MixedBorders:
 
     earlier: Sequence[EarlierSets]
     l: int  # noqa: E741 - the name in the literature
+    companions: None = field(default=None, init=False)
 
     def mend(self, clustering: Clustering, users: IntArray, demands: Demands, blocks: Sequence[Block]) -> Clustering:
         """See :meth:`~core.models.kdelta.anonymize.across.Across.mend`."""

@@ -27,7 +27,7 @@ from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from tests.builders.inputs import record_file
 
-__all__ = ["Replayed", "checkin_windows", "measured_replay", "replay_file"]
+__all__ = ["Replayed", "checkin_windows", "measured_replay", "opened", "replay_file"]
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 NOW_MS = 1_900_000_000_000
@@ -55,7 +55,7 @@ class Replayed:
 
 def replay_file(path: Path, kind: Kind, given: dict[str, object], *, measure: MeasureOptions | None = None) -> Replayed:
     """Replay a file under some settings, by dotted name; measuring counts as CPU time as well."""
-    settings, feed, file = _opened(path, kind, given)
+    settings, feed, file = opened(path, kind, given)
     max_bytes = settings.limits.message_bytes
     begun = time.process_time()
     try:
@@ -84,7 +84,8 @@ def measured_replay(path: Path, given: dict[str, object]) -> tuple[Replayed, dic
 _FEW_QUERIES = MeasureOptions(queries=1, projections=1)  # no table shows the figures that they are for
 
 
-def _opened(path: Path, kind: Kind, given: dict[str, object]) -> tuple[Settings, Feed, RecordFile]:
+def opened(path: Path, kind: Kind, given: dict[str, object]) -> tuple[Settings, Feed, RecordFile]:
+    """Open a file under some settings, by dotted name."""
     settings = load_settings(given={"privacy.secret": SECRET, **given})
     feed = Feed(settings, kind, secret=SECRET)
     names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
@@ -98,7 +99,7 @@ def _opened(path: Path, kind: Kind, given: dict[str, object]) -> tuple[Settings,
 
 def checkin_windows(path: Path, given: dict[str, object]) -> list[tuple[Sequences, FloatArray]]:
     """Return the windows of a file of check-ins as anonymizers get them: trajectories, and positions in metres."""
-    _, feed, file = _opened(path, Kind.CHECKINS, given)
+    _, feed, file = opened(path, Kind.CHECKINS, given)
     plan = feed.plan
     assert isinstance(plan, KmPlan)
     try:

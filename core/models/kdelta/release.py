@@ -17,7 +17,8 @@ from core.models.kdelta.guarantee import Mixing, Persistent
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.kdelta.released import PointTrajectory
 from core.models.kdelta.verify import verify_kdelta
-from core.models.kdelta.verify_persistent import count_without_companions
+from core.models.kdelta.verify_across import large_flows
+from core.models.kdelta.verify_persistent import broken_persistence
 from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
@@ -26,7 +27,7 @@ from core.release.risk import PublishedPoints, attack_points
 from core.windows.history import Trace
 from core.windows.seal import Seal
 
-__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "verify"]
+__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "trace", "verify"]
 
 _DEGREE_DIGITS = 6
 """Published coordinates are rounded to 1e-6 degrees, about 0.1 m; the anonymizer's margin allows for that."""
@@ -99,7 +100,7 @@ def candidate(window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaP
 
 
 def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> Verdict:
-    """Check (k,delta)-anonymity."""
+    """Check (k,delta)-anonymity, and what is promised of several windows together."""
     report = verify_kdelta(
         candidate.sets,
         candidate.users,
@@ -113,19 +114,21 @@ def verify(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> 
     if not report.holds or report.smallest_set is None:
         finding = ", ".join(f"{count} {fault}" for fault, count in sorted(report.violations.items()))
         return Verdict(finding=f"(k,delta) is broken: {finding}")
-    if isinstance(plan.guarantee.across, Persistent):
-        n_alone = count_without_companions(
-            candidate.sets,
-            window.hashes[candidate.users].tolist(),
-            candidate.k,
-            plan.history.traces,
-            plan.guarantee.across,
-            least_k=plan.guarantee.k,
-            within_ms=int(window.trajectories.t_ms[0]),
-        )
-        if n_alone:
-            return Verdict(finding=f"the promise across windows is broken: {n_alone} with too few companions")
+    if (broken := _broken_across(window, candidate, plan)) is not None:
+        return Verdict(finding=broken)
     return Verdict(smallest_support=report.smallest_set)
+
+
+def _broken_across(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> str | None:
+    """Return how the candidate breaks what is promised of several windows together; None if it does not."""
+    across, sets, traces = plan.guarantee.across, candidate.sets, plan.history.traces
+    people = window.hashes[candidate.users].tolist()
+    if isinstance(across, Persistent):
+        within_ms = int(window.trajectories.t_ms[0])
+        k = [max(plan.guarantee.k, demanded) for demanded in candidate.k]
+        return broken_persistence(sets, people, k, traces, across, within_ms=within_ms)
+    n_large = 0 if across is None else large_flows(sets, people, traces, across)
+    return f"mixing is broken: {n_large} large_flows" if n_large else None
 
 
 def publish(
@@ -177,12 +180,12 @@ def publish(
             delta_m=plan.guarantee.delta_m,
             generator=plan.generator(seal, "attack"),
         ),
-        trace=_trace(seal, window, candidate) if plan.horizon > 1 else None,
+        trace=trace(seal, window, candidate) if plan.horizon > 1 else None,
     )
 
 
-def _trace(seal: Seal, window: PointWindow, candidate: PointCandidate) -> Trace:
-    """Return who is released in which set."""
+def trace(seal: Seal, window: PointWindow, candidate: PointCandidate) -> Trace:
+    """Return who is released in which set, for later windows."""
     entries = np.unique(np.column_stack((candidate.users, candidate.sets)).astype(np.int64), axis=0)
     return Trace(key=seal.key, users=window.hashes[entries[:, 0]], groups=entries[:, 1])
 

@@ -1,62 +1,89 @@
-"""Check of a candidate release and the traces of its epoch: people are together with those they were with before.
+"""Check what a candidate release promises together with the earlier windows of its epoch: nobody loses companions.
 
-Shares no code with the anonymizers.
+Shares no code with the anonymizers: it gets sets, people, and what earlier windows released.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.models.kdelta.guarantee import Persistent
+from core.models.kdelta.guarantee import Mixing, Persistent
+from core.models.kdelta.verify_across import large_flows
 from core.windows.history import Trace
 
-__all__ = ["count_without_companions"]
+__all__ = ["broken_persistence", "without_companions"]
 
 
-def count_without_companions(
+def broken_persistence(
     sets: Sequence[int],
-    users: Sequence[int],
+    people: Sequence[int],
     k: Sequence[int],
-    traces: Sequence[Trace],
+    earlier: Sequence[Trace],
     promise: Persistent,
     *,
-    least_k: int,
     within_ms: int,
-) -> int:
-    """Count the released trajectories whose person has too few companions in their set.
-
-    A companion is a person of the set, the person included, who was in each set in which the person was in the earlier
-    windows of the epoch.
+) -> str | None:
+    """Return how a candidate breaks the promise inside its epoch or at the epoch's border; None if it does not.
 
     Args:
-        sets: Set of each of the ``r`` released trajectories.
-        users: Keyed hash of the person behind each.
-        k: How many companions each demands.
-        traces: What earlier windows released. Those of other epochs do not count.
-        promise: What is promised.
-        least_k: How many companions everybody is given.
+        sets: Set of each of the ``r`` trajectories of the candidate.
+        people: Keyed hash of the person behind each.
+        k: How many companions each is given.
+        earlier: What earlier windows within the horizon released, oldest first.
+        promise: The promise.
         within_ms: An instant in the window.
 
     Raises:
         ValueError: The columns are not equally long.
     """
-    if not len(sets) == len(users) == len(k):
-        raise ValueError("sets, users and k must have one entry for each trajectory")
     epoch_ms = promise.window_ms * promise.horizon
-    begin_ms = within_ms - within_ms % epoch_ms
-    entries_of: dict[int, set[tuple[int, int]]] = {}
-    for trace in traces:
-        if begin_ms <= trace.key.start_ms < begin_ms + epoch_ms:
-            for user, group in zip(trace.users.tolist(), trace.groups.tolist(), strict=True):
-                entries_of.setdefault(user, set()).add((trace.key.start_ms, group))
-    people_of: dict[int, set[int]] = {}
-    for set_, user in zip(sets, users, strict=True):
-        people_of.setdefault(set_, set()).add(user)
-    n_companions: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
+    begin_ms = within_ms // epoch_ms * epoch_ms
+    own = [trace for trace in earlier if begin_ms <= trace.key.start_ms < begin_ms + epoch_ms]
+    if n_alone := without_companions(sets, people, k, own):
+        return f"persistence is broken: {n_alone} with too few companions"
+    if not own and (n_large := large_flows(sets, people, earlier[-1:], Mixing(l=promise.l))):
+        return f"mixing between epochs is broken: {n_large} large_flows"
+    return None
+
+
+def without_companions(sets: Sequence[int], people: Sequence[int], k: Sequence[int], epoch: Sequence[Trace]) -> int:
+    """Count the trajectories whose person has too few companions in the trajectory's set.
+
+    A companion is a person of the set, the person included, who was in each set in which the person was in the earlier
+    windows of the epoch.
+
+    Args:
+        sets: Set of each of the ``r`` trajectories of the candidate.
+        people: Keyed hash of the person behind each.
+        k: How many companions each is given.
+        epoch: What the earlier windows of the epoch released.
+
+    Raises:
+        ValueError: The columns are not equally long.
+
+    >>> import numpy as np
+    >>> from core.records.record import Kind
+    >>> from core.windows.window import WindowKey
+    >>> before = Trace(
+    ...     key=WindowKey(10, Kind.FRAGMENTS, "", 0), users=np.array([4, 7], np.uint64), groups=np.array([0, 0])
+    ... )
+    >>> without_companions([0, 0], [4, 7], [2, 2], [before]), without_companions([0, 0], [4, 9], [2, 2], [before])
+    (0, 1)
+    """
+    if not len(sets) == len(people) == len(k):
+        raise ValueError("sets, people and k must have one entry for each trajectory")
+    past: dict[int, set[tuple[int, int]]] = {}
+    for trace in epoch:
+        for person, group in zip(trace.users.tolist(), trace.groups.tolist(), strict=True):
+            past.setdefault(person, set()).add((trace.key.start_ms, group))
+    members: dict[int, set[int]] = {}
+    for number, person in zip(sets, people, strict=True):
+        members.setdefault(number, set()).add(person)
+    counted: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
     without = 0
-    for set_, user, demanded in zip(sets, users, k, strict=True):
-        entries = frozenset(entries_of.get(user, ()))
-        if (set_, entries) not in n_companions:
-            n_companions[set_, entries] = sum(entries <= entries_of.get(one, set()) for one in people_of[set_])
-        without += n_companions[set_, entries] < max(demanded, least_k)
+    for number, person, given in zip(sets, people, k, strict=True):
+        own = frozenset(past.get(person, ()))
+        if (number, own) not in counted:
+            counted[number, own] = sum(own <= past.get(one, set()) for one in members[number])
+        without += counted[number, own] < given
     return without

@@ -11,7 +11,7 @@ from core.models.kdelta.anonymize.across import EarlierSets
 from core.models.kdelta.anonymize.borders import Borders, Change
 from core.models.kdelta.anonymize.cluster.blocks import Block
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
-from core.models.kdelta.anonymize.cluster.neighbours import TRASH, Neighbours, Step
+from core.models.kdelta.anonymize.cluster.neighbours import TRASH, ClusterStep, Neighbours
 from core.records.arrays import IntArray
 from core.trajectories.trajectory import Demands
 
@@ -86,35 +86,33 @@ class _Part:
         """Take the best step against one flow that is too large."""
         c = int(np.searchsorted(self._numbers, number))
         leaving = [i for i in self._clusters.members[c] if self._borders.is_of(set_, self._users[i])]
-        moves, suppressions = self._clusters.steps(c, leaving)
-        for steps in (moves, suppressions):
-            for _, step in steps:
+        for steps in (self._clusters.exchanges(c, leaving), self._clusters.suppressions(c, leaving)):
+            for step in steps:
                 if self._helps(step) and self._clusters.may(step):
                     self._take(step)
                     return
         self._dissolve(c)
 
-    def _changes(self, step: Step) -> list[Change]:
+    def _changes(self, step: ClusterStep) -> list[Change]:
         return [(self._users[i], self._number(int(self._clusters.cluster[i])), self._number(to)) for i, to in step]
 
     def _number(self, c: int) -> int:
         return TRASH if c == TRASH else int(self._numbers[c])
 
-    def _helps(self, step: Step) -> bool:
+    def _helps(self, step: ClusterStep) -> bool:
         return self._borders.after(self._changes(step)) < self._borders.excess
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: ClusterStep) -> None:
         self._borders.change(self._changes(step))
         self._clusters.take(step)
 
     def _dissolve(self, c: int) -> None:
-        """Dissolve a cluster: members go to the nearest clusters that may take them and break nothing more."""
-        members, near = list(self._clusters.members[c]), self._clusters.near(c).tolist()
+        """Dissolve a cluster: each member goes where that costs least and breaks nothing more."""
+        members = list(self._clusters.members[c])
         self._borders.change(self._changes(tuple((i, TRASH) for i in members)))
         self._clusters.dissolve(c)
         for i in members:
-            for to in near:
-                step = ((i, to),)
+            for step in self._clusters.places_for(i):
                 if self._borders.after(self._changes(step)) <= self._borders.excess and self._clusters.may(step):
                     self._take(step)
                     break

@@ -18,7 +18,7 @@ from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
 from core.models.kdelta.guarantee import KDelta, Persistent
 from core.models.kdelta.plan import KDeltaPlan, check
 from core.models.kdelta.settings import KDeltaSettings
-from core.models.kdelta.verify_persistent import count_without_companions
+from core.models.kdelta.verify_persistent import broken_persistence, without_companions
 from core.pipeline import divide_window, release_window
 from core.places.regions import Regions
 from core.records.record import Kind, Rows
@@ -171,7 +171,7 @@ def test_an_anonymizer_that_forgets_the_epoch_is_refused() -> None:
     assert isinstance(outcomes[0][0], Release)
     refused = outcomes[1][0]
     assert isinstance(refused, ReleaseRefused)
-    assert refused.finding == "the promise across windows is broken: 8 with too few companions"
+    assert refused.finding == "persistence is broken: 8 with too few companions"
 
 
 def test_people_who_were_not_released_may_join_those_who_were() -> None:
@@ -236,15 +236,7 @@ def test_the_verifier_finds_what_an_adversary_would(windows: list[list[tuple[int
     """
     traces = [trace_of(number, entries) for number, entries in enumerate(windows)]
     last = traces[-1]
-    without = count_without_companions(
-        last.groups.tolist(),
-        last.users.tolist(),
-        [k] * len(last.users),
-        traces[:-1],
-        Persistent(horizon=HORIZON, window_ms=WINDOW_MS),
-        least_k=k,
-        within_ms=last.key.start_ms + 60_000,
-    )
+    without = without_companions(last.groups.tolist(), last.users.tolist(), [k] * len(last.users), traces[:-1])
     assert (without == 0) == (fewest_companions(traces, k=k) >= 0)
 
 
@@ -252,17 +244,32 @@ def test_traces_of_another_epoch_do_not_bind() -> None:
     """
     People who were apart before the border may be together behind it.
     """
-    apart = trace_of(HORIZON - 1, [(user, user % 2) for user in range(1, 5)])
     promise = Persistent(horizon=HORIZON, window_ms=WINDOW_MS)
-    for number, expected in ((HORIZON, 0), (HORIZON + 1, 0), (2 * HORIZON, 0)):
+
+    def finding(number: int, *before: Trace) -> str | None:
         within_ms = START_MS + number * WINDOW_MS + WINDOW_MS - 1
-        found = count_without_companions(
-            [0] * 4, [1, 2, 3, 4], [3] * 4, [apart], promise, least_k=3, within_ms=within_ms
-        )
-        assert found == expected
-    inside = trace_of(HORIZON, [(user, user % 2) for user in range(1, 5)])
-    within_ms = START_MS + (HORIZON + 1) * WINDOW_MS
-    assert count_without_companions([0] * 4, [1, 2, 3, 4], [3] * 4, [inside], promise, least_k=3, within_ms=within_ms)
+        return broken_persistence([0, 1, 0, 1], [1, 2, 3, 4], [2] * 4, before, promise, within_ms=within_ms)
+
+    across, along = [(1, 0), (2, 0), (3, 1), (4, 1)], [(1, 0), (2, 1), (3, 0), (4, 1)]
+    old = trace_of(HORIZON - 1, across)
+    assert finding(HORIZON, old) is None
+    assert finding(HORIZON + 1, old, trace_of(HORIZON, along)) is None
+    assert finding(HORIZON + 1, old, trace_of(HORIZON, across)) == "persistence is broken: 4 with too few companions"
+
+
+def test_people_who_are_not_mixed_between_epochs_are_refused() -> None:
+    """
+    The last window that released something counts, and only where nothing of the new epoch was released.
+    """
+    promise = Persistent(horizon=HORIZON, window_ms=WINDOW_MS)
+    old = trace_of(HORIZON - 1, [(user, user % 2) for user in range(1, 5)])
+    columns = [0, 1, 0, 1], [1, 2, 3, 4], [2] * 4
+    for number in (HORIZON, HORIZON + 1):
+        within_ms = START_MS + number * WINDOW_MS
+        found = broken_persistence(*columns, [old], promise, within_ms=within_ms)
+        assert found == "mixing between epochs is broken: 2 large_flows"
+    own = trace_of(HORIZON, [(user, user % 2) for user in range(1, 5)])
+    assert broken_persistence(*columns, [old, own], promise, within_ms=START_MS + (HORIZON + 1) * WINDOW_MS) is None
 
 
 # Settings

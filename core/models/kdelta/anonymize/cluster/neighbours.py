@@ -2,26 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from core.kernels.fragments.distances import are_within
 from core.kernels.fragments.tracks import distances_mm, nearest_places
 from core.models.kdelta.anonymize.cluster.blocks import Block
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks
-from core.records.arrays import FloatArray, IntArray
+from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.trajectories.trajectory import Demands
 
-__all__ = ["TRASH", "Neighbours", "Step", "Steps"]
+__all__ = ["TRASH", "ClusterStep", "Neighbours"]
 
 TRASH = -1
 _NEAR = 256  # trajectories, about, in the clusters with which a cluster exchanges members
+_MOST = 10.0  # largest cost of a step, in median distances from the mean: on ships, more metres than suppression saves
 _FROM_MEAN = 0.75  # a member's distance from the mean, divided by its mean distance from all members and itself
 
-Step = tuple[tuple[int, int], ...]
+ClusterStep = tuple[tuple[int, int], ...]
 """Trajectories that go to another cluster at the same time, each with its new cluster or ``TRASH``."""
 
-Steps = list[tuple[float, Step]]
-"""Steps and what each adds to the sum of the distances, millimetres, the cheapest first."""
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _View:
+    """A cluster of ``s`` members, and ``o`` other trajectories: the members of ``q`` near clusters, and near trash.
+
+    Costs are what a step adds to the sum of the distances inside clusters, millimetres.
+    """
+
+    members: IntArray
+    clusters: IntArray
+    """The near clusters, ascending."""
+
+    others: IntArray
+    their: IntArray
+    """Cluster of each of the others, or ``TRASH``."""
+
+    column: IntArray
+    """Position of this cluster among the near ones, or ``q``."""
+
+    reached: BoolArray
+    """Whether each of the others is within the radius of the cluster's pivot."""
+
+    apart: FloatArray
+    """Distances of members and others, shape ``(s, o)``."""
+
+    own: FloatArray
+    """Sum of the distances of each trajectory from the other members of its cluster, shape ``(n,)``."""
+
+    sizes: FloatArray
+    """Number of members of each near cluster, shape ``(q,)``."""
+
+    def _row(self, i: int) -> FloatArray:
+        row: FloatArray = self.apart[np.searchsorted(self.members, i)]
+        return row
+
+    def _sums(self, values: FloatArray) -> FloatArray:
+        """Sum up a value of the others by cluster, shape ``(q + 1,)``."""
+        return np.bincount(self.column, values, len(self.clusters) + 1)
+
+    def _pairs(self) -> FloatArray:
+        return self._sums(self.own[self.others]) / 2
+
+    def replaced(self, i: int) -> FloatArray:
+        """Return the cost for the cluster if each of the others takes the place of a member, shape ``(o,)``."""
+        return (self.apart.sum(axis=0) - self._row(i) - self.own[i]) / len(self.members)
+
+    def joined_for(self, i: int) -> FloatArray:
+        """Return the cost for their clusters if a member takes the place of each of the others, shape ``(o,)``."""
+        to = self._sums(self._row(i))[self.column] - self._row(i) - self.own[self.others]
+        return np.where(self.their < 0, 0.0, to / np.append(self.sizes, 1.0)[self.column])
+
+    def left(self, i: int) -> float:
+        """Return the cost for the cluster if a member leaves it."""
+        s, pairs = len(self.members), float(self.own[self.members].sum()) / 2
+        return (pairs - float(self.own[i])) / max(s - 1, 1) - pairs / s
+
+    def joined(self, i: int) -> FloatArray:
+        """Return the cost for each near cluster if a member joins it, shape ``(q,)``."""
+        pairs = self._pairs()[:-1]
+        return (pairs + self._sums(self._row(i))[:-1]) / (self.sizes + 1) - pairs / self.sizes
+
+    def gained(self) -> FloatArray:
+        """Return the cost for their clusters if each of the others leaves, shape ``(o,)``."""
+        pairs, sizes = self._pairs()[self.column], np.append(self.sizes, 1.0)[self.column]
+        return (pairs - self.own[self.others]) / np.maximum(sizes - 1, 1) - pairs / sizes
+
+
+def _cheapest_first(costs: list[FloatArray], steps: list[ClusterStep]) -> Iterator[ClusterStep]:
+    for at in np.argsort(np.concatenate([*costs, np.empty(0)]), kind="stable").tolist():
+        yield steps[at]
 
 
 class Neighbours:
@@ -52,6 +124,7 @@ class Neighbours:
         self._places = tracks.xy_mm.reshape(len(cluster), -1)
         self._means = np.full((len(pivots), self._places.shape[1]), np.inf)
         self._own = np.zeros(len(cluster))  # sum of a member's distances from the other members
+        self._spare = np.zeros(len(cluster), dtype=np.bool_)  # whether a member's cluster could do without it
         self._tracks = tracks.priced(0.0)
         for c in range(len(pivots)):
             self._measure(c)
@@ -60,6 +133,7 @@ class Neighbours:
         away_mm = np.sort(_FROM_MEAN * self._own[placed] / sizes[cluster[placed]] / tracks.moments[placed])
         price_mm = float(np.rint(away_mm[len(away_mm) // 2])) if len(away_mm) else 0.0
         self._tracks = tracks.priced(price_mm)
+        self._most_mm = _MOST * max(price_mm, 1.0) * tracks.moments  # largest cost of a step, by trajectory
         for c in range(len(pivots)):
             self._measure(c)
 
@@ -67,13 +141,20 @@ class Neighbours:
         """Measure the members of a cluster anew."""
         members = np.array(self.members[c], dtype=np.int64)
         self._own[members] = distances_mm(self._tracks, members, members).sum(axis=1)
+        for i in self.members[c]:
+            self._spare[i] = self._is_satisfied(members[members != i])
         self._means[c] = self._places[members].sum(axis=0) / len(members) if len(members) else np.inf
 
     def near(self, c: int) -> IntArray:
         """Return the clusters near a cluster, this one not among them, and nearest first."""
+        found = self._nearest(self._means[c])
+        return found[found != c]
+
+    def _nearest(self, place: FloatArray) -> IntArray:
+        """Return the clusters nearest to a mean track, as many as hold about 256 trajectories."""
         n_near = -(-_NEAR * len(self.members) // max(int((self.cluster >= 0).sum()), 1))
-        found = nearest_places(self._means[c : c + 1], self._means, n_near + 1)[0]
-        near: IntArray = found[(found >= 0) & (found != c) & np.isfinite(self._means[found, 0])]
+        found = nearest_places(place[None, :], self._means, n_near + 1)[0]
+        near: IntArray = found[(found >= 0) & np.isfinite(self._means[found, 0])]
         return near
 
     def _near_members(self, c: int) -> IntArray:
@@ -84,58 +165,86 @@ class Neighbours:
             trash = trash[nearest_places(self._means[c : c + 1], self._places[trash], _NEAR)[0]]
         return np.array([*placed, *trash.tolist()], dtype=np.int64)
 
-    def steps(self, c: int, leaving: list[int]) -> tuple[Steps, Steps]:
-        """Return the steps by which one of some members leaves a cluster.
+    def exchanges(self, c: int, leaving: list[int]) -> Iterator[ClusterStep]:
+        """Yield steps by which a member leaves a cluster, the cheapest first.
+
+        A member changes places with a member of a near cluster or with a trajectory of the trash, or moves to a near
+        cluster.
 
         Args:
             c: The cluster.
             leaving: Those of its members that may leave.
-
-        Returns:
-            Steps that suppress nobody: an exchange with a member of a near cluster or with a trajectory of the trash,
-            or a move to a near cluster. And steps that do: a member goes to the trash, with or without another
-            trajectory in its place.
         """
-        members = np.array(self.members[c], dtype=np.int64)
-        others = self._near_members(c)
-        apart = distances_mm(self._tracks, members, others)  # (s, o)
-        whole = apart.sum(axis=0)
-        their = self.cluster[others]
-        n_clusters = len(self.members)
-        sizes = np.array([len(one) for one in self.members])
-        pairs = np.bincount(np.where(self.cluster < 0, n_clusters, self.cluster), self._own, n_clusters + 1)[:-1] / 2
-        without = self._without(others, their, pairs, sizes)
-        moves: Steps = []
-        suppressions: Steps = []
-        s = len(members)
+        view = self._view(c)
+        costs, steps = [], list[ClusterStep]()
         for i in leaving:
-            row = apart[self.members[c].index(i)]
-            here = (whole - row - self._own[i]) / s
-            total = np.bincount(np.where(their < 0, n_clusters, their), row, n_clusters + 1)
-            there = np.where(their < 0, 0.0, (total[their] - row - self._own[others]) / np.maximum(sizes[their], 1))
-            for cost, j, to in zip((here + there).tolist(), others.tolist(), their.tolist(), strict=True):
-                moves.append((cost, ((i, to), (j, c))))
-            gone = (pairs[c] - self._own[i]) / max(s - 1, 1) - pairs[c] / s
-            suppressions.append((gone, ((i, TRASH),)))
-            for to in self.near(c).tolist():
-                joined = (pairs[to] + total[to]) / (sizes[to] + 1) - pairs[to] / sizes[to]
-                moves.append((gone + joined, ((i, to),)))
-            for cost, j, to in zip((here + without).tolist(), others.tolist(), their.tolist(), strict=True):
-                if to != TRASH:
-                    suppressions.append((cost, ((i, TRASH), (j, c))))
-        return sorted(moves), sorted(suppressions)
+            fits = view.reached | (i == self.pivots[c])
+            near = are_within(self._distances.data, i, self.pivots[view.clusters], self._radius)
+            reaches = np.append(near, True)[view.column] | (view.others == self.pivots[view.their])
+            at = np.flatnonzero(fits & reaches)
+            cost = view.replaced(i) + view.joined_for(i)
+            at = at[cost[at] <= self._most_mm[i]]
+            costs.append(cost[at])
+            steps += [
+                ((i, to), (j, c)) for j, to in zip(view.others[at].tolist(), view.their[at].tolist(), strict=True)
+            ]
+            if self._spare[i]:
+                cost = view.left(i) + view.joined(i)
+                there = np.flatnonzero(near & (cost <= self._most_mm[i]))
+                costs.append(cost[there])
+                steps += [((i, to),) for to in view.clusters[there].tolist()]
+        yield from _cheapest_first(costs, steps)
 
-    def _without(self, others: IntArray, their: IntArray, pairs: FloatArray, sizes: IntArray) -> FloatArray:
-        """Return what the clusters of some trajectories gain if each leaves; 0 in the trash."""
-        rest = np.maximum(sizes[their] - 1, 1)
-        gained: FloatArray = (pairs[their] - self._own[others]) / rest - pairs[their] / np.maximum(sizes[their], 1)
-        return np.where(their < 0, 0.0, gained)
+    def suppressions(self, c: int, leaving: list[int]) -> Iterator[ClusterStep]:
+        """Yield steps by which a member goes to the trash, the cheapest first; another one may take its place."""
+        view = self._view(c)
+        costs, steps = [], list[ClusterStep]()
+        for i in leaving:
+            if self._spare[i]:
+                costs.append(np.array([view.left(i)]))
+                steps.append(((i, TRASH),))
+            at = np.flatnonzero((view.reached | (i == self.pivots[c])) & (view.their >= 0) & self._spare[view.others])
+            cost = view.replaced(i) + view.gained()
+            at = at[cost[at] <= self._most_mm[view.others[at]]]
+            costs.append(cost[at])
+            steps += [((i, TRASH), (j, c)) for j in view.others[at].tolist()]
+        yield from _cheapest_first(costs, steps)
 
-    def may(self, step: Step) -> bool:
+    def places_for(self, i: int) -> Iterator[ClusterStep]:
+        """Yield steps by which a trajectory of the trash joins a near cluster, the cheapest first."""
+        near = self._nearest(self._places[i])
+        near = near[are_within(self._distances.data, i, self.pivots[near], self._radius)]
+        costs = []
+        for c in near.tolist():
+            members = np.array(self.members[c], dtype=np.int64)
+            pairs, s = float(self._own[members].sum()) / 2, len(members)
+            costs.append((pairs + distances_mm(self._tracks, members, np.array([i])).sum()) / (s + 1) - pairs / s)
+        cost = np.array(costs, dtype=np.float64)
+        cheap = cost <= self._most_mm[i]
+        yield from _cheapest_first([cost[cheap]], [((i, c),) for c in near[cheap].tolist()])
+
+    def _view(self, c: int) -> _View:
+        others = self._near_members(c)
+        clusters = np.sort(self.near(c))
+        their = self.cluster[others]
+        members = np.array(self.members[c], dtype=np.int64)
+        return _View(
+            members=members,
+            clusters=clusters,
+            others=others,
+            their=their,
+            column=np.where(their < 0, len(clusters), np.searchsorted(clusters, their)),
+            reached=are_within(self._distances.data, int(self.pivots[c]), others, self._radius),
+            apart=distances_mm(self._tracks, members, others),
+            own=self._own,
+            sizes=np.array([len(self.members[one]) for one in clusters.tolist()], dtype=np.float64),
+        )
+
+    def may(self, step: ClusterStep) -> bool:
         """Return whether the clusters keep, after a step, the users that members demand and the radius."""
         return all(self._pivot(c, members) is not None for c, members in self._after(step).items())
 
-    def _after(self, step: Step) -> dict[int, list[int]]:
+    def _after(self, step: ClusterStep) -> dict[int, list[int]]:
         """Return the members that each changed cluster would have."""
         changed: dict[int, list[int]] = {}
         for i, to in step:
@@ -149,18 +258,20 @@ class Neighbours:
                 changed[to].append(i)
         return {c: sorted(members) for c, members in changed.items()}
 
+    def _is_satisfied(self, members: IntArray) -> bool:
+        """Return whether a cluster with some members has the users that each demands."""
+        return bool(len(members)) and len(set(self._users[members].tolist())) >= self._k[members].max()
+
     def _pivot(self, c: int, members: list[int]) -> int | None:
-        """Return the pivot of a cluster with some members; None if it cannot have these."""
+        """Return the pivot of a cluster with some members: the same if it is one of them. None if there can be none."""
         array = np.array(members, dtype=np.int64)
-        if not len(array) or len(set(self._users[array].tolist())) < self._k[array].max():
+        if not self._is_satisfied(array):
             return None
         pivot = int(self.pivots[c])
-        for one in [pivot, *members] if pivot in members else members:
-            if are_within(self._distances.data, one, array, self._radius).all():
-                return one
-        return None
+        tried = [pivot] if pivot in members else members
+        return next((i for i in tried if are_within(self._distances.data, i, array, self._radius).all()), None)
 
-    def take(self, step: Step) -> None:
+    def take(self, step: ClusterStep) -> None:
         """Take a step that may be taken."""
         changed = self._after(step)
         for i, to in step:

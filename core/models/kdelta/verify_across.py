@@ -1,0 +1,55 @@
+"""Check what a candidate release promises together with the releases of earlier windows.
+
+Shares no code with the anonymizers: it gets sets, people, and what earlier windows released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.models.kdelta.guarantee import Mixing
+from core.windows.history import Trace
+
+__all__ = ["large_flows"]
+
+
+def large_flows(sets: Sequence[int], people: Sequence[int], earlier: Sequence[Trace], mixing: Mixing) -> int:
+    """Count the pairs of an earlier set and a set of the candidate between which too many people go.
+
+    Of the people of an earlier set who are in the candidate, at most one in ``l`` may be in any one of its sets.
+
+    Args:
+        sets: Set of each of the ``r`` trajectories of the candidate.
+        people: Keyed hash of the person behind each.
+        earlier: What earlier windows within the horizon released.
+        mixing: The promise.
+
+    Raises:
+        ValueError: The columns are not equally long.
+
+    >>> import numpy as np
+    >>> from core.records.record import Kind
+    >>> from core.windows.window import WindowKey
+    >>> before = Trace(
+    ...     key=WindowKey(10, Kind.FRAGMENTS, "", 0), users=np.array([4, 7], np.uint64), groups=np.array([0, 0])
+    ... )
+    >>> large_flows([0, 1], [4, 7], [before], Mixing(l=2)), large_flows([0, 0], [4, 7], [before], Mixing(l=2))
+    (0, 1)
+    """
+    if len(sets) != len(people):
+        raise ValueError("sets and people must have one entry for each trajectory")
+    members: dict[int, set[int]] = {}
+    places: dict[int, set[int]] = {}
+    for number, person in zip(sets, people, strict=True):
+        members.setdefault(number, set()).add(person)
+        places.setdefault(person, set()).add(number)
+    too_large = 0
+    for trace in earlier:
+        groups: dict[int, set[int]] = {}
+        for person, group in zip(trace.users.tolist(), trace.groups.tolist(), strict=True):
+            groups.setdefault(group, set()).add(person)
+        for group_members in groups.values():
+            again = {person for person in group_members if person in places}
+            to = {number for person in again for number in places[person]}
+            too_large += sum(len(again & members[number]) * mixing.l > len(again) for number in to)
+    return too_large

@@ -20,7 +20,7 @@ from core.models.kdelta.anonymize.bounding import BoundedOptions
 from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions
 from core.models.kdelta.anonymize.segmentation import SegmentationOptions
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
-from core.models.kdelta.guarantee import KDelta
+from core.models.kdelta.guarantee import KDelta, Mixing
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.km.plan import KmPlan
 from core.records.record import Kind
@@ -227,6 +227,9 @@ CHANGED: dict[str, Any] = {
     "improvement": 0.2,
     "edit_factor": 0.5,
     "edit_step_percent": 20,
+    "across": "mixing",
+    "horizon": 3,
+    "mixing_l": 3,
     "trash_share": 0.2,
 }
 """A value of each setting of privacy that is not the default; durations in milliseconds."""
@@ -293,6 +296,22 @@ def test_the_guarantee_is_personal_where_the_model_is(model: str | None, persona
     assert plan.model == (model or "w4m")
 
 
+def test_a_promise_across_windows_is_part_of_the_guarantee_and_of_the_policy() -> None:
+    """
+    Without one, every window stands alone.
+    """
+    given: dict[str, Any] = {
+        "fragments__privacy__across": "mixing",
+        "fragments__privacy__mixing_l": 3,
+        "fragments__privacy__horizon": 4,
+    }
+    mixing, usual = feed(Kind.FRAGMENTS, **given), feed(Kind.FRAGMENTS)
+    assert isinstance(mixing.plan, KDeltaPlan)
+    assert mixing.plan.guarantee.across == Mixing(l=3, horizon=4)
+    assert (mixing.policy.horizon, usual.policy.horizon) == (4, 1)
+    assert mixing.plan.parameters.items() > usual.plan.parameters.items()
+
+
 OF_SETS = {
     "translation": "minimal",
     "time_step_ms": 15_000,
@@ -330,7 +349,7 @@ def test_every_model_is_built_with_all_its_options(model: str) -> None:
     """
     Each setting reaches the option that it is for, in the option's unit.
     """
-    names = CHANGED.keys() - {"model"}
+    names = CHANGED.keys() - {"model", "across"}  # no promise spans windows with minimal translation
     assert of_fragments(model, *names).algorithm == EXPECTED[model]
 
 

@@ -38,7 +38,8 @@ class Borders:
         self._released = [0] * len(numbers)
         self._excess = [0] * len(numbers)
         self._in: dict[int, dict[int, int]] = {}
-        self._broken: set[int] = set()
+        self._lost: set[int] = set()  # sets of which fewer than l people are released, but some
+        self._broken: set[int] = set()  # others from which too many people go to one cluster
         self.excess = 0
         """By how many people, times ``l``, all flows together are too large; 0 if the promise holds."""
         for user, c in zip(users.tolist(), cluster.tolist(), strict=True):
@@ -81,7 +82,8 @@ class Borders:
         excess = sum(n * self._l - released for n in self._going[set_].values() if n * self._l > released)
         self.excess += excess - self._excess[set_]
         self._excess[set_] = excess
-        (self._broken.add if excess else self._broken.discard)(set_)
+        (self._lost.add if 0 < released < self._l else self._lost.discard)(set_)
+        (self._broken.add if excess and released >= self._l else self._broken.discard)(set_)
 
     def after(self, changes: Sequence[Change]) -> int:
         """Return what the excess would be after some changes."""
@@ -95,9 +97,10 @@ class Borders:
 
         Sets of which fewer than ``l`` people are released come first: they are suppressed whatever else changes.
         """
-        if not self._broken:
+        broken = self._lost or self._broken
+        if not broken:
             return None
-        set_ = min(self._broken, key=lambda one: (self._released[one] >= self._l, one))
+        set_ = min(broken)
         too_many = (c for c, n in self._going[set_].items() if n * self._l > self._released[set_])
         return set_, min(too_many)
 

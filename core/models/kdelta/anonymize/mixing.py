@@ -86,11 +86,14 @@ class _Part:
         """Take the best step against one flow that is too large."""
         c = int(np.searchsorted(self._numbers, number))
         leaving = [i for i in self._clusters.members[c] if self._borders.is_of(set_, self._users[i])]
-        for steps in (self._clusters.exchanges(c, leaving), self._clusters.suppressions(c, leaving)):
-            for step in steps:
-                if self._helps(step) and self._clusters.may(step):
-                    self._take(step)
-                    return
+        for step in self._clusters.exchanges(c, leaving):
+            if self._helps(step) and self._clusters.may(step):
+                self._take(step)
+                return
+        allowed = [step for step in self._clusters.suppressions(c, leaving) if self._clusters.may(step)]
+        if allowed:
+            self._take(min(allowed, key=lambda step: self._borders.after(self._changes(step))))
+            return
         self._dissolve(c)
 
     def _changes(self, step: ClusterStep) -> list[Change]:

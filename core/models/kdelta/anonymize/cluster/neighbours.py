@@ -3,92 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from core.kernels.fragments.distances import are_within
 from core.kernels.fragments.tracks import distances_mm, nearest_places
 from core.models.kdelta.anonymize.cluster.blocks import Block
+from core.models.kdelta.anonymize.cluster.prices import Prices
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks
-from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import Demands
 
 __all__ = ["TRASH", "ClusterStep", "Neighbours"]
 
 TRASH = -1
 _NEAR = 256  # trajectories, about, in the clusters with which a cluster exchanges members
-_MOST = 10.0  # largest cost of a step, in median distances from the mean: on ships, more metres than suppression saves
+_MOST = 10.0  # largest cost of a step for each moment, in median distances of members from their mean
+_MOST_DELTAS = 2.0  # the same in deltas, if that is more
 _FROM_MEAN = 0.75  # a member's distance from the mean, divided by its mean distance from all members and itself
 
 ClusterStep = tuple[tuple[int, int], ...]
 """Trajectories that go to another cluster at the same time, each with its new cluster or ``TRASH``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _View:
-    """A cluster of ``s`` members, and ``o`` other trajectories: the members of ``q`` near clusters, and near trash.
-
-    Costs are what a step adds to the sum of the distances inside clusters, millimetres.
-    """
-
-    members: IntArray
-    clusters: IntArray
-    """The near clusters, ascending."""
-
-    others: IntArray
-    their: IntArray
-    """Cluster of each of the others, or ``TRASH``."""
-
-    column: IntArray
-    """Position of this cluster among the near ones, or ``q``."""
-
-    reached: BoolArray
-    """Whether each of the others is within the radius of the cluster's pivot."""
-
-    apart: FloatArray
-    """Distances of members and others, shape ``(s, o)``."""
-
-    own: FloatArray
-    """Sum of the distances of each trajectory from the other members of its cluster, shape ``(n,)``."""
-
-    sizes: FloatArray
-    """Number of members of each near cluster, shape ``(q,)``."""
-
-    def _row(self, i: int) -> FloatArray:
-        row: FloatArray = self.apart[np.searchsorted(self.members, i)]
-        return row
-
-    def _sums(self, values: FloatArray) -> FloatArray:
-        """Sum up a value of the others by cluster, shape ``(q + 1,)``."""
-        return np.bincount(self.column, values, len(self.clusters) + 1)
-
-    def _pairs(self) -> FloatArray:
-        return self._sums(self.own[self.others]) / 2
-
-    def replaced(self, i: int) -> FloatArray:
-        """Return the cost for the cluster if each of the others takes the place of a member, shape ``(o,)``."""
-        return (self.apart.sum(axis=0) - self._row(i) - self.own[i]) / len(self.members)
-
-    def joined_for(self, i: int) -> FloatArray:
-        """Return the cost for their clusters if a member takes the place of each of the others, shape ``(o,)``."""
-        to = self._sums(self._row(i))[self.column] - self._row(i) - self.own[self.others]
-        return np.where(self.their < 0, 0.0, to / np.append(self.sizes, 1.0)[self.column])
-
-    def left(self, i: int) -> float:
-        """Return the cost for the cluster if a member leaves it."""
-        s, pairs = len(self.members), float(self.own[self.members].sum()) / 2
-        return (pairs - float(self.own[i])) / max(s - 1, 1) - pairs / s
-
-    def joined(self, i: int) -> FloatArray:
-        """Return the cost for each near cluster if a member joins it, shape ``(q,)``."""
-        pairs = self._pairs()[:-1]
-        return (pairs + self._sums(self._row(i))[:-1]) / (self.sizes + 1) - pairs / self.sizes
-
-    def gained(self) -> FloatArray:
-        """Return the cost for their clusters if each of the others leaves, shape ``(o,)``."""
-        pairs, sizes = self._pairs()[self.column], np.append(self.sizes, 1.0)[self.column]
-        return (pairs - self.own[self.others]) / np.maximum(sizes - 1, 1) - pairs / sizes
 
 
 def _cheapest_first(costs: list[FloatArray], steps: list[ClusterStep]) -> Iterator[ClusterStep]:
@@ -125,22 +60,24 @@ class Neighbours:
         self._means = np.full((len(pivots), self._places.shape[1]), np.inf)
         self._own = np.zeros(len(cluster))  # sum of a member's distances from the other members
         self._spare = np.zeros(len(cluster), dtype=np.bool_)  # whether a member's cluster could do without it
-        self._tracks = tracks.priced(0.0)
+        self.tracks = tracks.priced(0.0)
         for c in range(len(pivots)):
             self._measure(c)
         placed = np.flatnonzero(cluster >= 0)
         sizes = np.bincount(cluster[placed], minlength=len(pivots))
         away_mm = np.sort(_FROM_MEAN * self._own[placed] / sizes[cluster[placed]] / tracks.moments[placed])
         price_mm = float(np.rint(away_mm[len(away_mm) // 2])) if len(away_mm) else 0.0
-        self._tracks = tracks.priced(price_mm)
-        self._most_mm = _MOST * max(price_mm, 1.0) * tracks.moments  # largest cost of a step, by trajectory
+        self.tracks = tracks.priced(price_mm)
+        """The trajectories with the price of moments, as in regrouping."""
+        # Largest cost of a step, by trajectory. A set moves points by about delta in any case.
+        self._most_mm = np.maximum(_MOST * price_mm, _MOST_DELTAS * 1000 * demands.delta_m) * tracks.moments
         for c in range(len(pivots)):
             self._measure(c)
 
     def _measure(self, c: int) -> None:
         """Measure the members of a cluster anew."""
         members = np.array(self.members[c], dtype=np.int64)
-        self._own[members] = distances_mm(self._tracks, members, members).sum(axis=1)
+        self._own[members] = distances_mm(self.tracks, members, members).sum(axis=1)
         for i in self.members[c]:
             self._spare[i] = self._is_satisfied(members[members != i])
         self._means[c] = self._places[members].sum(axis=0) / len(members) if len(members) else np.inf
@@ -148,7 +85,8 @@ class Neighbours:
     def near(self, c: int) -> IntArray:
         """Return the clusters near a cluster, this one not among them, and nearest first."""
         found = self._nearest(self._means[c])
-        return found[found != c]
+        others: IntArray = found[found != c]
+        return others
 
     def _nearest(self, place: FloatArray) -> IntArray:
         """Return the clusters nearest to a mean track, as many as hold about 256 trajectories."""
@@ -175,39 +113,41 @@ class Neighbours:
             c: The cluster.
             leaving: Those of its members that may leave.
         """
-        view = self._view(c)
+        prices = self._prices(c)
         costs, steps = [], list[ClusterStep]()
         for i in leaving:
-            fits = view.reached | (i == self.pivots[c])
-            near = are_within(self._distances.data, i, self.pivots[view.clusters], self._radius)
-            reaches = np.append(near, True)[view.column] | (view.others == self.pivots[view.their])
+            fits = prices.reached | (i == self.pivots[c])
+            near = are_within(self._distances.data, i, self.pivots[prices.clusters], self._radius)
+            reaches = np.append(near, True)[prices.column] | (prices.others == self.pivots[prices.their])
             at = np.flatnonzero(fits & reaches)
-            cost = view.replaced(i) + view.joined_for(i)
+            cost = prices.replaced(i) + prices.joined_for(i)
             at = at[cost[at] <= self._most_mm[i]]
             costs.append(cost[at])
             steps += [
-                ((i, to), (j, c)) for j, to in zip(view.others[at].tolist(), view.their[at].tolist(), strict=True)
+                ((i, to), (j, c)) for j, to in zip(prices.others[at].tolist(), prices.their[at].tolist(), strict=True)
             ]
             if self._spare[i]:
-                cost = view.left(i) + view.joined(i)
+                cost = prices.left(i) + prices.joined(i)
                 there = np.flatnonzero(near & (cost <= self._most_mm[i]))
                 costs.append(cost[there])
-                steps += [((i, to),) for to in view.clusters[there].tolist()]
+                steps += [((i, to),) for to in prices.clusters[there].tolist()]
         yield from _cheapest_first(costs, steps)
 
     def suppressions(self, c: int, leaving: list[int]) -> Iterator[ClusterStep]:
         """Yield steps by which a member goes to the trash, the cheapest first; another one may take its place."""
-        view = self._view(c)
+        prices = self._prices(c)
         costs, steps = [], list[ClusterStep]()
         for i in leaving:
             if self._spare[i]:
-                costs.append(np.array([view.left(i)]))
+                costs.append(np.array([prices.left(i)]))
                 steps.append(((i, TRASH),))
-            at = np.flatnonzero((view.reached | (i == self.pivots[c])) & (view.their >= 0) & self._spare[view.others])
-            cost = view.replaced(i) + view.gained()
-            at = at[cost[at] <= self._most_mm[view.others[at]]]
+            at = np.flatnonzero(
+                (prices.reached | (i == self.pivots[c])) & (prices.their >= 0) & self._spare[prices.others]
+            )
+            cost = prices.replaced(i) + prices.gained()
+            at = at[cost[at] <= self._most_mm[prices.others[at]]]
             costs.append(cost[at])
-            steps += [((i, TRASH), (j, c)) for j in view.others[at].tolist()]
+            steps += [((i, TRASH), (j, c)) for j in prices.others[at].tolist()]
         yield from _cheapest_first(costs, steps)
 
     def places_for(self, i: int) -> Iterator[ClusterStep]:
@@ -218,24 +158,24 @@ class Neighbours:
         for c in near.tolist():
             members = np.array(self.members[c], dtype=np.int64)
             pairs, s = float(self._own[members].sum()) / 2, len(members)
-            costs.append((pairs + distances_mm(self._tracks, members, np.array([i])).sum()) / (s + 1) - pairs / s)
+            costs.append((pairs + distances_mm(self.tracks, members, np.array([i])).sum()) / (s + 1) - pairs / s)
         cost = np.array(costs, dtype=np.float64)
         cheap = cost <= self._most_mm[i]
         yield from _cheapest_first([cost[cheap]], [((i, c),) for c in near[cheap].tolist()])
 
-    def _view(self, c: int) -> _View:
+    def _prices(self, c: int) -> Prices:
         others = self._near_members(c)
         clusters = np.sort(self.near(c))
         their = self.cluster[others]
         members = np.array(self.members[c], dtype=np.int64)
-        return _View(
+        return Prices(
             members=members,
             clusters=clusters,
             others=others,
             their=their,
             column=np.where(their < 0, len(clusters), np.searchsorted(clusters, their)),
             reached=are_within(self._distances.data, int(self.pivots[c]), others, self._radius),
-            apart=distances_mm(self._tracks, members, others),
+            apart=distances_mm(self.tracks, members, others),
             own=self._own,
             sizes=np.array([len(self.members[one]) for one in clusters.tolist()], dtype=np.float64),
         )

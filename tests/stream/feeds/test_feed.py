@@ -20,7 +20,7 @@ from core.models.kdelta.anonymize.bounding import BoundedOptions
 from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions
 from core.models.kdelta.anonymize.segmentation import SegmentationOptions
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
-from core.models.kdelta.guarantee import KDelta, Mixing
+from core.models.kdelta.guarantee import KDelta, Mixing, Persistent
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.km.plan import KmPlan
 from core.records.record import Kind
@@ -310,6 +310,19 @@ def test_a_promise_across_windows_is_part_of_the_guarantee_and_of_the_policy() -
     assert mixing.plan.guarantee.across == Mixing(l=3, horizon=4)
     assert (mixing.policy.horizon, usual.policy.horizon) == (4, 1)
     assert mixing.plan.parameters.items() > usual.plan.parameters.items()
+
+
+def test_an_epoch_has_the_windows_of_the_horizon() -> None:
+    """
+    The length of a window decides where epochs begin.
+    """
+    given: dict[str, Any] = {"fragments__privacy__across": "persistent", "fragments__privacy__horizon": 4}
+    persistent = feed(Kind.FRAGMENTS, **given)
+    assert isinstance(persistent.plan, KDeltaPlan)
+    window_ms = persistent.policy.size_ms
+    assert persistent.plan.guarantee.across == Persistent(horizon=4, window_ms=window_ms, l=2)
+    assert persistent.policy.horizon == 4
+    assert persistent.plan.parameters["across"] == "persistent"
 
 
 OF_SETS = {

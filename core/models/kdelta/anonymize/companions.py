@@ -17,7 +17,7 @@ from core.trajectories.trajectory import Demands, PointTrajectories
 
 __all__ = ["Companions"]
 
-_TRASH = -1
+
 _MOST_TIMES_K = 4
 """Most people wanted in a set, as a multiple of k. Larger sets lose fewer people and move points farther: on a day of
 cabs, epochs of 8 windows, 2, 4 and 8 times k suppress 22, 12 and 9 % and move points by 1,776, 1,990 and 2,186 m."""

@@ -13,8 +13,16 @@ __all__ = ["KDelta", "Mixing", "Persistent"]
 class Mixing:
     """The people of a released set are spread over several sets of each later window within the horizon.
 
-    Let R be the people of a set who are released in the later window. At most ``|R| / l`` of them are in any one set
-    there.
+    Take a set of one window, and a later window of the same shard within the horizon. Let R be the people of the set
+    who are released in the later window. At most ``|R| / l`` of them are in any one set there, in whole numbers: of
+    three people, with ``l = 2``, one. So R is empty, or has at least ``l`` people in at least ``l`` sets. A person with
+    several trajectories is in the set of each.
+
+    The adversary knows a person's set and that the person is in R, everything that is released, and for each set of the
+    later window how many people of R are in it. The members of R are then all alike, and the adversary names a set that
+    the person is in with probability at most ``1 / l``.
+
+    Shoal's own.
 
     Raises:
         ValueError: A parameter is out of its range.

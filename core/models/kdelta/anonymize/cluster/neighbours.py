@@ -9,8 +9,8 @@ import numpy as np
 from core.kernels.fragments.distances import are_within
 from core.kernels.fragments.tracks import distances_mm, nearest_places
 from core.models.kdelta.anonymize.cluster.blocks import Block
-from core.models.kdelta.anonymize.cluster.prices import Prices
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks
+from core.models.kdelta.anonymize.cluster.step_prices import StepPrices
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import Demands
 
@@ -163,12 +163,12 @@ class Neighbours:
         cheap = cost <= self._most_mm[i]
         yield from _cheapest_first([cost[cheap]], [((i, c),) for c in near[cheap].tolist()])
 
-    def _prices(self, c: int) -> Prices:
+    def _prices(self, c: int) -> StepPrices:
         others = self._near_members(c)
         clusters = np.sort(self.near(c))
         their = self.cluster[others]
         members = np.array(self.members[c], dtype=np.int64)
-        return Prices(
+        return StepPrices(
             members=members,
             clusters=clusters,
             others=others,

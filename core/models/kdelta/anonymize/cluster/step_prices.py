@@ -8,11 +8,11 @@ import numpy as np
 
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Prices"]
+__all__ = ["StepPrices"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Prices:
+class StepPrices:
     """A cluster of ``s`` members, and ``o`` other trajectories: the members of ``q`` near clusters, and near trash.
 
     Costs are what a step adds to the sum of the distances inside clusters, millimetres.

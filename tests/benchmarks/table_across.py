@@ -43,6 +43,10 @@ RUNS: tuple[tuple[str, dict[str, object]], ...] = (
     ("mixing, l = 3", {"privacy.across": "mixing", "privacy.mixing_l": 3}),
     ("persistent, 2 windows", {"privacy.across": "persistent", "privacy.horizon": 2}),
     ("persistent, 4 windows", {"privacy.across": "persistent", "privacy.horizon": 4}),
+    (
+        "persistent, 4 windows, trash_share 0.2",
+        {"privacy.across": "persistent", "privacy.horizon": 4, "privacy.trash_share": 0.2},
+    ),
     ("persistent, 8 windows", {"privacy.across": "persistent", "privacy.horizon": 8}),
     ("none, windows 4 times as long", {"window.size": "*4"}),
 )

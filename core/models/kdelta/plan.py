@@ -181,9 +181,10 @@ def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
 
 def _across(settings: KDeltaSettings, window_ms: int) -> Mixing | Persistent | None:
     """Return what is promised of several windows together."""
+    horizon, mixing_l = settings.horizon, settings.mixing_l
     if settings.across == "persistent":
-        return Persistent(horizon=settings.horizon, window_ms=window_ms, l=settings.mixing_l)
-    return Mixing(l=settings.mixing_l, horizon=settings.horizon) if settings.across == "mixing" else None
+        return Persistent(horizon=horizon, window_ms=window_ms, l=mixing_l)
+    return Mixing(l=mixing_l, horizon=horizon) if settings.across == "mixing" else None
 
 
 def _algorithm(settings: KDeltaSettings, inputs: PlanInputs) -> TrajectoryAlgorithm:

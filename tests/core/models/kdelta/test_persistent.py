@@ -185,6 +185,17 @@ def test_people_who_were_not_released_may_join_those_who_were() -> None:
     assert released[2] == {hash_of(user) for user in (1, 2, 3, 4, 6)}
 
 
+def test_a_person_whose_companions_are_gone_joins_nobody() -> None:
+    """
+    However near a set is: its people were in another set before.
+    """
+    first = [(user, 0, 0 if user <= 4 else 3, 0) for user in range(1, 9)]
+    traces, outcomes = run([first, [*first[:4], (5, 0, 0, 0)]], plan_of(k=4))
+    assert isinstance(outcomes[1][0], Release)
+    assert traces[1] is not None
+    assert set(traces[1].users.tolist()) == {hash_of(user) for user in range(1, 5)}
+
+
 def test_too_few_of_a_set_are_not_released_until_the_epoch_ends() -> None:
     """
     Three of four people cannot be four; in the next epoch nobody has a past, and mixing alone decides.

@@ -18,6 +18,7 @@ from core.models.common.settings import Context, ModelSettingsError
 from core.models.kdelta.anonymize.across import EarlierSets, earlier_sets
 from core.models.kdelta.anonymize.borders import TRASH, Borders
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
+from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
 from core.models.kdelta.guarantee import KDelta, Mixing
 from core.models.kdelta.plan import KDeltaPlan, check
 from core.models.kdelta.settings import KDeltaSettings
@@ -112,6 +113,20 @@ def test_people_of_a_set_are_spread_over_later_sets(chance: Random, name: Any, l
     plan = mixing_plan(l=l, horizon=horizon, algorithm=model_of(name, chance))
     for outcome, _ in release_in_turn(several_windows(chance, 3, demands=True), plan):
         assert isinstance(outcome, Release | Withheld), outcome
+
+
+@given(CHANCE, st.booleans())
+def test_most_people_are_released_and_mix(chance: Random, personal: bool) -> None:
+    """
+    With the usual options, in one chunk or several, and with demands or without: more than a third of the people.
+    """
+    options = Wait4MeOptions(chunk_size=chance.choice([None, 20]))
+    plan = mixing_plan(horizon=chance.choice([2, 3]), options=options, personal=personal)
+    windows = several_windows(chance, 3, n_people=60, demands=personal)
+    for rows, (outcome, _) in zip(windows, release_in_turn(windows, plan), strict=True):
+        assert isinstance(outcome, Release), outcome
+        assert outcome.trace is not None
+        assert 3 * len(np.unique(outcome.trace.users)) > len(np.unique(rows["user"]))
 
 
 @given(CHANCE)

@@ -52,7 +52,7 @@ def clustered(block: Block, demands: Demands, chance: Random) -> tuple[IntArray,
     """Clusters of any members, as far as they are allowed; the others are trash."""
     n = len(block.members)
     drawn = [chance.randrange(-1, 4) for _ in range(n)]
-    cluster, pivots = np.full(n, TRASH), []
+    cluster, pivots = np.full(n, TRASH), list[int]()
     for c in range(4):
         members = [i for i in range(n) if drawn[i] == c]
         pivot = next((p for p in members if (block.distances.between(p, np.array(members)) <= RADIUS).all()), None)

@@ -41,6 +41,14 @@ RUNS: tuple[tuple[str, dict[str, object]], ...] = (
     ("none", {}),
     ("mixing, l = 2", {"privacy.across": "mixing"}),
     ("mixing, l = 3", {"privacy.across": "mixing", "privacy.mixing_l": 3}),
+    ("persistent, 2 windows", {"privacy.across": "persistent", "privacy.horizon": 2}),
+    ("persistent, 4 windows", {"privacy.across": "persistent", "privacy.horizon": 4}),
+    (
+        "persistent, 4 windows, trash_share 0.2",
+        {"privacy.across": "persistent", "privacy.horizon": 4, "privacy.trash_share": 0.2},
+    ),
+    ("persistent, 8 windows", {"privacy.across": "persistent", "privacy.horizon": 8}),
+    ("none, windows 4 times as long", {"window.size": "*4"}),
 )
 """What differs from the defaults (w4m by LSTD, k=5, δ=500 m)."""
 
@@ -159,6 +167,15 @@ def run(file: Path, given: dict[str, object]) -> tuple[Costs, Flows]:
     return costs, flows
 
 
+def _given(own: dict[str, object], changes: dict[str, object]) -> dict[str, object]:
+    """Put the settings of a feed and of a run together."""
+    given = {**own, **changes}
+    if given.get("window.size") == "*4":
+        size = str(own.get("window.size", "15m"))
+        given["window.size"] = f"{4 * int(size[:-1])}{size[-1]}"
+    return given
+
+
 def table(data: Path, feeds: list[str]) -> Iterator[str]:
     """Make the rows of the table, in Markdown."""
     yield "| feed | across | metres | suppressed | CPU time | sets above 1/2 | above 1/3 | named by an attacker |"
@@ -166,7 +183,7 @@ def table(data: Path, feeds: list[str]) -> Iterator[str]:
     for name in feeds:
         file, own = FEEDS[name]
         for label, changes in RUNS:
-            costs, flows = run(data / file, {**own, **changes})
+            costs, flows = run(data / file, _given(own, changes))
             cells = (
                 name,
                 label,

@@ -172,9 +172,10 @@ class BoundedWaitForMe:
         """See :meth:`TrajectoryAlgorithm.anonymize`."""
         trajectories, n = window.trajectories, len(window.trajectories.users)
         key = rng.integers(0, 2**64, 2, np.uint64)  # every try draws the same numbers
-        waiting = Wait4Me(trajectories, self.options, largest_delta_m=float(window.demands.delta_m.max(initial=0.0)))
+        largest_delta_m = float(window.demands.delta_m.max(initial=0.0))
+        waiting = Wait4Me(trajectories, self.options, largest_delta_m=largest_delta_m, across=across)
         result = bounded(
-            lambda demands: waiting.anonymize(demands, np.random.Generator(np.random.Philox(key=key)), across),
+            lambda demands: waiting.anonymize(demands, np.random.Generator(np.random.Philox(key=key))),
             window.demands,
             representativeness(trajectories, sigma_m=self.sigma_m),
             np.diff(trajectories.starts),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.models.common.guarantee import at_least
 
-__all__ = ["KDelta", "Mixing"]
+__all__ = ["KDelta", "Mixing", "Persistent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,46 @@ class Mixing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Persistent:
+    """Inside an epoch, at least k people share a person's sets in every window in which the person is released.
+
+    An epoch is ``horizon`` successive windows; windows are counted from 1970, so all workers agree on epochs. For each
+    released trajectory of a person, at least k people (the person included) are in its set, and were in all sets in
+    which the person was in the earlier windows of the epoch. This is historical k-anonymity (Bettini, Wang, Jajodia
+    2005) of sets. It holds for any choice of the windows in which an adversary saw the person, because whoever shares
+    all sets shares some of them.
+
+    If nothing was released in the epoch yet, the people of each set of the last released window before it are mixed:
+    at most one in ``l`` of those who are released again is in any one set.
+
+    Raises:
+        ValueError: A parameter is out of its range.
+    """
+
+    horizon: int
+    """Windows of an epoch. At least 2."""
+
+    window_ms: int
+    """Length of a window. At least 1."""
+
+    l: int = 2  # noqa: E741 - as for mixing
+    """Largest share of a set's people in one set after the border of an epoch, as its reciprocal. At least 2."""
+
+    def __post_init__(self) -> None:
+        at_least("l", self.l, 2)
+        at_least("horizon", self.horizon, 2)
+        at_least("window_ms", self.window_ms, 1)
+
+    def epoch_of(self, t_ms: int) -> int:
+        """Return the number of the epoch that contains an instant."""
+        return t_ms // self.window_ms // self.horizon
+
+    def windows_left(self, t_ms: int) -> int:
+        """Return how many windows of its epoch come after the window that contains an instant."""
+        return self.horizon - 1 - t_ms // self.window_ms % self.horizon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KDelta:
     """(k,delta)-anonymity of trajectories (Abul, Bonchi, Nanni 2008; Theodosopoulos 2013, Definitions 2 to 4).
 
@@ -62,7 +102,7 @@ class KDelta:
     """Whether a set keeps the largest k and the smallest delta that any of its members demands. Otherwise a person who
     demands more than ``k`` and ``delta_m`` is not released."""
 
-    across: Mixing | None = None
+    across: Mixing | Persistent | None = None
     """What several windows together promise; None if each stands alone."""
 
     def __post_init__(self) -> None:
@@ -74,13 +114,20 @@ class KDelta:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         who = " (or the larger k and smaller distance that members demand)" if self.personal else ""
-        later = (
-            ""
-            if self.across is None
-            else f"; of the people of a set who are released in one of the next {self.across.horizon - 1} windows, at "
-            f"most one in {self.across.l} is in any one set there"
-        )
+        later = "" if self.across is None else self._across(self.across)
         return (
             f"each trajectory belongs to a set of at least {self.k} people's trajectories that stay within "
             f"{self.delta_m:g} m of one another{who}{later}"
+        )
+
+    def _across(self, across: Mixing | Persistent) -> str:
+        if isinstance(across, Mixing):
+            return (
+                f"; of the people of a set who are released in one of the next {across.horizon - 1} windows, at "
+                f"most one in {across.l} is in any one set there"
+            )
+        return (
+            f"; in an epoch of {across.horizon} windows, at least {self.k} people share the person's sets in every "
+            f"window in which the person is released; between epochs, at most one in {across.l} of the people of a set "
+            "is in any one set of the next window"
         )

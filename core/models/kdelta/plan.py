@@ -21,7 +21,7 @@ from core.models.kdelta.anonymize.bounding import BoundedOptions
 from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions
 from core.models.kdelta.anonymize.segmentation import SegmentationOptions
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
-from core.models.kdelta.guarantee import KDelta, Mixing
+from core.models.kdelta.guarantee import KDelta, Mixing, Persistent
 from core.models.kdelta.settings import KDeltaSettings
 from core.trajectories.joining import Joining
 
@@ -29,6 +29,12 @@ __all__ = ["KDeltaPlan", "LastResult", "check", "make_plan"]
 
 _LONGEST_SPAN_STEP_MS = 300_000
 _HORIZON = 2
+
+_NOT_PERSISTENT = {
+    "nwa": "which leaves out everybody whose interval changes",
+    "pw4m-tr": "which puts the pieces of one person into several sets",
+}
+"""Models that cannot keep people together over an epoch, and why."""
 
 
 @dataclass(slots=True, eq=False)
@@ -103,8 +109,11 @@ class KDeltaPlan(Plan):
         return "(k,delta)"  # a person who demands more is given it or left out, never given less
 
 
-def _parameters_across(across: Mixing | None) -> Parameters:
-    return {} if across is None else {"across": "mixing", "mixing_l": across.l, "horizon": across.horizon}
+def _parameters_across(across: Mixing | Persistent | None) -> Parameters:
+    if across is None:
+        return {}
+    name = "mixing" if isinstance(across, Mixing) else "persistent"
+    return {"across": name, "mixing_l": across.l, "horizon": across.horizon}
 
 
 def check(settings: KDeltaSettings, context: Context) -> None:
@@ -114,8 +123,11 @@ def check(settings: KDeltaSettings, context: Context) -> None:
         ModelSettingsError: Time stamps could leave their window, chunks are too small for k, or the promise across
             windows does not fit the translation.
     """
-    if settings.across == "persistent":
-        raise ModelSettingsError("privacy.across is persistent: it must be none or mixing")
+    if settings.across == "persistent" and context.model in _NOT_PERSISTENT:
+        raise ModelSettingsError(
+            f"privacy.across is persistent: with privacy.model {context.model}, {_NOT_PERSISTENT[context.model]}, it "
+            "must be none or mixing"
+        )
     if settings.across != "none" and settings.translation == "minimal":
         raise ModelSettingsError(
             f"privacy.across is {settings.across}: with privacy.translation minimal, which releases raw "
@@ -165,7 +177,12 @@ def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
     """Make the plan that the settings ask for."""
     algorithm = _algorithm(settings, inputs)
     return KDeltaPlan(
-        guarantee=KDelta(k=inputs.k, delta_m=inputs.delta_m, personal=algorithm.personal, across=_across(settings)),
+        guarantee=KDelta(
+            k=inputs.k,
+            delta_m=inputs.delta_m,
+            personal=algorithm.personal,
+            across=_across(settings, inputs.window_ms),
+        ),
         limits=inputs.limits,
         secret=inputs.secret,
         algorithm=algorithm,
@@ -173,9 +190,12 @@ def make_plan(settings: KDeltaSettings, inputs: PlanInputs) -> KDeltaPlan:
     )
 
 
-def _across(settings: KDeltaSettings) -> Mixing | None:
+def _across(settings: KDeltaSettings, window_ms: int) -> Mixing | Persistent | None:
     """Return what is promised of several windows together."""
-    return Mixing(l=settings.mixing_l, horizon=settings.horizon or _HORIZON) if settings.across == "mixing" else None
+    horizon, mixing_l = settings.horizon or _HORIZON, settings.mixing_l
+    if settings.across == "persistent":
+        return Persistent(horizon=horizon, window_ms=window_ms, l=mixing_l)
+    return Mixing(l=mixing_l, horizon=horizon) if settings.across == "mixing" else None
 
 
 def _algorithm(settings: KDeltaSettings, inputs: PlanInputs) -> TrajectoryAlgorithm:

@@ -11,12 +11,15 @@ from core.models.common.family import Contents, Verdict
 from core.models.kdelta.algorithms import AnonymizedTrajectories
 from core.models.kdelta.anonymize.across import Across, earlier_sets
 from core.models.kdelta.anonymize.mixing import MixedBorders
+from core.models.kdelta.anonymize.persistent import Persistence
 from core.models.kdelta.assemble import PointWindow, assemble_points
+from core.models.kdelta.guarantee import Mixing, Persistent
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.kdelta.released import PointTrajectory
 from core.models.kdelta.verify import verify_kdelta
 from core.models.kdelta.verify_across import large_flows
 from core.models.kdelta.verify_exchangeable import MOST_DEVIATIONS, deviations_from_chance
+from core.models.kdelta.verify_persistent import broken_persistence
 from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
@@ -70,10 +73,17 @@ def anonymize(seal: Seal, window: PointWindow, plan: KDeltaPlan) -> AnonymizedTr
 def _across(window: PointWindow, plan: KDeltaPlan) -> Across | None:
     """Return what makes the clusters of a window keep the promise across windows."""
     across = plan.guarantee.across
-    return (
-        None
-        if across is None
-        else MixedBorders(earlier=earlier_sets(plan.history, window.hashes), l=across.l, is_whole=plan.regions is None)
+    if across is None or not len(window.trajectories.t_ms):
+        return None
+    earlier, is_whole = earlier_sets(plan.history, window.hashes), plan.regions is None
+    if isinstance(across, Mixing):
+        return MixedBorders(earlier=earlier, l=across.l, is_whole=is_whole)
+    return Persistence.of(
+        earlier,
+        len(window.hashes),
+        promise=across,
+        within_ms=int(window.trajectories.t_ms[0]),
+        is_whole=is_whole,
     )
 
 
@@ -137,12 +147,16 @@ def _dependence(window: PointWindow, candidate: PointCandidate) -> str | None:
 
 
 def _broken_across(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> str | None:
-    """Return how the sets break what is promised of several windows; None if they keep it."""
-    across = plan.guarantee.across
+    """Return how the candidate breaks what is promised of several windows together; None if it does not."""
+    across, sets, traces = plan.guarantee.across, candidate.sets, plan.history.traces
+    people, is_whole = window.hashes[candidate.users].tolist(), plan.regions is None
+    if isinstance(across, Persistent):
+        within_ms = int(window.trajectories.t_ms[0])
+        k = [max(plan.guarantee.k, demanded) for demanded in candidate.k]
+        return broken_persistence(sets, people, k, traces, across, within_ms=within_ms, is_whole=is_whole)
     if across is None:
         return None
-    people = window.hashes[candidate.users].tolist()
-    n_large = large_flows(candidate.sets, people, plan.history.traces, across, is_whole=plan.regions is None)
+    n_large = large_flows(sets, people, traces, across, is_whole=is_whole)
     return f"mixing is broken: {n_large} large_flows" if n_large else None
 
 

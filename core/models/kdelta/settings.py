@@ -80,11 +80,12 @@ class KDeltaSettings(HorizonSettings):
 
     across: Literal["none", "mixing", "persistent"] = "mixing"
     """What is promised of several windows together: ``none``, each window stands alone; ``mixing``, the people of a
-    released set are spread over several sets in later windows."""
+    released set are spread over several sets in later windows; ``persistent``, in an epoch of ``horizon`` windows at
+    least ``k`` people share a person's sets in every window, and people are mixed between epochs."""
 
     mixing_l: Annotated[int, Field(ge=2, le=1_000)] = 2
     """Of the people of a set who are released in a later window, at most one in ``mixing_l`` is in any one set there,
-    for ``across: mixing``."""
+    for ``across: mixing``, and for ``persistent`` where an epoch begins."""
 
     trash_share: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Share of trajectories left out above which the radius grows."""

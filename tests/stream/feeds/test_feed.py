@@ -20,7 +20,7 @@ from core.models.kdelta.anonymize.bounding import BoundedOptions
 from core.models.kdelta.anonymize.never_walk_alone import NeverWalkAloneOptions
 from core.models.kdelta.anonymize.segmentation import SegmentationOptions
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
-from core.models.kdelta.guarantee import KDelta, Mixing
+from core.models.kdelta.guarantee import KDelta, Mixing, Persistent
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.km.plan import KmPlan
 from core.records.record import Kind
@@ -228,7 +228,7 @@ CHANGED: dict[str, Any] = {
     "improvement": 0.2,
     "edit_factor": 0.5,
     "edit_step_percent": 20,
-    "across": "mixing",
+    "across": "persistent",
     "mixing_l": 3,
     "trash_share": 0.2,
 }
@@ -252,6 +252,8 @@ def as_written(name: str) -> object:
 def of_fragments(model: str | None = None, *names: str) -> KDeltaPlan:
     """The plan of fragments with some settings of privacy changed."""
     given: dict[str, Any] = {f"fragments__privacy__{name}": as_written(name) for name in names}
+    if "translation" in names:
+        given["fragments__privacy__across"] = "none"  # raw trajectories link windows
     if model is not None:
         given["fragments__privacy__model"] = model
     plan = feed(Kind.FRAGMENTS, **given).plan
@@ -292,24 +294,40 @@ def test_the_guarantee_is_personal_where_the_model_is(model: str | None, persona
     Only the personalized models give people more than the settings give everybody; the release names the model.
     """
     plan = of_fragments(model)
-    assert plan.guarantee == KDelta(k=5, delta_m=500.0, personal=personal)
+    assert plan.guarantee == KDelta(k=5, delta_m=500.0, personal=personal, across=Mixing(l=2, horizon=2))
     assert plan.model == (model or "w4m")
 
 
 def test_a_promise_across_windows_is_part_of_the_guarantee_and_of_the_policy() -> None:
     """
-    Without one, every window stands alone.
+    By default windows mix with the next one; without a promise every window stands alone.
     """
     given: dict[str, Any] = {
         "fragments__privacy__across": "mixing",
         "fragments__privacy__mixing_l": 3,
         "fragments__privacy__horizon": 4,
     }
-    mixing, usual = feed(Kind.FRAGMENTS, **given), feed(Kind.FRAGMENTS)
+    mixing, usual, alone = (
+        feed(Kind.FRAGMENTS, **changed) for changed in (given, {}, {"fragments__privacy__across": "none"})
+    )
     assert isinstance(mixing.plan, KDeltaPlan)
     assert mixing.plan.guarantee.across == Mixing(l=3, horizon=4)
-    assert (mixing.policy.horizon, usual.policy.horizon) == (4, 1)
-    assert mixing.plan.parameters.items() > usual.plan.parameters.items()
+    assert [one.policy.horizon for one in (mixing, usual, alone)] == [4, 2, 1]
+    assert mixing.plan.parameters.items() > alone.plan.parameters.items()
+    assert usual.plan.parameters.items() > alone.plan.parameters.items()
+
+
+def test_an_epoch_has_the_windows_of_the_horizon() -> None:
+    """
+    The length of a window decides where epochs begin.
+    """
+    given: dict[str, Any] = {"fragments__privacy__across": "persistent", "fragments__privacy__horizon": 4}
+    persistent = feed(Kind.FRAGMENTS, **given)
+    assert isinstance(persistent.plan, KDeltaPlan)
+    window_ms = persistent.policy.size_ms
+    assert persistent.plan.guarantee.across == Persistent(horizon=4, window_ms=window_ms, l=2)
+    assert persistent.policy.horizon == 4
+    assert persistent.plan.parameters["across"] == "persistent"
 
 
 OF_SETS = {

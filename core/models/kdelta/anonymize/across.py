@@ -10,6 +10,7 @@ import numpy as np
 
 from core.models.kdelta.anonymize.cluster.blocks import Block
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
+from core.models.kdelta.anonymize.companions import Companions
 from core.records.arrays import IntArray, UserHashes
 from core.trajectories.trajectory import Demands
 from core.windows.history import History
@@ -19,6 +20,11 @@ __all__ = ["Across", "EarlierSets", "earlier_sets"]
 
 class Across(Protocol):
     """Makes the clusters of a window keep a promise about earlier windows."""
+
+    @property
+    def companions(self) -> Companions | None:
+        """Who is clustered with whom; None if nobody is kept apart."""
+        ...
 
     def mend(self, clustering: Clustering, users: IntArray, demands: Demands, blocks: Sequence[Block]) -> Clustering:
         """Move trajectories between clusters, or to the trash, until the promise holds.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class MixedBorders:
     l: int  # noqa: E741 - the name in the literature
     is_whole: bool
     """Whether these are all trajectories of the window: then a single cluster of all people breaks nothing."""
+
+    companions: None = field(default=None, init=False)
 
     def mend(self, clustering: Clustering, users: IntArray, demands: Demands, blocks: Sequence[Block]) -> Clustering:
         """See :meth:`~core.models.kdelta.anonymize.across.Across.mend`."""

@@ -14,7 +14,8 @@ import numpy as np
 
 from core.models.kdelta.anonymize.across import Across
 from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
-from core.models.kdelta.anonymize.cluster.clustering import greedy_clustering
+from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
+from core.models.kdelta.anonymize.companions import Companions
 from core.models.kdelta.anonymize.distance.distances import Distances
 from core.models.kdelta.anonymize.distance.edr import Edr
 from core.models.kdelta.anonymize.distance.lstd import Lstd
@@ -109,9 +110,8 @@ def wait4me(
     >>> result.sets.tolist(), result.t_ms.tolist(), result.kept.tolist()
     ([0, 0], [0, 0], [True, True])
     """
-    return Wait4Me(trajectories, options, largest_delta_m=float(demands.delta_m.max(initial=0.0))).anonymize(
-        demands, rng, across
-    )
+    largest_delta_m = float(demands.delta_m.max(initial=0.0))
+    return Wait4Me(trajectories, options, largest_delta_m=largest_delta_m, across=across).anonymize(demands, rng)
 
 
 class Wait4Me:
@@ -121,13 +121,22 @@ class Wait4Me:
         trajectories: The window's trajectories, none of them empty.
         options: Options of Wait for Me.
         largest_delta_m: Tolerance in space with which EDR compares trajectories if the options give none, metres.
+        across: Makes the clusters keep a promise about earlier windows; None if there is none.
 
     Raises:
         ValueError: A trajectory has no point.
     """
 
-    def __init__(self, trajectories: PointTrajectories, options: Wait4MeOptions, *, largest_delta_m: float) -> None:
-        self._trajectories, self._options = trajectories, options
+    def __init__(
+        self,
+        trajectories: PointTrajectories,
+        options: Wait4MeOptions,
+        *,
+        largest_delta_m: float,
+        across: Across | None = None,
+    ) -> None:
+        self._trajectories, self._options, self._across = trajectories, options, across
+        self._companions: Companions | None = None if across is None else across.companions
         self._matching = Matching(trajectories, tolerance_s=options.time_tolerance_s)
 
         def measure(some: PointTrajectories) -> Distances:
@@ -136,29 +145,24 @@ class Wait4Me:
             tolerance_m = largest_delta_m if options.space_tolerance_m is None else options.space_tolerance_m
             return Edr(some, space_tolerance_m=tolerance_m, time_tolerance_s=options.time_tolerance_s)
 
+        companions = self._companions
+        compared = trajectories if companions is None else companions.ahead(trajectories)
         self._chunks = similar_chunks(
-            trajectories, measure, largest=options.chunk_size or max(len(trajectories.users), 1)
+            compared,
+            measure,
+            largest=options.chunk_size or max(len(trajectories.users), 1),
+            apart=None if companions is None else companions.apart(trajectories),
         )
+        self._distances = None if companions is None or companions.is_alone else measure(compared)
+        """Distances between trajectories of different chunks; None if they are never together."""
 
-    def anonymize(self, demands: Demands, rng: np.random.Generator, across: Across | None = None) -> AnonymitySets:
+    def anonymize(self, demands: Demands, rng: np.random.Generator) -> AnonymitySets:
         """Make the trajectories (k,delta)-anonymous: see :func:`wait4me`."""
         options = self._options
         # No disc can be that small: such a demand is replaced by one for more people than there are.
         impossible = demands.delta_m <= options.margin_m
         attainable = replace(demands, k=np.where(impossible, self._trajectories.n_users + 2, demands.k))
-        by_edr = options.distance == "edr"
-        unit, radius = (Edr.unit, options.max_radius_edits) if by_edr else (Lstd.unit, options.max_radius_m)
-        clustering = greedy_clustering(
-            self._chunks,
-            attainable,
-            max_radius=max(round(radius * unit), 1),
-            largest_radius=unit - 1 if by_edr else None,
-            trash_share=options.trash_share,
-            refined=options.refined,
-            regrouped=options.translation == "exchangeable",  # the published rule edits all members into the pivot
-        )
-        if across is not None:
-            clustering = across.mend(clustering, self._trajectories.users, attainable, self._chunks)
+        clustering = self._cluster(attainable)
         translated = []
         for number, pivot in enumerate(clustering.pivots.tolist()):
             members = np.flatnonzero(clustering.cluster == number)
@@ -167,9 +171,33 @@ class Wait4Me:
             self._trajectories,
             clustering,
             translated,
-            unit=unit,
+            unit=self._unit,
             mean_speed_m_s=self._matching.mean_speed_m_s,
         )
+
+    @property
+    def _unit(self) -> int:
+        return Edr.unit if self._options.distance == "edr" else Lstd.unit
+
+    def _cluster(self, demands: Demands) -> Clustering:
+        """Cluster the trajectories so that the demands and the promise about earlier windows are kept."""
+        options, companions, unit = self._options, self._companions, self._unit
+        by_edr = options.distance == "edr"
+        radius = options.max_radius_edits if by_edr else options.max_radius_m
+        clustering = greedy_clustering(
+            self._chunks,
+            demands if companions is None else companions.wanted(demands, self._chunks),
+            max_radius=max(round(radius * unit), 1),
+            largest_radius=unit - 1 if by_edr else None,
+            trash_share=options.trash_share,
+            refined=options.refined,
+            regrouped=options.translation == "exchangeable",  # the published rule edits all members into the pivot
+        )
+        if companions is not None and self._distances is not None:
+            clustering = companions.place_the_rest(clustering, self._trajectories, self._distances, demands)
+        if self._across is not None:
+            clustering = self._across.mend(clustering, self._trajectories.users, demands, self._chunks)
+        return clustering
 
     def _translate(self, members: IntArray, pivot: int, delta_m: float, rng: np.random.Generator) -> Translated:
         options = self._options

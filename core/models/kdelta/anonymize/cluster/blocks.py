@@ -6,7 +6,7 @@ similar trajectories, and each is treated as a data set of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,9 @@ def chunk_of(trajectories: PointTrajectories, members: IntArray, measure: Measur
     return Block(members=members, trajectories=chunk, distances=measure(chunk))
 
 
-def similar_chunks(trajectories: PointTrajectories, measure: Measure, *, largest: int) -> list[Block]:
+def similar_chunks(
+    trajectories: PointTrajectories, measure: Measure, *, largest: int, apart: Sequence[IntArray] | None = None
+) -> list[Block]:
     """Divide a data set into chunks of similar trajectories.
 
     The papers do not say how. Here trajectories are compared by their first, mean and last positions. A set that is too
@@ -58,18 +60,22 @@ def similar_chunks(trajectories: PointTrajectories, measure: Measure, *, largest
         trajectories: The data set, ``n`` trajectories, none of them empty.
         measure: Makes the distances of each chunk.
         largest: Most trajectories of a chunk, at least 1. Halves have at least half of that.
+        apart: Parts of the data set that are never in one chunk, ascending numbers; each trajectory is in one part.
+            None if there is one part.
     """
     n, xy_m, starts = len(trajectories.users), trajectories.xy_m, trajectories.starts
-    if n <= largest:
-        return [chunk_of(trajectories, np.arange(n), measure)]
+    parts = [np.arange(n)] if apart is None else list(apart)
+    if max(map(len, parts), default=0) <= largest:
+        return [chunk_of(trajectories, part, measure) for part in parts]
     places_m = np.concatenate(
         [xy_m[starts[:-1]], trajectories.mean_positions_m(), xy_m[starts[1:] - 1]], axis=1
     )  # (n, 6)
-    return [chunk_of(trajectories, np.sort(part), measure) for part in _halves(np.rint(places_m * 1000), largest)]
+    halves = _halves(np.rint(places_m * 1000), parts, largest)
+    return [chunk_of(trajectories, np.sort(part), measure) for part in halves]
 
 
-def _halves(places_mm: FloatArray, largest: int) -> Iterator[IntArray]:
-    parts = [np.arange(len(places_mm))]
+def _halves(places_mm: FloatArray, parts: Sequence[IntArray], largest: int) -> Iterator[IntArray]:
+    parts = [*reversed(parts)]
     while parts:
         part = parts.pop()
         if len(part) <= largest:

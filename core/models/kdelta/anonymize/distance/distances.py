@@ -16,7 +16,7 @@ _REMEMBERED_EACH, _REMEMBERED = 512, 1 << 21
 """How many distances and bounds are remembered: for each trajectory, rounded up to a power of 2; and at most: 32 MB."""
 
 _BOX_BYTES = 64 << 20
-_MOST_CELLS, _FEWEST_CELLS = 256, 8
+_MOST_CELLS, _FEWEST_CELLS = 256, 8  # never more than trajectories: a tree of few prunes little
 _BYTES_A_CELL = 2 * 36  # two nodes a trajectory, nine numbers each
 
 
@@ -54,7 +54,7 @@ class Distances:
         n, starts = len(trajectories.users), trajectories.starts.copy()
         n_remembered = 1 << max(min(3 * n * n, _REMEMBERED_EACH * n, _REMEMBERED) - 1, 1).bit_length()
         last = path[:, 0].max(initial=0.0)
-        n_cells = min(max(_BOX_BYTES // (_BYTES_A_CELL * max(n, 1)), _FEWEST_CELLS), _MOST_CELLS)
+        n_cells = min(max(_BOX_BYTES // (_BYTES_A_CELL * max(n, 1)), _FEWEST_CELLS), max(n, _FEWEST_CELLS), _MOST_CELLS)
         cell = max(tolerance_ms // 2, last // n_cells + 1)
         n_cells = int(last // cell) + 1
         m = max(2 * n - 1, 0)

@@ -82,9 +82,9 @@ class Companions:
     def wanted(self, demands: Demands, chunks: Sequence[Block], *, within_m: float) -> Demands:
         """Return how large sets should be made.
 
-        People leave, and others turn off. So a set should have the people that its members demand, doubled for each window
-        that is left, up to four times, and can then be divided, or can lose people. A chunk that is too small for that
-        stays in one set, and people with fewer others around want no more than there are.
+        People leave, and others turn off. So a set should have the people that its members demand, doubled for each
+        window that is left, up to four times; it can then be divided, or lose people. A chunk that is too small for two
+        such sets stays in one set, and people with fewer others around want no more than there are.
 
         Args:
             demands: k and delta of each trajectory.

@@ -19,8 +19,7 @@ __all__ = ["Companions"]
 
 
 _MOST_TIMES_K = 4
-"""Most people wanted in a set, as a multiple of k. Larger sets lose fewer people and move points farther: on a day of
-cabs, epochs of 8 windows, 2, 4 and 8 times k suppress 22, 12 and 9 % and move points by 1,776, 1,990 and 2,186 m."""
+"""Most people wanted in a set, as a multiple of k: larger sets lose fewer people, and move points farther."""
 
 _STAY = 0.5
 """For how long a trajectory is taken to stay where it ends, in parts of a window."""
@@ -80,18 +79,24 @@ class Companions:
             xy_m=np.insert(trajectories.xy_m, at, trajectories.xy_m[ends[of]], axis=0),
         )
 
-    def wanted(self, demands: Demands, chunks: Sequence[Block]) -> Demands:
+    def wanted(self, demands: Demands, chunks: Sequence[Block], *, within_m: float) -> Demands:
         """Return how large sets should be made.
 
-        People leave, and others turn off. So a set should have twice the people that its members demand for each window
-        that is left, up to four times, and can then be divided, or can lose people. A chunk that is too small for that
-        stays in one set.
+        People leave, and others turn off. So a set should have the people that its members demand, doubled for each
+        window that is left, up to four times; it can then be divided, or lose people. A chunk that is too small for two
+        such sets stays in one set, and people with fewer others around want no more than there are.
+
+        Args:
+            demands: k and delta of each trajectory.
+            chunks: The trajectories in the parts that are clustered separately.
+            within_m: How far away others are around, by mean positions, metres.
         """
         k = demands.k.copy()
         times = min(2 ** min(self.windows_left, _MOST_TIMES_K), _MOST_TIMES_K)
         for chunk in chunks:
             least, half = demands.k[chunk.members], chunk.trajectories.n_users // 2 + 1
-            k[chunk.members] = np.maximum(least, np.minimum(least * times, half))
+            around = _counts_within(chunk.trajectories.mean_positions_m(), within_m)
+            k[chunk.members] = np.maximum(least, np.minimum(np.minimum(least * times, half), around))
         return replace(demands, k=k)
 
     def place_the_rest(
@@ -125,6 +130,15 @@ class Companions:
     def is_alone(self) -> bool:
         """Whether nobody was released in this epoch yet; all people are then in one block."""
         return not any(self.pasts)
+
+
+def _counts_within(xy_m: FloatArray, radius_m: float) -> IntArray:
+    """Count the places within a radius of each of ``n`` places, itself among them, in whole millimetres."""
+    xy_mm, radius_mm = np.rint(xy_m * 1000), round(radius_m * 1000)
+    counts = np.empty(len(xy_mm), dtype=np.int64)
+    for at, (x, y) in enumerate(xy_mm.tolist()):
+        counts[at] = np.count_nonzero(np.square(xy_mm[:, 0] - x) + np.square(xy_mm[:, 1] - y) <= radius_mm**2)
+    return counts
 
 
 class _Places:

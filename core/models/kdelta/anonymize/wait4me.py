@@ -186,7 +186,7 @@ class Wait4Me:
         radius = options.max_radius_edits if by_edr else options.max_radius_m
         clustering = greedy_clustering(
             self._chunks,
-            demands if companions is None else companions.wanted(demands, self._chunks),
+            demands if companions is None else companions.wanted(demands, self._chunks, within_m=options.max_radius_m),
             max_radius=max(round(radius * unit), 1),
             largest_radius=unit - 1 if by_edr else None,
             trash_share=options.trash_share,

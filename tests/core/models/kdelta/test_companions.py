@@ -78,8 +78,19 @@ def test_sets_have_room_for_those_who_will_leave(windows_left: int, n_people: in
     feed = trajectories_of(*((user, [(0, float(user), 0.0)]) for user in range(n_people)))
     chunks = similar_chunks(feed, measure, largest=100)
     demands = Demands.alike(n_people, k=2, delta_m=100.0)
-    found = companions(n_people, windows_left=windows_left).wanted(demands, chunks)
+    found = companions(n_people, windows_left=windows_left).wanted(demands, chunks, within_m=1_000.0)
     assert found.k.tolist() == [wanted] * n_people
+
+
+def test_people_far_from_others_want_no_more_than_there_are() -> None:
+    """
+    Three people in a village are a set of their own, however many a town has.
+    """
+    feed = trajectories_of(*((user, [(0, 5_000.0 * (user < 3), 0.0)]) for user in range(20)))
+    chunks = similar_chunks(feed, measure, largest=100)
+    demands = Demands.alike(20, k=2, delta_m=100.0)
+    found = companions(20, windows_left=5).wanted(demands, chunks, within_m=1_000.0)
+    assert found.k.tolist() == [3] * 3 + [8] * 17
 
 
 @given(feed=data_sets(max_size=20), data=st.data(), largest=st.integers(1, 6))

@@ -149,8 +149,8 @@ def test_people_who_were_together_stay_together() -> None:
     """
     Two groups that exchange half of their places keep their sets; alone, the window would be grouped by place.
     """
-    first = [(user, 0, 0 if user <= 4 else 3, 0) for user in range(1, 9)]
-    second = [(user, 0, 0 if user % 2 else 3, 0) for user in range(1, 9)]
+    first = [(user, 0, 0 if user <= 4 else 30, 0) for user in range(1, 9)]
+    second = [(user, 0, 0 if user % 2 else 30, 0) for user in range(1, 9)]
     traces, _ = run([first, second], plan_of(k=4))
     for trace in traces:
         assert trace is not None
@@ -163,8 +163,8 @@ def test_an_anonymizer_that_forgets_the_epoch_is_refused() -> None:
     """
     The verifier needs no help of the clustering.
     """
-    first = [(user, 0, 0 if user <= 4 else 3, 0) for user in range(1, 9)]
-    second = [(user, 0, 0 if user % 2 else 3, 0) for user in range(1, 9)]
+    first = [(user, 0, 0 if user <= 4 else 30, 0) for user in range(1, 9)]
+    second = [(user, 0, 0 if user % 2 else 30, 0) for user in range(1, 9)]
     plan = plan_of(k=4)
     with mock.patch.object(release_steps, "_across", return_value=None):
         _, outcomes = run([first, second], plan)
@@ -189,7 +189,7 @@ def test_a_person_whose_companions_are_gone_joins_nobody() -> None:
     """
     However near a set is: its people were in another set before.
     """
-    first = [(user, 0, 0 if user <= 4 else 3, 0) for user in range(1, 9)]
+    first = [(user, 0, 0 if user <= 4 else 30, 0) for user in range(1, 9)]
     traces, outcomes = run([first, [*first[:4], (5, 0, 0, 0)]], plan_of(k=4))
     assert isinstance(outcomes[1][0], Release)
     assert traces[1] is not None

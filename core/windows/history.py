@@ -8,7 +8,7 @@ history, or not at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -104,6 +104,19 @@ class History:
     """The traces of the earlier windows of a shard that a window depends on, oldest first."""
 
     traces: tuple[Trace, ...] = field(default=(), repr=False)
+
+    @staticmethod
+    def of(key: WindowKey, traces: Iterable[Trace], *, horizon: int) -> History:
+        """Return the history of a window from traces of its shard, whatever windows they are of.
+
+        Args:
+            key: The window.
+            traces: At most one of each window.
+            horizon: Over how many windows the promise holds, this one included.
+        """
+        since_ms = key.start_ms - (horizon - 1) * (key.end_ms - key.start_ms)
+        earlier = [one for one in traces if since_ms <= one.key.start_ms < key.start_ms]
+        return History(traces=tuple(sorted(earlier, key=lambda one: one.key.start_ms)))
 
     @property
     def digest(self) -> str:

@@ -36,11 +36,6 @@ class ShardProgress:
     heard: dict[tuple[Source, str], int] = field(default_factory=dict)
     """Highest offset of each log of each source."""
 
-    def history(self, start_ms: int, *, since_ms: int) -> History:
-        """Return the history of a window that starts at ``start_ms``, from the windows that start at ``since_ms``."""
-        keys = sorted(key for key in self.traces if since_ms <= key.start_ms < start_ms)
-        return History(traces=tuple(Trace.whole(list(self.traces[key].values())) for key in keys))
-
 
 class OpenWindows:
     """Open windows in the order of release, so that those that are not due need no check.
@@ -70,8 +65,8 @@ class OpenWindows:
 
     def history(self, key: WindowKey) -> History:
         """Return what the earlier windows of the horizon released in the shard of a window."""
-        since_ms = key.start_ms - (self.policy.horizon - 1) * self.policy.size_ms
-        return self.shard(key.shard).history(key.start_ms, since_ms=since_ms)
+        traces = (Trace.whole(list(parts.values())) for parts in self.shard(key.shard).traces.values())
+        return History.of(key, traces, horizon=self.policy.horizon)
 
     def forgettable(self, key: WindowKey) -> tuple[Trace, ...]:
         """Return the traces in the shard of a completed window that no later window depends on."""

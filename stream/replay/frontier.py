@@ -23,6 +23,7 @@ from core.models.registry import FAMILIES, models_of
 from core.records.record import Kind
 from core.release.outcome import Account
 from core.utility.window_measures import WindowLoss
+from core.windows.history import History, Trace
 from core.windows.partition import ReleaseWindow
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
@@ -77,6 +78,9 @@ class Combination:
     tally: Tally = field(default_factory=Tally)
     fault: str | None = None
     """Why the combination was given up; None while it runs."""
+
+    past: dict[str, tuple[Trace, ...]] = field(default_factory=dict, repr=False)
+    """What the last windows of each shard released, if the promise spans windows."""
 
     @property
     def label(self) -> str:
@@ -253,15 +257,20 @@ def _value_of(settings: Settings, kind: Kind, name: str) -> float:
 
 def _step(one: Combination, window: ReleaseWindow, *, max_bytes: int, alarm: Callable[[str], None]) -> _Step | None:
     """Release a window and measure it; if measuring fails, give up the combination and return None."""
-    # A window's seal depends on the plan; its rows do not.
-    seal = one.plan.seal(window.seal.key, window.seal.last_offset, window.seal.n_rows, writer="replay")
-    result = release(seal, window.rows, one.plan, max_bytes=max_bytes)
+    # A window's seal and history depend on the plan; its rows do not.
+    key = window.seal.key
+    history = History.of(key, one.past.get(key.shard, ()), horizon=one.plan.horizon)
+    plan = one.plan.after(history)
+    seal = plan.seal(key, window.seal.last_offset, window.seal.n_rows, writer="replay")
+    result = release(seal, window.rows, plan, max_bytes=max_bytes)
+    if result.trace is not None:
+        one.past[key.shard] = (*history.traces, result.trace)
     if result.alarm is not None and not one.tally.windows_failed:
         alarm(f"{one.label}: {result.alarm}; this window and later ones that fail count as withheld")
     loss = None
     if result.outcome == "released":
         try:
-            loss = measure_loss(seal, window.rows, one.plan)
+            loss = measure_loss(seal, window.rows, plan)
         except Exception as fault:  # one combination must not stop the others
             # The exception's text could contain data; its type cannot.
             one.fault = f"measuring failed ({type(fault).__name__})"

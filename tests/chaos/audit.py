@@ -173,7 +173,8 @@ def _expected(
         rows = np.concatenate([np.zeros(0, dtype=ROW_TYPES[key.kind]), *window.rows])
         if len(rows) != window.seal.n_rows:
             found.violations.append(f"a seal counts {window.seal.n_rows} rows, the topic holds {len(rows)} of them")
-        outcome = release_window(window.seal, rows, _plan_of(key, plans[key.kind], before))
+        plan = plans[key.kind]
+        outcome = release_window(window.seal, rows, plan.after(History.of(key, before, horizon=plan.horizon)))
         if isinstance(outcome, Release) and outcome.trace is not None:
             before.append(outcome.trace)
         account = outcome.account
@@ -183,11 +184,6 @@ def _expected(
             expected[message.topic][message.key] = message.value
         found.windows[json.loads(expected["windows"][window.seal.release_id.encode()])["outcome"]] += 1
     return expected
-
-
-def _plan_of(key: WindowKey, plan: Plan, before: Sequence[Trace]) -> Plan:
-    since_ms = key.start_ms - (plan.horizon - 1) * (key.end_ms - key.start_ms)
-    return plan.after(History(traces=tuple(one for one in before if one.key.start_ms >= since_ms)))
 
 
 def _outputs(topics: Topics, expected: Mapping[str, Mapping[bytes, bytes]], found: Audit) -> None:

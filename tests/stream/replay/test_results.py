@@ -77,7 +77,8 @@ def rebuilt(rows: Rows) -> dict[Any, Any]:
             message["points"].append([row["time"].isoformat(), row["lat"], row["lon"]])
         elif "slot" in row:
             message["visits"].append([row["slot"], row["members"][0]])
-            message["sensitive"] = row["sensitive"]
+            stated = "sensitive" if row["one_of"] is None else "one_of"
+            message[stated] = row[stated]
         elif row["seq"] is not None:
             message["sensitive" if row.get("sensitive") else "locations"].append(row["members"])
         for name, value in row.items():
@@ -113,7 +114,8 @@ def fields(content: dict[str, Any]) -> dict[Any, Any]:
     if "points" in content:
         message["points"] = [[time.replace("Z", "+00:00"), lat, lon] for time, lat, lon in content["points"]]
     elif "visits" in content:
-        message = {"visits": content["visits"], "sensitive": content["sensitive"]}
+        stated = "one_of" if "one_of" in content else "sensitive"
+        message = {"visits": content["visits"], stated: content[stated]}
     else:
         message = {"locations": content["locations"]} if content["locations"] else {}
         if "sensitive" in content:

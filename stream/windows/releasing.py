@@ -88,7 +88,7 @@ def link(
         return results, None
     extract = type(extracts[0]).joined(extracts) if len(extracts) > 1 else extracts[0]
     first = next(i for i, one in enumerate(results) if one.outcome == "released")
-    if earlier is not None:
+    if earlier is not None and len(extract.units) > 1:  # the only unit of a window is known without an attack
         try:
             linkage = linkage_risk(earlier, extract, plan.generator(seal, "linkage"))
             told = {"linkage_highest": round(linkage.highest, 6), "linkage_mean": round(linkage.mean, 6)}

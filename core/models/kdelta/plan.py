@@ -101,7 +101,8 @@ class KDeltaPlan(Plan):
     @property
     def promised_linkage(self) -> float | None:
         """See :attr:`Plan.promised_linkage`."""
-        return None if self.guarantee.across is None else 1 / self.guarantee.across.l
+        across = self.guarantee.across
+        return 1 / across.l if isinstance(across, Mixing) else None
 
     @property
     def promise(self) -> str:

@@ -8,7 +8,7 @@ from core.places.regions import Regions
 from stream.formats.release.result import WindowResult
 from stream.windows import releasing
 from stream.windows.releasing import link, release_parts
-from tests.builders.windows import START_MS, seal_of, sequence_plan, visits
+from tests.builders.windows import START_MS, point_plan, points, seal_of, sequence_plan, visits
 
 ROWS = visits(*((user, START_MS + user, 0) for user in range(9)))
 
@@ -70,6 +70,19 @@ def test_regions_are_linked_together() -> None:
     assert extract is not None
     assert len(extract.units) == 6
     assert [one.linkage is not None for one in results] == [False, True, False]
+
+
+def test_the_only_set_of_a_window_is_not_followed() -> None:
+    """
+    Whoever knows that somebody is released there knows the set: a linkage of 1 would be no news, and no alarm.
+    """
+    rows = points(*((user, at_s, 48.0, 16.0) for user in range(5) for at_s in (0, 60)))
+    plan = point_plan(k=5)
+    results = list(release_parts(seal_of(rows, plan), rows, plan, max_bytes=2**20))
+    _, extract = link(seal_of(rows, plan), [result for _, result in results], plan, None)
+    assert extract is not None
+    again, _ = link(seal_of(rows, plan), [result for _, result in results], plan, extract)
+    assert (again[0].outcome, again[0].linkage) == ("released", None)
 
 
 def test_a_metric_that_fails_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ EVERYDAY := not slow and not browser and not image
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-horizon table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -117,6 +117,9 @@ soak: install ## a live feed of 10,000 check-ins/s on a real Kafka: memory, lag,
 
 chaos: install ## three workers on a real Kafka are killed, suspended and restarted; ROUNDS=50, SEED=1, HORIZON=1 windows
 	$(BIN)/python -m tests.chaos.run $(ROUNDS) $(SEED) $(HORIZON)
+
+table-across: install ## what promises across windows cost fragments, as in the page of (k,delta); FEEDS="cabs ships"
+	$(BIN)/python -m tests.benchmarks.table_across $(SHARED)/data $(FEEDS)
 
 table-horizon: install ## what a horizon of `lkc` costs and prevents, as in its README
 	$(BIN)/python -m tests.benchmarks.table_horizon_lkc $(SHARED)/data

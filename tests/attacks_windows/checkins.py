@@ -13,6 +13,7 @@ import numpy as np
 
 from core.models.lkc.pairs import Cycle
 from core.models.lkc.plan import LKCPlan
+from core.models.lkc.signature import NONE
 from core.records.arrays import FloatArray, IntArray
 from core.release.linkage import linkage_risk
 from core.release.linked_places import VisitedPlaces
@@ -201,12 +202,15 @@ def multiplied_shares(windows: Sequence[ReleasedWindow], carriers: frozenset[int
     yield Line(f"crowds' shares multiplied: carriers inferred above {c:g}", promise, ", ".join(figures) or "nobody")
 
 
-def _values_shown(one: ReleasedWindow) -> IntArray:
-    """Return for each unit whether the release shows the sensitive value with it."""
-    return np.array([len(values) > 0 for values in one.candidate.values], np.int64)
+def _values_shown(one: ReleasedWindow) -> FloatArray:
+    """Return for each unit how probable the sensitive value is by what is shown with it: the value, or a signature."""
+    roles = getattr(one.candidate, "roles", None)
+    if roles is None:
+        return np.array([float(len(values) > 0) for values in one.candidate.values])
+    return np.array([np.mean([code != NONE for code in signature] or [0.0]) for signature, _ in roles])
 
 
-def _log_odds(crowds: Sequence[tuple[IntArray, IntArray]]) -> float:
+def _log_odds(crowds: Sequence[tuple[IntArray, FloatArray]]) -> float:
     """Return the sum of what each crowd adds to the odds of the value, from the odds in the first release."""
     base = [np.clip(shown.mean(), 1e-6, 1 - 1e-6) for _, shown in crowds]
     total = float(np.log(base[0] / (1 - base[0])))

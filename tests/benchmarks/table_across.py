@@ -38,7 +38,7 @@ FEEDS: dict[str, tuple[str, dict[str, object]]] = {
 """The feeds: file, and how it is read. Windows have 15 minutes if not said otherwise; those of trucks have 2 hours."""
 
 RUNS: tuple[tuple[str, dict[str, object]], ...] = (
-    ("none", {}),
+    ("none", {"privacy.across": "none"}),
     ("mixing, l = 2", {"privacy.across": "mixing"}),
     ("mixing, l = 3", {"privacy.across": "mixing", "privacy.mixing_l": 3}),
     ("persistent, 2 windows", {"privacy.across": "persistent", "privacy.horizon": 2}),
@@ -48,7 +48,7 @@ RUNS: tuple[tuple[str, dict[str, object]], ...] = (
         {"privacy.across": "persistent", "privacy.horizon": 4, "privacy.trash_share": 0.2},
     ),
     ("persistent, 8 windows", {"privacy.across": "persistent", "privacy.horizon": 8}),
-    ("none, windows 4 times as long", {"window.size": "*4"}),
+    ("none, windows 4 times as long", {"privacy.across": "none", "window.size": "*4"}),
 )
 """What differs from the defaults (w4m by LSTD, k=5, δ=500 m)."""
 

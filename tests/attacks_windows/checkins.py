@@ -186,18 +186,21 @@ def multiplied_shares(windows: Sequence[ReleasedWindow], carriers: frozenset[int
     shown = [_values_shown(one) for one in windows]
     figures: list[str] = []
     for horizon in HORIZONS:
-        n_carriers, n_inferred, sure = 0, 0, list[bool]()
+        n_carriers, claims, sure = 0, list[bool](), list[bool]()
         for first in range(0, len(crowds) - horizon + 1, horizon):
             span = range(first, first + horizon)
             for person in sorted(frozenset.intersection(*(frozenset(crowds[i].people) for i in span))):
                 odds = _log_odds([(crowds[i].people[person], shown[i]) for i in span])
                 n_carriers += person in carriers
-                n_inferred += person in carriers and odds > np.log(c / (1 - c)) + 1e-9
+                if odds > np.log(c / (1 - c)) + 1e-9:
+                    claims.append(person in carriers)
                 if odds > np.log(0.8 / 0.2):
                     sure.append(person in carriers)
         right = f", {percent(float(np.mean(sure)))} of {len(sure)} above 0.8 right" if sure else ""
         if n_carriers:
-            figures.append(f"{percent(n_inferred / n_carriers)} (H={horizon}{right})")
+            figures.append(
+                f"{percent(sum(claims) / n_carriers)} (H={horizon}, {sum(claims)} of {len(claims)} claims{right})"
+            )
     promise = f"one window: nobody above C = {c:g}"
     yield Line(f"crowds' shares multiplied: carriers inferred above {c:g}", promise, ", ".join(figures) or "nobody")
 

@@ -92,7 +92,7 @@ def test_shares_of_two_crowds_are_multiplied(monkeypatch: pytest.MonkeyPatch) ->
     )
     windows = [released(candidate) for _ in range(2)]
     (line,) = multiplied_shares(windows, frozenset({0, 1}), 0.5)
-    assert line.measured == "0.0 % (H=1), 100.0 % (H=2)"
+    assert line.measured == "0.0 % (H=1, 0 of 0 claims), 100.0 % (H=2, 2 of 2 claims)"
     assert math.isclose(0.25 * 4 * 4, 0.8 / 0.2)
 
 

@@ -39,19 +39,26 @@ def test_one_window_alone_never_shows_fewer_than_k(run: str) -> None:
     assert int(found.rpartition(" ")[2]) >= 5
 
 
-def test_no_carrier_is_inferred_from_several_windows() -> None:
+def claims(**given: object) -> list[tuple[int, int]]:
+    """How many claims that somebody has the sensitive value are right, of how many, for each number of windows."""
+    found = re.findall(r"\(H=(\d+), (\d+) of (\d+) claims", measured("gowalla-lkc-shares", "crowds' shares", **given))
+    assert [int(horizon) for horizon, _, _ in found] == list(HORIZONS)
+    return [(int(right), int(n)) for _, right, n in found]
+
+
+def test_no_more_than_half_of_what_is_inferred_from_several_windows_is_right() -> None:
     """
-    `lkc` over 8 windows, the default: shares of crowds multiplied over 1, 2, 4 and 8 of them.
+    `lkc` over 8 windows, the default: shares of crowds multiplied over 1, 2, 4 and 8 of them. With C = 0.5 a claim is
+    no surer than that, whatever an attacker believes who takes windows for independent.
     """
-    shares = re.findall(r"([\d.]+) % \(H=(\d+)", measured("gowalla-lkc-shares", "crowds' shares multiplied"))
-    assert [int(horizon) for _, horizon in shares] == list(HORIZONS)
-    assert [float(share) for share, _ in shares] == [0.0] * len(HORIZONS)
+    found = claims()
+    assert found[0] == (0, 0)
+    assert sum(right for right, _ in found) <= 0.5 * sum(n for _, n in found)
 
 
 def test_the_attack_does_infer_carriers_if_each_window_stands_alone() -> None:
     """
     The test above is not blind.
     """
-    given = {"privacy.horizon": 1}
-    shares = re.findall(r"([\d.]+) % \(H=8", measured("gowalla-lkc-shares", "crowds' shares multiplied", **given))
-    assert float(shares[0]) > 5
+    found = claims(**{"privacy.horizon": 1})
+    assert sum(right for right, _ in found) > 0.6 * sum(n for _, n in found) > 10

@@ -17,7 +17,7 @@ class KDeltaSettings(HorizonSettings):
 
     translation: Literal["exchangeable", "minimal"] = "exchangeable"
     """How the points of a set are moved together. ``minimal`` is the published rule, which releases the raw trajectory
-    of each pivot."""
+    of each pivot; it needs ``across: none``, because raw trajectories link windows."""
 
     time_step: PositiveDuration = 30_000
     """Step of the common grid of time stamps in released trajectories."""

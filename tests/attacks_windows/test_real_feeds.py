@@ -33,7 +33,7 @@ def test_no_more_than_one_in_l_of_a_set_is_in_the_set_named_next(run: str, most:
     assert float(measured(run, "largest share of a set", **given)) <= 1 / most + 0.005  # two digits are printed
 
 
-@pytest.mark.parametrize("run", FRAGMENTS)
+@pytest.mark.parametrize("run", [run for run in FRAGMENTS if run != "trucks-2h"])  # of few trucks nothing is known
 def test_one_window_alone_never_shows_fewer_than_k(run: str) -> None:
     found = measured(run, "  the same, one window alone")
     assert int(found.rpartition(" ")[2]) >= 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.release.linkage import LinkageRisk
 from core.release.outcome import Account
 from core.utility.window_measures import WindowLoss
 
@@ -50,10 +51,23 @@ class Tally:
     people_released: int = 0
     """People with anything released, likewise."""
 
+    highest_linkage: float | None = None
+    """Largest figure that the attack on two successive releases found; None if there were no two."""
+
     _distance_m: float = 0.0
     _time_s: float = 0.0
+    _linked: float = 0.0
+    _people_followed: int = 0
 
-    def add(self, account: Account, people: int, loss: WindowLoss | None, *, failed: bool = False) -> None:
+    def add(
+        self,
+        account: Account,
+        people: int,
+        loss: WindowLoss | None,
+        *,
+        failed: bool = False,
+        linkage: LinkageRisk | None = None,
+    ) -> None:
         """Add a window.
 
         Args:
@@ -61,7 +75,12 @@ class Tally:
             people: Distinct people in it.
             loss: What its release lost; None where nothing was released.
             failed: Whether it was withheld because of a failure.
+            linkage: What the attack on its release and the one before found.
         """
+        if linkage is not None:
+            self.highest_linkage = max(self.highest_linkage or 0.0, linkage.highest)
+            self._linked += linkage.mean * linkage.people
+            self._people_followed += linkage.people
         self.windows += 1
         self.windows_failed += failed
         self.points_released += account.released
@@ -94,6 +113,11 @@ class Tally:
     def distance_m(self) -> float | None:
         """Mean of the windows' distances, metres, weighted by released points; None without any."""
         return self._distance_m / self.points_released if self.points_released else None
+
+    @property
+    def mean_linkage(self) -> float | None:
+        """Mean probability that the unit named next has a person of a unit; None if nothing was followed."""
+        return self._linked / self._people_followed if self._people_followed else None
 
     @property
     def time_s(self) -> float | None:

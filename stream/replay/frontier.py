@@ -21,6 +21,7 @@ from core.models.frontier import Tally
 from core.models.measures import measure_loss
 from core.models.registry import FAMILIES, models_of
 from core.records.record import Kind
+from core.release.linkage import LinkageRisk
 from core.release.outcome import Account
 from core.utility.window_measures import WindowLoss
 from core.windows.history import History, Trace
@@ -33,7 +34,8 @@ from stream.settings.errors import SettingsError
 from stream.settings.model import Settings
 from stream.settings.privacy import PrivacySettings
 from stream.settings.secret import new_secret
-from stream.windows.releasing import release
+from stream.windows.latest_extracts import LatestExtracts
+from stream.windows.releasing import link, release
 
 __all__ = ["RANGES", "Combination", "Frontier", "checked_values", "variants_of"]
 
@@ -79,6 +81,9 @@ class Combination:
     fault: str | None = None
     """Why the combination was given up; None while it runs."""
 
+    extracts: LatestExtracts = field(default_factory=LatestExtracts, repr=False)
+    """What an attack needs of the latest release of each shard."""
+
     past: dict[str, tuple[Trace, ...]] = field(default_factory=dict, repr=False)
     """What the last windows of each shard released, if the promise spans windows."""
 
@@ -95,6 +100,7 @@ class _Step:
     account: Account
     loss: WindowLoss | None
     alarmed: bool
+    linkage: LinkageRisk | None
 
 
 class Frontier:
@@ -241,7 +247,7 @@ class Frontier:
 
     def _take(self, steps: Mapping[int, _Step], people: int) -> None:
         for i, step in steps.items():
-            self.combinations[i].tally.add(step.account, people, step.loss, failed=step.alarmed)
+            self.combinations[i].tally.add(step.account, people, step.loss, failed=step.alarmed, linkage=step.linkage)
 
 
 def _named_values(values: Mapping[str, float]) -> str:
@@ -279,4 +285,6 @@ def _step(one: Combination, window: ReleaseWindow, *, max_bytes: int, alarm: Cal
                 "settings and --measure all to see whether the model itself works"
             )
             return None
-    return _Step(account=result.account, loss=loss, alarmed=result.alarm is not None)
+    (linked,), extract = link(seal, [result], plan, one.extracts.before(key))
+    one.extracts.keep(key, extract)
+    return _Step(account=result.account, loss=loss, alarmed=result.alarm is not None, linkage=linked.linkage)

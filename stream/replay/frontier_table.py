@@ -69,6 +69,13 @@ class FrontierRow:
     time_s: float | None
     """Fragments only: mean time between a released point and its original point, seconds."""
 
+    highest_linkage: float | None
+    """Largest figure that the attack on a release and the one before it found
+    (:attr:`core.release.linkage.LinkageRisk.highest`). Empty without two releases of a shard."""
+
+    mean_linkage: float | None
+    """Mean probability that this attack names a set, or trajectory, that has a person of the one before."""
+
     frontier: bool
     """Whether the row is on the frontier: no other row of the same k and m (or delta) is lower in ``distance_m`` or
     ``unreleased_percent`` and at most as high in the other."""
@@ -127,6 +134,8 @@ def frontier_rows(combinations: Sequence[Combination], *, ended_early: bool) -> 
             people_lost_percent=figures.people_lost_percent,
             distance_m=figures.distance_m,
             time_s=figures.time_s,
+            highest_linkage=figures.highest_linkage,
+            mean_linkage=figures.mean_linkage,
         )
         for one, figures, on, on_of_promise in zip(combinations, values, frontier, of_promise, strict=True)
     ]
@@ -147,18 +156,22 @@ class _Values(NamedTuple):
     people_lost_percent: float | None
     distance_m: float | None
     time_s: float | None
+    highest_linkage: float | None
+    mean_linkage: float | None
 
 
 def _values(one: Combination) -> _Values:
     """Return the figures of a combination, rounded as written: rows are compared by the figures that readers see."""
     if one.fault is not None:
-        return _Values(None, None, None, None)
+        return _Values(None, None, None, None, None, None)
     tally = one.tally
     return _Values(
         unreleased_percent=_rounded(tally.unreleased_percent, 3),
         people_lost_percent=_rounded(tally.people_lost_percent, 3),
         distance_m=_rounded(tally.distance_m, 1),
         time_s=_rounded(tally.time_s, 1) if "delta_m" in one.values else None,
+        highest_linkage=_rounded(tally.highest_linkage, 4),
+        mean_linkage=_rounded(tally.mean_linkage, 4),
     )
 
 

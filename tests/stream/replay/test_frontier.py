@@ -163,6 +163,8 @@ def test_every_model_and_every_k_and_m_has_its_row_with_the_figures_of_a_replay(
         given |= {f"privacy.{name}": value for name, value in variant.given.items()}
         summary = replayed(checkins, Kind.CHECKINS, given, tmp_path / "replay")
         assert int(row["points_released"]) == summary.points_released
+        followed = summary.highest_linkage
+        assert row["highest_linkage"] == ("" if followed is None else str(round(followed, 4)))
         assert int(row["points_suppressed"]) == summary.points_suppressed
         assert int(row["points_withheld"]) == summary.withheld_records
         assert (int(row["windows"]), int(row["windows_released"])) == (summary.windows, summary.windows_released)
@@ -387,6 +389,8 @@ def test_names_of_files_are_no_markup() -> None:
         people_lost_percent=0.0,
         distance_m=0.0,
         time_s=None,
+        highest_linkage=None,
+        mean_linkage=None,
         frontier=True,
         frontier_of_promise=True,
         status="partial",

@@ -9,7 +9,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -728,12 +728,21 @@ def test_of_fragments_the_published_figures_are_coarse_means_of_the_measured(run
 
 def test_a_replay_counts_how_well_people_are_followed(run: Run) -> None:
     """
-    One set of people who walk together is followed with all its members; one window alone is compared with nothing.
+    Two sets of people who walk together are followed with all their members, unless windows mix. One window alone is
+    compared with nothing, and one set in it is no news.
     """
-    rows = walkers()
-    summary = run(as_ndjson(rows, Kind.FRAGMENTS), kind=Kind.FRAGMENTS, privacy__k=6).summary
-    assert summary.windows_released > 1
-    assert (summary.highest_linkage, summary.mean_linkage) == (1.0, 1.0)
+    far = [replace(row, user=f"far-{row.user}", lat=row.lat + 0.01) for row in walkers()]
+    rows = sorted([*walkers(), *far], key=lambda row: row.at_s)
+    options: dict[str, Any] = {"privacy__k": 6, "window__size": "10m"}
+    apart = run(as_ndjson(rows, Kind.FRAGMENTS), kind=Kind.FRAGMENTS, privacy__across="none", **options).summary
+    assert apart.windows_released > 1
+    assert (apart.highest_linkage, apart.mean_linkage) == (1.0, 1.0)
+    mixed = run(as_ndjson(rows, Kind.FRAGMENTS), kind=Kind.FRAGMENTS, **options | {"privacy__k": 3}).summary
+    assert mixed.highest_linkage is not None
+    assert mixed.highest_linkage <= 0.5
+    one_set = run(as_ndjson(walkers(), Kind.FRAGMENTS), kind=Kind.FRAGMENTS, privacy__k=6).summary
+    assert one_set.windows_released > 1
+    assert (one_set.highest_linkage, one_set.mean_linkage) == (None, None)
     alone = run(as_ndjson(walkers(minutes=14), Kind.FRAGMENTS), kind=Kind.FRAGMENTS).summary
     assert alone.windows_released == 1
     assert (alone.highest_linkage, alone.mean_linkage) == (None, None)

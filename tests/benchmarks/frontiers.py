@@ -50,6 +50,7 @@ def _given(name: str, data: Path, folder: Path) -> tuple[Kind, Path, dict[str, o
             "privacy.attributes": {"age": "18..90", "plan": str(inputs.plans)},
             "privacy.constraints": "level:1",
             "privacy.time_slot": own["window.size"],
+            "privacy.horizon": 1,  # what one window costs
         },
     )
 

@@ -98,13 +98,13 @@ MODELS = (
     Model(label="sga, l=2", given={"privacy.model": "sga"}, figures=_D, places=True),
     Model(
         label="lkc, one slot",
-        given={"privacy.model": "lkc", "privacy.time_slot": "window"},
+        given={"privacy.model": "lkc", "privacy.time_slot": "window", "privacy.horizon": 1},
         figures=_PAIRS,
         values=True,
     ),
     Model(
         label="lkc, slots of a day",
-        given={"privacy.model": "lkc", "privacy.time_slot": "1d"},
+        given={"privacy.model": "lkc", "privacy.time_slot": "1d", "privacy.horizon": 1},
         figures=_PAIRS,
         values=True,
     ),

@@ -314,7 +314,7 @@ def test_the_trucks_of_the_papers_are_released(translation: str, replay: Replay)
     """
     replayed = replay(
         DATA / "athens_trucks_w4m.tsv.gz", "fragments", files__metres="EPSG:2100", files__start="2002-08-01",
-        window__size="1d", privacy__k=5, privacy__delta_m=500, privacy__translation=translation,
+        window__size="1d", privacy__k=5, privacy__delta_m=500, privacy__translation=translation, privacy__across="none",
     )  # fmt: skip
     check_account(replayed, 112_203)
     assert (replayed.summary["rejected"], replayed.summary["windows"]) == (0, 1)

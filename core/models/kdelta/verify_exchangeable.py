@@ -53,14 +53,18 @@ def deviations_from_chance(
     rows_of: dict[int, list[int]] = {}
     for row, number in enumerate(sets):
         rows_of.setdefault(number, []).append(row)
+    if not rows_of:
+        return 0.0
+    stamps = [np.asarray(one, dtype=np.int64) for one in t_ms]
+    owners = np.repeat(np.asarray(users, dtype=np.int64), [len(one) for one in stamps])
+    all_stamps = np.concatenate([*stamps, np.empty(0, np.int64)])
+    where_m = np.split(_positions_at(owners, all_stamps, true_users, true_t_ms, true_xy_m), _bounds(stamps))
     surplus = variance = 0.0
     for rows in rows_of.values():
         if len(rows) < 2:
             continue
-        stamps = np.asarray(t_ms[rows[0]], dtype=np.int64)
-        owners = np.array([users[row] for row in rows], dtype=np.int64)
         offsets = _offsets(np.array([lat_deg[row] for row in rows]), np.array([lon_deg[row] for row in rows]))
-        ways = _directions(owners, stamps, true_users, true_t_ms, true_xy_m)
+        ways = _directions(np.array([where_m[row] for row in rows]))
         products = np.einsum("itc,jtc->ij", ways, offsets)  # (s, s) of each person with each published trajectory
         surplus += float(np.trace(products)) - float(products.sum()) / len(rows)
         doubly_centred = products - products.mean(axis=0) - products.mean(axis=1)[:, None] + products.mean()
@@ -79,22 +83,43 @@ def _offsets(lat_deg: _Floats, lon_deg: _Floats) -> _Floats:
     return offsets * _METRES_A_DEGREE
 
 
-def _directions(
+def _bounds(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Return where each part but the first begins when they stand one after the other."""
+    return np.cumsum([len(one) for one in parts[:-1]], dtype=np.int64)
+
+
+def _positions_at(
     owners: npt.NDArray[np.int64],
     stamps: npt.NDArray[np.int64],
     users: npt.NDArray[np.int64],
     t_ms: npt.NDArray[np.int64],
     xy_m: _Floats,
 ) -> _Floats:
-    """Return in which direction from their middle each member really was, unit vectors, shape ``(s, m, 2)``."""
+    """Return where people really were at some times, shape ``(q, 2)``: between two points on the straight line.
+
+    Before the first point of a person it is the first point, after the last one the last.
+
+    Args:
+        owners: The person of each question, shape ``(q,)``.
+        stamps: The time of each, milliseconds.
+        users: The person of each raw point, ascending, shape ``(p,)``.
+        t_ms: Its time, ascending for each person.
+        xy_m: Its position, shape ``(p, 2)``.
+    """
     firsts, ends = np.searchsorted(users, owners, side="left"), np.searchsorted(users, owners, side="right")
-    where = np.stack(
-        [
-            np.stack([np.interp(stamps, t_ms[first:end], axis[first:end]) for axis in xy_m.T], axis=-1)
-            for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
-        ]
-    )
-    away_m = where - where.mean(axis=0)
+    stamps = np.clip(stamps, t_ms[firsts], t_ms[ends - 1])
+    begin_ms, span_ms = int(t_ms.min()), int(np.ptp(t_ms)) + 1
+    after = np.searchsorted(users * span_ms + (t_ms - begin_ms), owners * span_ms + (stamps - begin_ms))
+    before = np.maximum(after - 1, firsts)
+    gap_ms = t_ms[after] - t_ms[before]
+    share = np.divide(stamps - t_ms[before], gap_ms, out=np.zeros(len(stamps)), where=gap_ms > 0)
+    positions: _Floats = xy_m[before] + share[:, None] * (xy_m[after] - xy_m[before])
+    return positions
+
+
+def _directions(where_m: _Floats) -> _Floats:
+    """Return in which direction from their middle members were, unit vectors, shape ``(s, m, 2)`` as positions."""
+    away_m = where_m - where_m.mean(axis=0)
     length_m = np.hypot(away_m[..., 0], away_m[..., 1])
     directions: _Floats = np.zeros_like(away_m)
     np.divide(away_m, length_m[..., None], out=directions, where=length_m[..., None] > 0)

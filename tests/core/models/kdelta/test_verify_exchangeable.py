@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.models.kdelta.anonymize import wait4me
 from core.models.kdelta.anonymize.translation import Translated, translate_exchangeable
-from core.models.kdelta.verify_exchangeable import MOST_DEVIATIONS, deviations_from_chance
+from core.models.kdelta.verify_exchangeable import MOST_DEVIATIONS, _positions_at, deviations_from_chance
 from core.records.arrays import FloatArray
 from core.release.outcome import Release, ReleaseRefused
 from tests.builders.windows import point_plan, points, release
@@ -76,6 +76,30 @@ def test_a_little_of_the_truth_is_found(place: tuple[float, float], sign: int) -
 def test_people_at_one_place_and_sets_of_one_tell_nothing() -> None:
     assert deviations(np.zeros((3, 4, 3, 2)), drawn(2, 3, 4), place=PLACES[0]) == 0
     assert deviations(drawn(1, 3, 1), drawn(2, 3, 1), place=PLACES[0]) == 0
+
+
+def test_without_a_release_there_is_nothing_to_compare() -> None:
+    nobody = np.empty(0, np.int64)
+    truth = {"true_users": nobody, "true_t_ms": nobody, "true_xy_m": np.empty((0, 2))}
+    assert deviations_from_chance([], [], [], [], [], **truth) == 0
+
+
+@given(st.data())
+def test_people_are_where_a_straight_line_between_their_points_puts_them(data: st.DataObject) -> None:
+    times = data.draw(
+        st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=5, unique=True), min_size=1, max_size=4)
+    )
+    tracks = [(sorted(own), np.random.default_rng(i).normal(0, 9, (len(own), 2))) for i, own in enumerate(times)]
+    asked = data.draw(st.lists(st.tuples(st.integers(0, len(times) - 1), st.integers(-10, 60)), max_size=8))
+    found = _positions_at(
+        np.array([user for user, _ in asked], np.int64),
+        np.array([t_ms for _, t_ms in asked], np.int64),
+        np.repeat(np.arange(len(times)), [len(own) for own in times]),
+        np.concatenate([own for own, _ in tracks]),
+        np.concatenate([xy_m for _, xy_m in tracks]),
+    )
+    expected = [[np.interp(t_ms, tracks[user][0], axis) for axis in tracks[user][1].T] for user, t_ms in asked]
+    assert found == pytest.approx(np.array(expected).reshape(-1, 2))
 
 
 def people(n: int) -> Any:

@@ -45,7 +45,8 @@ def divide_window(seal: Seal, rows: Rows, plan: Plan) -> Iterator[tuple[Seal, Ro
     the region of the shard, which keeps the release id of the window: if it was sent, the window counts as released.
     The other parts are named after the shard and their cell, and have ids of their own.
     """
-    if plan.regions is None or not len(rows) or seal.digest != plan.digest or len(rows) != seal.n_rows:
+    is_as_sealed = seal.digest == plan.digest and seal.history == plan.history.digest and len(rows) == seal.n_rows
+    if plan.regions is None or not len(rows) or not is_as_sealed:
         yield seal, rows
         return
     for cell, its in plan.regions.divide(rows["user"], *_positions(rows, seal, plan), k=plan.guarantee.k):

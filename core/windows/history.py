@@ -20,8 +20,8 @@ from core.windows.window import WindowKey
 
 __all__ = ["NO_HISTORY", "History", "Trace"]
 
-_PEOPLE_OF_A_PART = 32_768
-"""Most entries of a part: as base64 text in JSON they stay below 700 KB, and most topics accept a megabyte."""
+_PEOPLE_OF_A_PART = 16_384
+"""Most entries of a part: as base64 text in JSON they stay below 300 KB, and most topics accept a megabyte."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,6 +47,9 @@ class Trace:
     part: int = 0
     """Number of this part, if the trace is one part of a window's; see :meth:`parts`."""
 
+    n_parts: int = 1
+    """Of how many parts it is one."""
+
     def __post_init__(self) -> None:
         if len(self.users) != len(self.groups):
             raise ValueError(f"{len(self.users)} users for {len(self.groups)} groups: there must be one for each")
@@ -62,20 +65,26 @@ class Trace:
         return self.key.shard
 
     def parts(self) -> Iterator[Trace]:
-        """Yield the trace in parts that are short enough for a message; there is at least one."""
-        for part, at in enumerate(range(0, max(len(self.users), 1), _PEOPLE_OF_A_PART)):
-            some = slice(at, at + _PEOPLE_OF_A_PART)
-            yield replace(self, users=self.users[some], groups=self.groups[some], part=part)
+        """Yield the trace in parts that are short enough for a message; there is at least one, which has all labels."""
+        n_parts = max(1, -(-len(self.users) // _PEOPLE_OF_A_PART))
+        for part in range(n_parts):
+            some = slice(part * _PEOPLE_OF_A_PART, (part + 1) * _PEOPLE_OF_A_PART)
+            labels = self.labels if part == 0 else ()
+            yield replace(
+                self, users=self.users[some], groups=self.groups[some], labels=labels, part=part, n_parts=n_parts
+            )
 
     @staticmethod
     def whole(parts: Sequence[Trace]) -> Trace:
-        """Put the parts of one window's trace together again."""
-        parts = sorted(parts, key=lambda one: one.part)
+        """Put the parts of one window's trace together again, without those of an earlier attempt that had more."""
+        first, *_ = parts = sorted(parts, key=lambda one: one.part)
+        parts = parts[: first.n_parts]
         return replace(
-            parts[0],
+            first,
             users=np.concatenate([one.users for one in parts]),
             groups=np.concatenate([one.groups for one in parts]),
             part=0,
+            n_parts=1,
         )
 
     @staticmethod
@@ -115,7 +124,7 @@ class History:
             horizon: Over how many windows the promise holds, this one included.
         """
         since_ms = key.start_ms - (horizon - 1) * (key.end_ms - key.start_ms)
-        earlier = [one for one in traces if since_ms <= one.key.start_ms < key.start_ms]
+        earlier = [one for one in traces if since_ms < one.key.end_ms <= key.start_ms]
         return History(traces=tuple(sorted(earlier, key=lambda one: one.key.start_ms)))
 
     @property

@@ -68,11 +68,16 @@ class OpenWindows:
         traces = (Trace.whole(list(parts.values())) for parts in self.shard(key.shard).traces.values())
         return History.of(key, traces, horizon=self.policy.horizon)
 
+    def has_trace(self, key: WindowKey) -> bool:
+        """Return whether all of the trace of a window is written."""
+        parts = self.shard(key.shard).traces.get(key, {})
+        return bool(parts) and all(number in parts for number in range(max(one.n_parts for one in parts.values())))
+
     def forgettable(self, key: WindowKey) -> tuple[Trace, ...]:
         """Return the traces in the shard of a completed window that no later window depends on."""
         since_ms = key.end_ms - (self.policy.horizon - 1) * self.policy.size_ms
         traces = self.shard(key.shard).traces
-        return tuple(one for of, parts in sorted(traces.items()) if of.start_ms < since_ms for one in parts.values())
+        return tuple(one for of, parts in sorted(traces.items()) if of.end_ms <= since_ms for one in parts.values())
 
     def open_window(self, key: WindowKey) -> WindowBuffer:
         """Return an open window, opened if it is not."""

@@ -179,6 +179,14 @@ class Partition:
         self.buffered_rows -= trimmed
         return trimmed + self._close(feed, [k for k in feed.ending_by(key.shard, key.end_ms) if k not in feed.seals])
 
+    def has_trace(self, key: WindowKey) -> bool:
+        """Return whether the trace of a window is written already, by whoever began to release it."""
+        return self._feeds[key.kind].has_trace(key)
+
+    def is_to_be_released(self, seal: Seal) -> bool:
+        """Return whether a window still has to be released: nobody has completed it."""
+        return seal.key in self._feeds[seal.kind].seals
+
     def retire(self, kind: Kind, source: Source) -> None:
         """Stop waiting for a source that has ended."""
         self._feeds[kind].watermark.retire(source)

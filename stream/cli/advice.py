@@ -19,8 +19,21 @@ def advice(settings: Settings) -> Iterator[str]:
             "from each may find fewer than k people who fit both; publish only one of them to the same readers, or "
             "feed them with different people"
         )
+    if len(kinds) > 1 and settings.privacy.horizon is not None:
+        yield (
+            f"privacy.horizon is {settings.privacy.horizon} for check-ins and for fragments, which promise different "
+            "things over it: set checkins.privacy.horizon and fragments.privacy.horizon"
+        )
     for kind in kinds:
         own = settings.for_kind(kind)
+        if kind is Kind.CHECKINS and own.privacy.horizon is not None and own.privacy.model != "lkc":
+            yield "check-ins: privacy.horizon changes nothing, because only lkc promises anything over several windows"
+        if kind is Kind.FRAGMENTS and own.privacy.across == "mixing":
+            yield (
+                "fragments: privacy.across is mixing; where few people are near one another and stay together, their "
+                "sets cannot be mixed, and they are left out of every second window: watch the suppressed share, and "
+                "see the page of (k,delta) for the other choices"
+            )
         name = "check-ins" if kind is Kind.CHECKINS else "fragments"
         if own.shard.kind == "region":
             yield (

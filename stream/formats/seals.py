@@ -11,7 +11,11 @@ from core.windows.seal import FeedStart, PartitionCount, Seal, SealedUntil, Seal
 from core.windows.window import WindowKey
 from stream.formats.errors import DecodeError
 
-__all__ = ["SealsMessage", "seal_from_bytes", "seal_key", "seal_to_bytes"]
+__all__ = ["LONGEST_SEAL_BYTES", "SealsMessage", "seal_from_bytes", "seal_key", "seal_to_bytes"]
+
+
+LONGEST_SEAL_BYTES = 400_000
+"""What a topic must accept: a part of a trace, with the labels of most models; see :meth:`Trace.parts`."""
 
 
 class _SealWire(msgspec.Struct, tag_field="type", tag="seal", omit_defaults=True):
@@ -33,6 +37,7 @@ class _TraceWire(msgspec.Struct, tag_field="type", tag="trace"):
     start_ms: int
     end_ms: int
     part: int
+    n_parts: int
     users: bytes
     groups: bytes
     labels: list[str]
@@ -128,6 +133,7 @@ def seal_to_bytes(record: SealsMessage) -> bytes:
                 start_ms=key.start_ms,
                 end_ms=key.end_ms,
                 part=record.part,
+                n_parts=record.n_parts,
                 users=record.users.astype("<u8").tobytes(),
                 groups=record.groups.astype("<u4").tobytes(),
                 labels=list(record.labels),
@@ -182,6 +188,7 @@ def _trace(wire: _TraceWire) -> Trace:
             groups=np.frombuffer(wire.groups, dtype="<u4").astype(np.int64),
             labels=tuple(wire.labels),
             part=wire.part,
+            n_parts=wire.n_parts,
         )
     except ValueError:
         raise DecodeError("its columns are damaged: does another program write to the topic?") from None

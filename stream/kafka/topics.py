@@ -12,6 +12,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAlreadyExistsError, for_code
 
 from core.records.record import Kind
+from stream.formats.seals import LONGEST_SEAL_BYTES
 from stream.kafka.client import client_options
 from stream.kafka.compression import is_missing, unreadable
 from stream.kafka.connection_faults import connection_fault
@@ -108,8 +109,15 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
     keep = {"cleanup.policy": "delete", "retention.ms": str(2 * open_ms + 7 * 86_400_000), "retention.bytes": "-1"}
     # The first seal of a window counts. A client may repeat a write under the same key; compaction keeps only the last
     # message of a key, so it must wait until no more repetitions are possible.
-    compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(86_400_000)}
+    # Only closed segments are compacted.
+    compacted = {
+        "cleanup.policy": "compact",
+        "min.compaction.lag.ms": str(86_400_000),
+        "segment.ms": str(3_600_000),
+        "segment.bytes": str(64 * 2**20),
+    }
     chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms}
+    traces = {"max.message.bytes": LONGEST_SEAL_BYTES}
     releases = {"max.message.bytes": settings.limits.message_bytes}
 
     def spec(
@@ -126,7 +134,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
             for name in read.names
         ),
         spec(topics.shards, "internal: records of open windows", partitions, keep, chunks, is_read=True),
-        spec(topics.seals, "internal: seals", partitions, compacted, {}, is_read=True),
+        spec(topics.seals, "internal: seals", partitions, compacted, traces, is_read=True),
         spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
         spec(topics.windows, "output: one message for each release", 1, {}, releases, is_read=True),
         spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),

@@ -67,6 +67,10 @@ def checked_values(name: str, values: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted(set(values)))
 
 
+_EXTRACTS_BYTES = 4 * 2**20
+"""Most memory of the extracts of one combination: there may be a hundred."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Combination:
     """One variant with one k and one m, or delta."""
@@ -81,7 +85,7 @@ class Combination:
     fault: str | None = None
     """Why the combination was given up; None while it runs."""
 
-    extracts: LatestExtracts = field(default_factory=LatestExtracts, repr=False)
+    extracts: LatestExtracts = field(default_factory=lambda: LatestExtracts(_EXTRACTS_BYTES), repr=False)
     """What an attack needs of the latest release of each shard."""
 
     past: dict[str, tuple[Trace, ...]] = field(default_factory=dict, repr=False)

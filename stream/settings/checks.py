@@ -64,6 +64,12 @@ def _check_regions(settings: KindSettings) -> None:
             f"shard.finest_resolution is {shard.finest_resolution}, with edges of {edge_m:.0f} m, and privacy.delta_m "
             f"is {delta_m:g}: the name of a cell would tell more than released points; choose a smaller resolution"
         )
+    if settings.kind is Kind.FRAGMENTS and settings.privacy.across != "none":
+        raise SettingsError(
+            f"shard.finest_resolution is set and privacy.across is {settings.privacy.across}: the people of a region "
+            "with few people cannot be spread over several sets, so most would be left out of every second window; set "
+            "fragments.privacy.across to none, or fragments.shard.finest_resolution to none"
+        )
 
 
 def check_kind(settings: KindSettings) -> None:

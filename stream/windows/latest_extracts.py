@@ -26,9 +26,9 @@ class LatestExtracts:
         self._latest: OrderedDict[tuple[Kind, str], tuple[int, LinkageExtract]] = OrderedDict()
 
     def before(self, key: WindowKey) -> LinkageExtract | None:
-        """Return the extract of the release before a window of a shard; None if it is not known."""
+        """Return the extract of the window just before a window of a shard; None if it is unknown or not released."""
         end_ms, extract = self._latest.get((key.kind, key.shard), (0, None))
-        return extract if end_ms <= key.start_ms else None
+        return extract if end_ms == key.start_ms else None
 
     def keep(self, key: WindowKey, extract: LinkageExtract | None) -> None:
         """Keep the extract of a release in place of the shard's earlier one, unless nothing was released."""

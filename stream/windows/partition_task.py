@@ -270,7 +270,14 @@ class PartitionTask:
             why = "the anonymizer's process died twice, usually because memory ran out"
             results = [withhold(seal, len(action.rows), plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)]
         context.metrics.stage_seconds.labels("anonymize").observe(sum(result.seconds for result in results))
-        await self._remember(seal.key, results)
+        try:
+            await self._remember(seal.key, results)
+        except (MessageSizeTooLargeError, RecordListTooLargeError):  # a retry would not help, and nothing is out
+            why = "topics.seals accepts less than the trace of a window has: raise its max.message.bytes"
+            results = [withhold(seal, len(action.rows), plan, WithholdReason.TOO_LARGE, why, encoding=encoding)]
+        if not self.machine.is_to_be_released(seal):
+            log.info("window_was_completed", kind=kind.value, shard=seal.shard, why="another worker has taken over")
+            return
         emitted: list[tuple[WindowResult, float]] = []
         with context.metrics.stage_seconds.labels("emit").time():
             for result in results:
@@ -282,11 +289,19 @@ class PartitionTask:
             self._report(outcome, seconds)
 
     async def _remember(self, key: WindowKey, results: Sequence[WindowResult]) -> None:
-        """Write the trace of a window, before anything of the window is emitted: what is out must not be forgotten."""
+        """Write the trace of a window, before anything of the window is emitted: what is out must not be forgotten.
+
+        If it is written already, something of the window may be out, and that trace counts. Somebody else may have
+        completed the window meanwhile; so the seals are read to their end.
+        """
         traces = [result.trace for result in results if result.trace is not None]
-        for part in Trace.of_regions(key, traces).parts() if traces else ():
+        if not traces or self.machine.has_trace(key):
+            return
+        for part in Trace.of_regions(key, traces).parts():
             await self._seals.write(part)
             self.machine.apply_seal(part)
+        for record in await self._seals.read():
+            self._count(record.kind, late=self.machine.apply_seal(record))
 
     async def _emit_or_withhold(self, result: WindowResult, begun_s: float, *, is_again: bool) -> WindowResult | None:
         """Send what is public of a window, or that it is withheld if a topic refuses it.

@@ -16,8 +16,8 @@ class Mixing:
     Take a set of one window, and a later window of the same shard within the horizon. Let R be the people of the set
     who are released in the later window. At most ``|R| / l`` of them are in any one set there, in whole numbers: of
     three people, with ``l = 2``, one. So R is empty, or has at least ``l`` people in at least ``l`` sets. A person with
-    several trajectories is in the set of each. A window that has only one set is exempt: whoever knows that somebody is
-    released there knows the set without any earlier window.
+    several trajectories is in the set of each. A window of fewer than ``2 k`` people is exempt: it can have only
+    one set, and whoever knows that somebody is released there knows the set without any earlier window.
 
     The adversary knows a person's set and that the person is in R, everything that is released, and for each set of the
     later window how many people of R are in it. The members of R are then all alike, and the adversary names a set that
@@ -50,8 +50,8 @@ class Persistent:
     2005) of sets. It holds for any choice of the windows in which an adversary saw the person, because whoever shares
     all sets shares some of them.
 
-    If nothing was released in the epoch yet, the people of each set of the last released window before it are mixed:
-    at most one in ``l`` of those who are released again is in any one set.
+    If nothing was released in the epoch yet, the people of each set of the last released window before it, within
+    ``horizon`` windows, are mixed: at most one in ``l`` of those who are released again is in any one set.
 
     Raises:
         ValueError: A parameter is out of its range.

@@ -134,6 +134,11 @@ def check(settings: KDeltaSettings, context: Context) -> None:
             f"privacy.across is {settings.across}: with privacy.translation minimal, which releases raw "
             "trajectories and so links windows, it must be none"
         )
+    if settings.across != "none" and settings.mixing_l > context.k:
+        raise ModelSettingsError(
+            f"privacy.mixing_l is {settings.mixing_l}: it must be at most privacy.k, {context.k}, because the people "
+            "of a set go to as many sets"
+        )
     if settings.across != "none" and settings.horizon == 1:
         raise ModelSettingsError(
             f"privacy.across is {settings.across} and privacy.horizon is 1: a promise across windows needs a horizon "

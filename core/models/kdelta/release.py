@@ -75,15 +75,15 @@ def _across(window: PointWindow, plan: KDeltaPlan) -> Across | None:
     across = plan.guarantee.across
     if across is None or not len(window.trajectories.t_ms):
         return None
-    earlier, is_whole = earlier_sets(plan.history, window.hashes), plan.regions is None
+    earlier, is_one_crowd = earlier_sets(plan.history, window.hashes), _is_one_crowd(window, plan)
     if isinstance(across, Mixing):
-        return MixedBorders(earlier=earlier, l=across.l, is_whole=is_whole)
+        return MixedBorders(earlier=earlier, l=across.l, is_one_crowd=is_one_crowd)
     return Persistence.of(
         earlier,
         len(window.hashes),
         promise=across,
         within_ms=int(window.trajectories.t_ms[0]),
-        is_whole=is_whole,
+        is_one_crowd=is_one_crowd,
     )
 
 
@@ -149,15 +149,20 @@ def _dependence(window: PointWindow, candidate: PointCandidate) -> str | None:
 def _broken_across(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> str | None:
     """Return how the candidate breaks what is promised of several windows together; None if it does not."""
     across, sets, traces = plan.guarantee.across, candidate.sets, plan.history.traces
-    people, is_whole = window.hashes[candidate.users].tolist(), plan.regions is None
+    people, is_one_crowd = window.hashes[candidate.users].tolist(), _is_one_crowd(window, plan)
     if isinstance(across, Persistent):
         within_ms = int(window.trajectories.t_ms[0])
         k = [max(plan.guarantee.k, demanded) for demanded in candidate.k]
-        return broken_persistence(sets, people, k, traces, across, within_ms=within_ms, is_whole=is_whole)
+        return broken_persistence(sets, people, k, traces, across, within_ms=within_ms, is_one_crowd=is_one_crowd)
     if across is None:
         return None
-    n_large = large_flows(sets, people, traces, across, is_whole=is_whole)
+    n_large = large_flows(sets, people, traces, across, is_one_crowd=is_one_crowd)
     return f"mixing is broken: {n_large} large_flows" if n_large else None
+
+
+def _is_one_crowd(window: PointWindow, plan: KDeltaPlan) -> bool:
+    """Return whether a window has too few people for two sets; a region is never all of a window."""
+    return plan.regions is None and window.n_users < 2 * plan.guarantee.k
 
 
 def _is_exchangeable(plan: KDeltaPlan) -> bool:

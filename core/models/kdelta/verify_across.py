@@ -14,19 +14,19 @@ __all__ = ["large_flows"]
 
 
 def large_flows(
-    sets: Sequence[int], people: Sequence[int], earlier: Sequence[Trace], mixing: Mixing, *, is_whole: bool = True
+    sets: Sequence[int], people: Sequence[int], earlier: Sequence[Trace], mixing: Mixing, *, is_one_crowd: bool = False
 ) -> int:
     """Count the pairs of an earlier set and a set of the candidate between which too many people go.
 
     Of the people of an earlier set who are in the candidate, at most one in ``l`` may be in any one of its sets, unless
-    it is the only set of the window.
+    it is the only set of a window with too few people for two.
 
     Args:
         sets: Set of each of the ``r`` trajectories of the candidate.
         people: Keyed hash of the person behind each.
         earlier: What earlier windows within the horizon released.
         mixing: The promise.
-        is_whole: Whether the candidate has all sets of its window, and is not one of several regions.
+        is_one_crowd: Whether the whole window has too few people for two sets.
 
     Raises:
         ValueError: The columns are not equally long.
@@ -38,7 +38,7 @@ def large_flows(
     ...     key=WindowKey(10, Kind.FRAGMENTS, "", 0), users=np.array([4, 7], np.uint64), groups=np.array([0, 0])
     ... )
     >>> [large_flows(sets, [4, 7, 8], [before], Mixing(l=2)) for sets in ([0, 1, 1], [0, 0, 1], [0, 0, 0])]
-    [0, 1, 0]
+    [0, 1, 1]
     """
     if len(sets) != len(people):
         raise ValueError("sets and people must have one entry for each trajectory")
@@ -47,7 +47,7 @@ def large_flows(
     for number, person in zip(sets, people, strict=True):
         members.setdefault(number, set()).add(person)
         places.setdefault(person, set()).add(number)
-    if is_whole and len(members) == 1:
+    if is_one_crowd and len(members) == 1:
         return 0
     too_large = 0
     for trace in earlier:

@@ -22,7 +22,7 @@ def broken_persistence(
     promise: Persistent,
     *,
     within_ms: int,
-    is_whole: bool = True,
+    is_one_crowd: bool = False,
 ) -> str | None:
     """Return how a candidate breaks the promise inside its epoch or at the epoch's border; None if it does not.
 
@@ -33,7 +33,7 @@ def broken_persistence(
         earlier: What earlier windows within the horizon released, oldest first.
         promise: The promise.
         within_ms: An instant in the window.
-        is_whole: Whether the candidate has all sets of its window, and is not one of several regions.
+        is_one_crowd: Whether the whole window has too few people for two sets.
 
     Raises:
         ValueError: The columns are not equally long.
@@ -43,7 +43,7 @@ def broken_persistence(
     own = [trace for trace in earlier if begin_ms <= trace.key.start_ms < begin_ms + epoch_ms]
     if n_alone := without_companions(sets, people, k, own):
         return f"persistence is broken: {n_alone} with too few companions"
-    if not own and (n_large := large_flows(sets, people, earlier[-1:], Mixing(l=promise.l), is_whole=is_whole)):
+    if not own and (n_large := large_flows(sets, people, earlier[-1:], Mixing(l=promise.l), is_one_crowd=is_one_crowd)):
         return f"mixing between epochs is broken: {n_large} large_flows"
     return None
 

@@ -58,5 +58,10 @@ class LKCPrivacy:
         return (
             f"an adversary who knows up to {self.l} places of a person and the slots of time of the visits finds at "
             f"least {self.k} people who match, and infers a sensitive value of theirs with a confidence of at most "
-            f"{self.c:g}" + (f", also from {self.horizon} successive windows together" if self.horizon > 1 else "")
+            f"{self.c:g}"
+            + (
+                f", also from {self.horizon} successive windows together if the values of a signature are equally likely"
+                if self.horizon > 1 and self.c < 1
+                else ""
+            )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 import h3
 import numpy as np
@@ -173,11 +174,12 @@ def test_a_shard_with_too_few_people_is_withheld() -> None:
 
 def test_a_window_that_is_withheld_whole_is_not_divided() -> None:
     """
-    One that lacks records, or was sealed under other settings, tells nothing of its regions.
+    One that lacks records, or was sealed under other settings or with another history, tells nothing of its regions.
     """
     made, plan = checkin_window([(user, LEAVES[0]) for user in range(5)])
     seal = seal_of(made, plan)
-    for rows, sealed in ((made[1:], seal), (made, seal_of(made, sequence_plan(k=3, settings="others")))):
+    lost = replace(seal, history="0123456789abcdef")
+    for rows, sealed in ((made[1:], seal), (made, seal_of(made, sequence_plan(k=3, settings="others"))), (made, lost)):
         ((part, its),) = divide_window(sealed, rows, plan)
         assert part == sealed
         assert its is rows

@@ -124,17 +124,23 @@ class Worker:
     def _release(self, action: ReleaseWindow) -> Steps:
         content = tuple(sorted(action.rows["user"].tolist()))
         messages = contents(action.seal.key, content, action.history, seal=action.seal)
-        if len(messages) > 1:
+        if len(messages) > 1 and not self.machine.has_trace(action.seal.key):
             yield from self._remember(trace_of(action.seal.key, content, action.history))
+        if not self.machine.is_to_be_released(action.seal):
+            return  # another worker has completed the window
         for message in messages:
             yield from self._emit(message)
         self.machine.released(action.seal)
 
     def _remember(self, trace: Trace) -> Steps:
         for i in range(len(trace.users)):  # a message for each person: a worker may stop between any two
-            part = replace(trace, users=trace.users[i : i + 1], groups=trace.groups[i : i + 1], part=i)
+            some = slice(i, i + 1)
+            n_parts = len(trace.users)
+            part = replace(trace, users=trace.users[some], groups=trace.groups[some], part=i, n_parts=n_parts)
             yield from self._write(part)
             self.machine.apply_seal(part)
+        for record in (yield from self._read_seals()):
+            self.machine.apply_seal(record)
 
     def _emit(self, message: Message) -> Steps:
         yield "emit"

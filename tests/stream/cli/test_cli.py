@@ -391,17 +391,26 @@ def test_check_config_refuses_credentials_that_do_not_fit(shoal: SHOAL) -> None:
         assert "set kafka.oauth_token_url, oauth_client_id and oauth_client_secret" in sentence(result, 2)
 
 
+MIXING = "fragments: privacy.across is mixing"
+TWO_FEEDS = "fewer than k people who fit both"
+
+
 @pytest.mark.parametrize(
     ("given", "notes"),
     [
-        ("topics.fragments=", []),
-        ("topics.checkins=", []),
-        ("privacy.k=6", ["fewer than k people who fit both"]),
-        ("fragments.shard.kind=region", ["fewer than k people who fit both", "fragments: somebody who crosses"]),
+        (["topics.fragments="], []),
+        (["topics.checkins="], [MIXING]),
+        (["topics.checkins=", "privacy.across=none"], []),
+        (["privacy.k=6"], [TWO_FEEDS, MIXING]),
+        (["fragments.shard.kind=region"], [TWO_FEEDS, MIXING, "fragments: somebody who crosses"]),
+        (["topics.fragments=", "privacy.horizon=4"], ["check-ins: privacy.horizon changes nothing"]),
+        (["topics.fragments=", "privacy.model=lkc", "privacy.horizon=4"], []),
+        (["checkins.privacy.model=lkc", "privacy.horizon=4"], [TWO_FEEDS, "promise different things", MIXING]),
     ],
 )
-def test_check_config_says_what_valid_settings_do_not_promise(shoal: SHOAL, given: str, notes: list[str]) -> None:
-    result = shoal("check-config", "--set", given, SHOAL_PRIVACY__SECRET=SECRET)
+def test_check_config_says_what_valid_settings_do_not_promise(shoal: SHOAL, given: list[str], notes: list[str]) -> None:
+    sets = [part for one in given for part in ("--set", one)]
+    result = shoal("check-config", *sets, SHOAL_PRIVACY__SECRET=SECRET)
     *found, last = result.stderr.splitlines()
     assert (result.exit_code, last) == (0, "# all settings are valid")
     assert len(found) == len(notes)

@@ -37,8 +37,9 @@ class MixedBorders:
 
     earlier: Sequence[EarlierSets]
     l: int  # noqa: E741 - the name in the literature
-    is_whole: bool
-    """Whether these are all trajectories of the window: then a single cluster of all people breaks nothing."""
+    is_one_crowd: bool
+    """Whether the whole window has too few people for two clusters: then its only cluster breaks nothing. If mending
+    leaves one of several, that one is not exempt: it could be the people of an earlier set again."""
 
     companions: None = field(default=None, init=False)
 
@@ -49,13 +50,13 @@ class MixedBorders:
         for number, block in enumerate(blocks):
             block_of[block.members] = number
         parts: dict[int, _Part] = {}
-        n_clusters, allowed = len(clustering.pivots), int(self.is_whole)
-        while n_clusters > allowed and (broken := borders.first_broken()) is not None:
+        is_exempt = self.is_one_crowd and len(clustering.pivots) == 1
+        while not is_exempt and (broken := borders.first_broken()) is not None:
             set_, c = broken
             number = int(block_of[clustering.pivots[c]])
             if number not in parts:
                 parts[number] = _Part(borders, clustering, users, demands, blocks[number])
-            n_clusters -= parts[number].mend(set_, c)
+            parts[number].mend(set_, c)
         cluster, pivots = clustering.cluster.copy(), clustering.pivots.copy()
         for part in parts.values():
             part.write(cluster, pivots)
@@ -86,20 +87,19 @@ class _Part:
         pivot = self._clusters.pivots
         pivots[self._numbers] = np.where(pivot < 0, TRASH, members[pivot])
 
-    def mend(self, set_: int, number: int) -> int:
-        """Take the best step against one flow that is too large; return how many clusters were dissolved."""
+    def mend(self, set_: int, number: int) -> None:
+        """Take the best step against one flow that is too large."""
         c = int(np.searchsorted(self._numbers, number))
         leaving = [i for i in self._clusters.members[c] if self._borders.is_of(set_, self._users[i])]
         for step in self._clusters.exchanges(c, leaving):
             if self._helps(step) and self._clusters.may(step):
                 self._take(step)
-                return 0
+                return
         allowed = [step for step in self._clusters.suppressions(c, leaving) if self._clusters.may(step)]
         if allowed:
             self._take(min(allowed, key=lambda step: self._borders.after(self._changes(step))))
-            return 0
+            return
         self._dissolve(c)
-        return 1
 
     def _changes(self, step: ClusterStep) -> list[Change]:
         return [(self._users[i], self._number(int(self._clusters.cluster[i])), self._number(to)) for i, to in step]

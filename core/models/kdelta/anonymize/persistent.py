@@ -53,7 +53,7 @@ class Persistence:
 
     @classmethod
     def of(
-        cls, earlier: Sequence[EarlierSets], n_users: int, *, promise: Persistent, within_ms: int, is_whole: bool
+        cls, earlier: Sequence[EarlierSets], n_users: int, *, promise: Persistent, within_ms: int, is_one_crowd: bool
     ) -> Persistence:
         """Prepare a window.
 
@@ -62,7 +62,7 @@ class Persistence:
             n_users: How many people the window has.
             promise: What is promised.
             within_ms: An instant in the window.
-            is_whole: See :attr:`core.models.kdelta.anonymize.mixing.MixedBorders.is_whole`.
+            is_one_crowd: See :attr:`core.models.kdelta.anonymize.mixing.MixedBorders.is_one_crowd`.
         """
         epoch = promise.epoch_of(within_ms)
         own = [one for one in earlier if promise.epoch_of(one.start_ms) == epoch]
@@ -70,5 +70,5 @@ class Persistence:
             own, n_users, windows_left=promise.windows_left(within_ms), size_ms=promise.window_ms
         )
         is_border = not own and len(earlier) > 0
-        border = MixedBorders(earlier=earlier[-1:], l=promise.l, is_whole=is_whole) if is_border else None
+        border = MixedBorders(earlier=earlier[-1:], l=promise.l, is_one_crowd=is_one_crowd) if is_border else None
         return cls(companions=companions, border=border)

@@ -80,8 +80,10 @@ def test_people_at_one_place_and_sets_of_one_tell_nothing() -> None:
 
 def test_without_a_release_there_is_nothing_to_compare() -> None:
     nobody = np.empty(0, np.int64)
-    truth = {"true_users": nobody, "true_t_ms": nobody, "true_xy_m": np.empty((0, 2))}
-    assert deviations_from_chance([], [], [], [], [], **truth) == 0
+    found = deviations_from_chance(
+        [], [], [], [], [], true_users=nobody, true_t_ms=nobody, true_xy_m=np.empty((0, 2), np.float64)
+    )
+    assert found == 0
 
 
 @given(st.data())

@@ -60,7 +60,7 @@ class LKCPrivacy:
             f"least {self.k} people who match, and infers a sensitive value of theirs with a confidence of at most "
             f"{self.c:g}"
             + (
-                f", also from {self.horizon} successive windows together if the values of a signature are equally likely"
+                f", also from {self.horizon} successive windows together if a signature's values are equally likely"
                 if self.horizon > 1 and self.c < 1
                 else ""
             )

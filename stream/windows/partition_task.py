@@ -94,6 +94,8 @@ class PartitionTask:
         self._wake = asyncio.Event()
         self._sealing_since_s: dict[WindowKey, float] = {}
         self._early_release = EarlyRelease(context.pool)
+        self._reporting: asyncio.Task[None] | None = None
+        self._on_fatal = on_fatal
         self._busy = asyncio.Lock()
         self._seals = SealsLog(
             context.settings.kafka,
@@ -139,7 +141,10 @@ class PartitionTask:
                 log.warning("window_abandoned", partition=self.number, why="not ready in time; it is released later")
         self._task.cancel()
         self._early_release.drop()
-        await asyncio.gather(self._task, return_exceptions=True)
+        reporting = [] if self._reporting is None else [self._reporting]
+        for task in reporting:
+            task.cancel()
+        await asyncio.gather(self._task, *reporting, return_exceptions=True)
         await self._seals.close()
 
     async def accept(self, offset: int, value: bytes) -> None:
@@ -285,8 +290,22 @@ class PartitionTask:
                 if outcome is not None:
                     emitted.append((outcome, time.monotonic() - begun_s))
         self.machine.released(seal)
-        for outcome, seconds in emitted:
-            self._report(outcome, seconds)
+        report = self._link_and_report(self._reporting, seal, emitted)
+        self._reporting = asyncio.create_task(report, name=f"report of partition {self.number}")
+        self._reporting.add_done_callback(lambda task: self._ended(task, self._on_fatal))
+
+    async def _link_and_report(
+        self, before: asyncio.Task[None] | None, seal: Seal, emitted: Sequence[tuple[WindowResult, float]]
+    ) -> None:
+        """Attack a release that has left together with the one before it, then report it; in the order of windows."""
+        results = [result for result, _ in emitted]
+        try:
+            if before is not None:
+                await asyncio.wait([before])
+            results = await self._context.pool.link(seal.kind, seal, results)
+        finally:  # also if the partition is taken away: what was released must be counted
+            for result, (_, seconds) in zip(results, emitted, strict=True):
+                self._report(result, seconds)
 
     async def _remember(self, key: WindowKey, results: Sequence[WindowResult]) -> None:
         """Write the trace of a window, before anything of the window is emitted: what is out must not be forgotten.

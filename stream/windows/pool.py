@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -134,9 +134,9 @@ class ReleasePool:
             BrokenProcessPool: The process died again, usually because memory ran out.
         """
         loop, shared = asyncio.get_running_loop(), self._executor
-        job = partial(_job, kind, seal, rows, history, self._extracts.before(seal.key))
+        job = partial(_job, kind, seal, rows, history)
         try:
-            packed, results, extract = await loop.run_in_executor(shared, job)
+            packed, results = await loop.run_in_executor(shared, job)
         except BrokenProcessPool:
             log.error("anonymizer_process_died", action="trying the window once more in a new process")
             shared.shutdown(wait=False)
@@ -145,12 +145,28 @@ class ReleasePool:
             async with self._one_alone:
                 self._alone = self._new_executor(1)
                 try:
-                    packed, results, extract = await loop.run_in_executor(self._alone, job)
+                    packed, results = await loop.run_in_executor(self._alone, job)
                 finally:
                     self._alone.shutdown(wait=False)
-        self._extracts.keep(seal.key, extract)
         messages = _messages.decode(packed)
         return [replace(result, messages=its) for result, its in zip(results, messages, strict=True)]
+
+    async def link(self, kind: Kind, seal: Seal, results: Sequence[WindowResult]) -> list[WindowResult]:
+        """Attack the release of a window together with the shard's release before it, if that is known.
+
+        Call this after the release has left: it takes as long as anonymizing a window of check-ins.
+
+        Returns:
+            The results without extracts, the first released one with the linkage; without it if a process died.
+        """
+        light = [replace(result, messages=()) for result in results]
+        job = partial(_link_job, kind, seal, light, self._extracts.before(seal.key))
+        try:
+            linked, extract = await asyncio.get_running_loop().run_in_executor(self._executor, job)
+        except RuntimeError:  # a process died, or the pool is being closed: a metric must not stop the feed
+            return [replace(result, extract=None) for result in results]
+        self._extracts.keep(seal.key, extract)
+        return [replace(one, messages=result.messages) for one, result in zip(linked, results, strict=True)]
 
     def resident_bytes(self) -> int:
         """Return the resident memory of the processes; 0 on systems without ``/proc``."""
@@ -203,17 +219,20 @@ def _die_with(parent: int) -> None:
     os._exit(1)
 
 
-def _job(
-    kind: Kind, seal: Seal, rows: Rows, history: History, earlier: LinkageExtract | None
-) -> tuple[bytes, list[WindowResult], LinkageExtract | None]:
+def _job(kind: Kind, seal: Seal, rows: Rows, history: History) -> tuple[bytes, list[WindowResult]]:
     # A window makes a million small objects and no reference cycles; garbage collection would take 40 % of the time.
     gc.disable()
     try:
-        plan = _plans[kind].after(history)
-        parts = release_parts(seal, rows, plan, _encodings[kind], max_bytes=_max_bytes)
-        results, extract = link(seal, [result for _, result in parts], plan, earlier)
+        parts = release_parts(seal, rows, _plans[kind].after(history), _encodings[kind], max_bytes=_max_bytes)
+        results = [result for _, result in parts]
         # One byte string: unpickling the messages one by one would block the event loop for a tenth of a second.
         packed = msgspec.msgpack.encode([result.messages for result in results])
-        return packed, [replace(result, messages=()) for result in results], extract
+        return packed, [replace(result, messages=()) for result in results]
     finally:
         gc.enable()
+
+
+def _link_job(
+    kind: Kind, seal: Seal, results: Sequence[WindowResult], earlier: LinkageExtract | None
+) -> tuple[list[WindowResult], LinkageExtract | None]:
+    return link(seal, results, _plans[kind], earlier)

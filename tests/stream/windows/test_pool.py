@@ -74,9 +74,23 @@ def test_without_numba_it_says_so(
     assert catalogue.kernels_of([]) == ()
 
 
+async def test_without_its_processes_a_window_is_not_linked() -> None:
+    """
+    A worker that stops reports what it has released all the same.
+    """
+    plan, rows = sequence_plan(k=3), visits(*((user, START_MS + user, 0) for user in range(9)))
+    pool = ReleasePool({Kind.CHECKINS: plan}, {Kind.CHECKINS: JSON}, max_bytes=2**20, processes=1)
+    key = WindowKey(START_MS + WINDOW_MS, Kind.CHECKINS, "all", START_MS)
+    seal = plan.seal(key, 0, len(rows), "test")
+    results = await pool.run(Kind.CHECKINS, seal, rows)
+    pool.close()
+    (linked,) = await pool.link(Kind.CHECKINS, seal, results)
+    assert (linked.outcome, linked.linkage, linked.extract) == ("released", None, None)
+
+
 async def test_a_window_is_linked_to_the_one_before_in_the_pool() -> None:
     """
-    The pool keeps the extract of each shard's last release, and hands it to the process that releases the next one.
+    The pool keeps the extract of each shard's last release, and compares it with the next one when that has left.
     """
     plan = sequence_plan(k=3)
     pool = ReleasePool({Kind.CHECKINS: plan}, {Kind.CHECKINS: JSON}, max_bytes=2**20, processes=1)
@@ -86,9 +100,11 @@ async def test_a_window_is_linked_to_the_one_before_in_the_pool() -> None:
             start_ms = START_MS + number * WINDOW_MS
             rows = visits(*((user, start_ms + user, 0) for user in range(9)))
             key = WindowKey(start_ms + WINDOW_MS, Kind.CHECKINS, "all", start_ms)
-            (result,) = await pool.run(Kind.CHECKINS, plan.seal(key, 0, len(rows), "test"), rows)
-            assert (result.outcome, result.extract) == ("released", None)
-            linkages.append(result.linkage)
+            seal = plan.seal(key, 0, len(rows), "test")
+            (result,) = await pool.run(Kind.CHECKINS, seal, rows)
+            (linked,) = await pool.link(Kind.CHECKINS, seal, [result])
+            assert (result.linkage, linked.extract, linked.messages) == (None, None, result.messages)
+            linkages.append(linked.linkage)
     finally:
         pool.close()
     assert linkages[0] is None

@@ -208,7 +208,9 @@ class Ingest:
             self._metrics.event_lag_seconds.labels(kind).set(lag_s)
 
     def _n_unread(self, partition: TopicPartition) -> int:
-        """Return the number of unread records of a partition; 0 if it is unknown."""
+        """Return the number of unread records of a partition; 0 if it is unknown, or the partition was taken away."""
+        if partition not in self._consumer.assignment():  # a new topic of a pattern takes all away for a moment
+            return 0
         end, next_offset = self._consumer.highwater(partition), self._progress[partition].next_offset
         stable = self._consumer.last_stable_offset(partition)
         if end is not None and stable is not None and 0 <= stable < end and self._is_committed_only:

@@ -8,7 +8,17 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "SmallIntArray", "UserHashes", "distinct", "numbered", "ranges"]
+__all__ = [
+    "BoolArray",
+    "FloatArray",
+    "IntArray",
+    "SmallIntArray",
+    "UserHashes",
+    "distinct",
+    "numbered",
+    "ranges",
+    "starts_of",
+]
 
 T = TypeVar("T", bound=Hashable)
 
@@ -41,6 +51,15 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     before = np.cumsum(lengths) - lengths
     numbers: IntArray = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
     return numbers
+
+
+def starts_of(lengths: IntArray) -> IntArray:
+    """Return where parts of these lengths begin if they stand one after the other, then the end, shape ``(n + 1,)``.
+
+    >>> starts_of(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    return np.append(0, np.cumsum(lengths)).astype(np.int64)
 
 
 def numbered(values: Iterable[T]) -> tuple[IntArray, list[T]]:

@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from core.records.arrays import FloatArray, IntArray, UserHashes, ranges
+from core.records.arrays import FloatArray, IntArray, UserHashes, ranges, starts_of
 
 __all__ = ["SAMPLE", "Guesses", "LinkageExtract", "LinkageRisk", "Units", "linkage_risk"]
 
@@ -101,7 +101,7 @@ class Units:
         """Put the units of several regions one after the other."""
         sizes = np.concatenate([np.empty(0, np.int64), *(one.sizes for one in parts)])
         hashes = np.concatenate([np.empty(0, np.uint64), *(one.hashes for one in parts)])
-        return cls(starts=np.append(0, np.cumsum(sizes)).astype(np.int64), hashes=hashes)
+        return cls(starts=starts_of(sizes), hashes=hashes)
 
     def shared(self, later: Units, of: IntArray, to: IntArray) -> IntArray:
         """Return how many people each unit ``of`` shares with a unit ``to`` of a later release, shape ``(g,)``."""

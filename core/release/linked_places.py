@@ -14,7 +14,7 @@ from itertools import chain
 
 import numpy as np
 
-from core.records.arrays import FloatArray, IntArray, UserHashes, numbered, ranges
+from core.records.arrays import FloatArray, IntArray, UserHashes, numbered, ranges, starts_of
 from core.release.linkage import Guesses, LinkageExtract, Units
 from core.release.similarity import DIGITS, LabelSimilarity
 
@@ -79,7 +79,7 @@ class VisitedPlaces(LinkageExtract):
             units=units,
             starts=np.searchsorted(unit, np.arange(len(held) + 1)).astype(np.int64),
             labels=number.astype(np.int64),
-            member_starts=np.append(0, np.cumsum(sizes)).astype(np.int64),
+            member_starts=starts_of(np.array(sizes, np.int64)),
             members=_stable(names)[name],
         )
         return whole if len(number) <= most else whole._bounded(most)
@@ -93,10 +93,10 @@ class VisitedPlaces(LinkageExtract):
         sizes = self.units.sizes[stays]
         return VisitedPlaces(
             units=Units(
-                starts=np.append(0, np.cumsum(sizes)).astype(np.int64),
+                starts=starts_of(sizes),
                 hashes=self.units.hashes[ranges(self.units.starts[stays], sizes)],
             ),
-            starts=np.append(0, np.cumsum(n_labels[stays])).astype(np.int64),
+            starts=starts_of(n_labels[stays]),
             labels=self.labels[ranges(self.starts[stays], n_labels[stays])],
             member_starts=self.member_starts,
             members=self.members,
@@ -142,18 +142,6 @@ class VisitedPlaces(LinkageExtract):
             shares.append(1 / n_best[row])
         return Guesses(of=np.concatenate(of), to=np.concatenate(to), weight=np.concatenate(shares), sureness=sureness)
 
-    def similarities(self, later: VisitedPlaces, units: IntArray) -> FloatArray:
-        """Return how similar the locations of units are to those of every unit of the next release, in 0..1.
-
-        Args:
-            later: The extract of the next release.
-            units: Units of this release, shape ``(a,)``.
-
-        Returns:
-            The cosines, shape ``(a, len(later.units))``.
-        """
-        return LabelSimilarity(self, later).of(units)
-
     def highest(self, found: FloatArray, sureness: FloatArray) -> float:
         """Return the share of right guesses among the surest tenth; see the base class."""
         if not len(found):
@@ -175,4 +163,4 @@ def _stable(names: Sequence[str]) -> IntArray:
 
 def _joined_starts(parts: Sequence[IntArray]) -> IntArray:
     sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(one) for one in parts)])
-    return np.append(0, np.cumsum(sizes)).astype(np.int64)
+    return starts_of(sizes)

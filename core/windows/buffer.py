@@ -41,7 +41,7 @@ class WindowBuffer:
 
     @property
     def rows(self) -> Rows:
-        """All rows, shape ``(n,)``; valid until rows are added."""
+        """All rows, shape ``(n,)``. Rows that are added later stand behind them; valid until rows are trimmed."""
         return self._rows[: len(self)]
 
     def add(self, offset: int, rows: Rows) -> None:

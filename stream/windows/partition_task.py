@@ -52,6 +52,9 @@ _LONGEST_SILENCE_S = 5.0
 """Most idle time that is counted between two checks. A worker that was suspended has read nothing meanwhile, and must
 not take every source for idle when it resumes, perhaps without its partitions."""
 
+_TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
+"""A topic refuses a message for its length; a retry would not help."""
+
 _OVERDUE_S = 10.0
 """How long Faust may take to pass on a message before the worker reads it itself."""
 
@@ -277,7 +280,7 @@ class PartitionTask:
         context.metrics.stage_seconds.labels("anonymize").observe(sum(result.seconds for result in results))
         try:
             await self._remember(seal.key, results)
-        except (MessageSizeTooLargeError, RecordListTooLargeError):  # a retry would not help, and nothing is out
+        except _TOO_LARGE:  # nothing is out yet
             why = "topics.seals accepts less than the trace of a window has: raise its max.message.bytes"
             results = [withhold(seal, len(action.rows), plan, WithholdReason.TOO_LARGE, why, encoding=encoding)]
         if not self.machine.is_to_be_released(seal):
@@ -330,7 +333,7 @@ class PartitionTask:
         """
         try:
             return result if await self._emit(result, begun_s, is_again=is_again) else None
-        except (MessageSizeTooLargeError, RecordListTooLargeError):  # a retry would not help
+        except _TOO_LARGE:
             kind = result.seal.kind
             why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
             plan, encoding = self._context.feeds[kind].plan, self._context.pool.encodings[kind]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from core.models.kdelta.guarantee import Mixing
 from core.windows.history import Trace
 
-__all__ = ["large_flows"]
+__all__ = ["collected", "large_flows"]
 
 
 def large_flows(
@@ -42,20 +42,25 @@ def large_flows(
     """
     if len(sets) != len(people):
         raise ValueError("sets and people must have one entry for each trajectory")
-    members: dict[int, set[int]] = {}
-    places: dict[int, set[int]] = {}
-    for number, person in zip(sets, people, strict=True):
-        members.setdefault(number, set()).add(person)
-        places.setdefault(person, set()).add(number)
+    members, places = collected(sets, people), collected(people, sets)
     if is_one_crowd and len(members) == 1:
         return 0
     too_large = 0
     for trace in earlier:
-        groups: dict[int, set[int]] = {}
-        for person, group in zip(trace.users.tolist(), trace.groups.tolist(), strict=True):
-            groups.setdefault(group, set()).add(person)
-        for group_members in groups.values():
+        for group_members in collected(trace.groups.tolist(), trace.users.tolist()).values():
             again = {person for person in group_members if person in places}
             to = {number for person in again for number in places[person]}
             too_large += sum(len(again & members[number]) * mixing.l > len(again) for number in to)
     return too_large
+
+
+def collected(keys: Sequence[int], values: Sequence[int]) -> dict[int, set[int]]:
+    """Return the values that stand beside each key.
+
+    >>> collected([0, 1, 0], [4, 4, 7])
+    {0: {4, 7}, 1: {4}}
+    """
+    found: dict[int, set[int]] = {}
+    for key, value in zip(keys, values, strict=True):
+        found.setdefault(key, set()).add(value)
+    return found

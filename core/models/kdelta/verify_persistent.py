@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.models.kdelta.guarantee import Mixing, Persistent
-from core.models.kdelta.verify_across import large_flows
+from core.models.kdelta.verify_across import collected, large_flows
 from core.windows.history import Trace
 
 __all__ = ["broken_persistence", "without_companions"]
@@ -78,9 +78,7 @@ def without_companions(sets: Sequence[int], people: Sequence[int], k: Sequence[i
     for trace in epoch:
         for person, group in zip(trace.users.tolist(), trace.groups.tolist(), strict=True):
             past.setdefault(person, set()).add((trace.key.start_ms, group))
-    members: dict[int, set[int]] = {}
-    for number, person in zip(sets, people, strict=True):
-        members.setdefault(number, set()).add(person)
+    members = collected(sets, people)
     counted: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
     without = 0
     for number, person, given in zip(sets, people, k, strict=True):

@@ -14,6 +14,7 @@ from core.places.geo import geocentric
 from core.release.linkage import LinkageExtract, LinkageRisk, Units, linkage_risk
 from core.release.linked_places import VisitedPlaces
 from core.release.linked_sets import SetEnds
+from core.release.similarity import LabelSimilarity
 
 METRE_DEG = 1 / 111_320
 """A metre on the equator, degrees of longitude."""
@@ -217,7 +218,7 @@ class TestPlaces:
 
         before = places_of(*(([i], labels) for i, labels in enumerate(earlier)))
         after = places_of(*(([i], labels) for i, labels in enumerate(later)))
-        found = before.similarities(after, np.arange(len(earlier)))
+        found = LabelSimilarity(before, after).of(np.arange(len(earlier)))
         expected = [[cosine(vector(a), vector(b)) for b in later] for a in earlier]
         assert found.shape == (len(earlier), len(later))
         assert found == pytest.approx(np.array(expected).reshape(found.shape), abs=1e-8)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.models.kdelta.anonymize.across import EarlierSets
+from core.models.kdelta.anonymize.cluster.neighbours import TRASH
 from core.records.arrays import IntArray
 
 __all__ = ["Borders", "Change"]
-
-TRASH = -1
 
 Change = tuple[int, int, int]
 """A trajectory of a user, the first number, goes from one cluster to another; a cluster is ``TRASH`` if it has none."""

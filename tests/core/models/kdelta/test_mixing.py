@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 import core.models.kdelta.release
 from core.models.common.settings import Context, ModelSettingsError
 from core.models.kdelta.anonymize.across import EarlierSets, earlier_sets
-from core.models.kdelta.anonymize.borders import TRASH, Borders
+from core.models.kdelta.anonymize.borders import Borders
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
+from core.models.kdelta.anonymize.cluster.neighbours import TRASH
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
 from core.models.kdelta.guarantee import KDelta, Mixing
 from core.models.kdelta.plan import KDeltaPlan, check
@@ -178,6 +179,16 @@ def test_what_is_left_of_several_sets_is_not_exempt() -> None:
     windows = [window_of(number, {user: user // 3 for user in range(6)}, Random(1)) for number in range(3)]
     outcomes = [outcome for outcome, _ in release_in_turn(windows, mixing_plan())]
     assert [isinstance(outcome, Release) for outcome in outcomes] == [True, False, True]
+
+
+def test_distant_groups_that_stay_together_are_left_out_of_every_second_window() -> None:
+    """
+    Ten places of six people each, 30 km from one another: nobody could be in another set than before.
+    """
+    everybody = {user: 100 * (user // 6) for user in range(60)}
+    windows = [window_of(number, everybody, Random(1)) for number in range(4)]
+    outcomes = [outcome for outcome, _ in release_in_turn(windows, mixing_plan(k=5))]
+    assert [isinstance(outcome, Release) for outcome in outcomes] == [True, False, True, False]
 
 
 class Unmended:

@@ -3,6 +3,7 @@
     ingest/intake.py      validate -> locate -> shard     a batch of records in, a chunk of rows per shard out
     windows/partition.py  window -> seal                  chunks in, the rows of one sealed window out
     divide_window         regions                         a sealed window in, those parts out that are released alone
+    trajectories/stops.py find                            the points of a window in, the stops that ended in it out
     release_window        assemble -> anonymize -> verify a sealed window in, its release out
 
 The model decides how each step is done. ``models/registry.py`` lists the families of models, each in its folder.
@@ -14,6 +15,8 @@ The model decides how each step is done. ``models/registry.py`` lists the famili
     models/kkm/             check-ins:  attributes and sets of locations (Rum-bound, Tum-bound), (k,k^m)-anonymity
     models/disassociation/  check-ins:  sets of locations in parts, disassociated k^m-anonymity
     models/kdelta/          fragments:  GPS trajectories (Wait for Me), (k,delta)-anonymity
+
+Stops of fragments are released by the models of check-ins.
 
 ``stream/ingest/`` and ``stream/windows/`` run these stages between Kafka topics; ``stream/replay/`` runs the same ones
 on files.
@@ -33,6 +36,7 @@ from core.records.arrays import FloatArray
 from core.records.record import Kind, Rows
 from core.release.counts import Headcount, publishable
 from core.release.outcome import Account, Outcome, Release, WithholdReason
+from core.windows.history import Trace
 from core.windows.seal import Seal
 
 __all__ = ["divide_window", "release_window"]
@@ -74,18 +78,32 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
     A window that was sealed under other settings or with another history, or that has lost records, is withheld: its
     first release may already have been emitted, and an adversary could compare the two.
     """
+    fault = _fault(seal, rows, plan)
+    if plan.stop_rule is None:
+        return _release(seal, rows, plan) if fault is None else plan.withhold(seal, fault, withheld=len(rows))
+    found = plan.find_stops(seal, rows)
+    visits = found.visits
+    outcome = _release(seal, visits, plan) if fault is None else plan.withhold(seal, fault, withheld=len(visits))
+    account = replace(outcome.account, condensed=len(rows), nowhere=found.n_nowhere)
+    # Whatever becomes of the window, the next one must know where people are.
+    trace = replace(outcome.trace or Trace.of_nobody(seal.key), carried=found.runs)
+    return replace(outcome, account=account, trace=trace)
+
+
+def _fault(seal: Seal, rows: Rows, plan: Plan) -> WithholdReason | None:
+    """Return why a window cannot be released as it was sealed, or None."""
     if seal.digest != plan.digest:
-        return plan.withhold(seal, WithholdReason.SETTINGS_CHANGED, withheld=len(rows))
+        return WithholdReason.SETTINGS_CHANGED
     if len(rows) != seal.n_rows:
-        return plan.withhold(seal, WithholdReason.RECORDS_MISSING, withheld=len(rows))
-    if seal.history != plan.history.digest:
-        return plan.withhold(seal, WithholdReason.HISTORY_MISSING, withheld=len(rows))
-    return _release(seal, rows, plan)
+        return WithholdReason.RECORDS_MISSING
+    return WithholdReason.HISTORY_MISSING if seal.history != plan.history.digest else None
 
 
 def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
     """Take a complete window through the steps of its model."""
     family, k = family_of(plan.model), plan.guarantee.k
+    if not len(rows):  # nobody stopped
+        return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=0)
     window = family.assemble(seal, rows, plan)
     duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
     if window.n_users < k:

@@ -113,12 +113,27 @@ class CheckInIntake:
 
 
 class FragmentIntake:
-    """Fragments become GPS points with their positions; demands that they do not state are filled in."""
+    """Fragments become GPS points with their positions; demands that they do not state are filled in.
+
+    Args:
+        rules: Rules for accepting records.
+        sharder: Divides the points into shards.
+        vocabulary: Digest of the settings that decide how records are read.
+        demands: Default demands.
+        kind: Kind of the chunks: trajectories or stops are released of them.
+    """
 
     def __init__(
-        self, rules: Rules, sharder: Sharder, *, vocabulary: str, demands: DefaultDemands = NO_DEMANDS
+        self,
+        rules: Rules,
+        sharder: Sharder,
+        *,
+        vocabulary: str,
+        demands: DefaultDemands = NO_DEMANDS,
+        kind: Kind = Kind.FRAGMENTS,
     ) -> None:
         self._rules, self._sharder, self._vocabulary, self._demands = rules, sharder, vocabulary, demands
+        self._kind = kind
 
     def run(
         self,
@@ -139,7 +154,7 @@ class FragmentIntake:
             demands=self._demands,
             elements=elements,
         )
-        whole = _unsharded(Kind.FRAGMENTS, rows, source, n_partitions, self._vocabulary, log_id)
+        whole = _unsharded(self._kind, rows, source, n_partitions, self._vocabulary, log_id)
         return Taken(_by_shard(whole, rows["lat"], rows["lon"], self._sharder), rejected, left_out)
 
 

@@ -16,6 +16,7 @@ from core.kernels.fragments import (
     refinement,
     regrouping,
     regrouping_steps,
+    stops,
     tracks,
     trajectory_tree,
     voting,
@@ -40,8 +41,10 @@ MODULES: Mapping[Kind, tuple[ModuleType, ...]] = {
         trajectory_tree,
         voting,
     ),
+    Kind.STOPS: (stops,),
 }
-"""Every module of kernels, by the kind of feed whose models call them. A test fails if a module is missing."""
+"""Every module of kernels, by the kind of feed that calls them; the models of stops call those of check-ins. A test
+fails if a module is missing."""
 
 
 def kernels_of(kinds: Iterable[Kind]) -> tuple[Kernel[Any, Any], ...]:
@@ -56,7 +59,8 @@ def kernels_of(kinds: Iterable[Kind]) -> tuple[Kernel[Any, Any], ...]:
 
 def all_kernels_of(kinds: Iterable[Kind]) -> tuple[Kernel[Any, Any], ...]:
     """Return all kernels of some kinds of feed, each once, in the order of :data:`MODULES`."""
-    wanted = set(kinds)
+    kinds = tuple(kinds)
+    wanted = {*kinds, *(kind.model_kind for kind in kinds)}
     return tuple(
         found
         for kind, modules in MODULES.items()

@@ -27,6 +27,9 @@ def measure_window(seal: Seal, rows: Rows, plan: Plan, inputs: MeasureInputs) ->
         The measures; None if nothing can be released.
     """
     family = family_of(plan.model)
+    rows = _visits(seal, rows, plan)
+    if not len(rows):
+        return None
     window = family.assemble(seal, rows, plan)
     if window.n_users < plan.guarantee.k:
         return None
@@ -45,6 +48,14 @@ def measure_loss(seal: Seal, rows: Rows, plan: Plan) -> WindowLoss:
         plan: How it was released.
     """
     family = family_of(plan.model)
+    rows = _visits(seal, rows, plan)
+    if not len(rows):
+        return NOTHING_RELEASED
     window = family.assemble(seal, rows, plan)
     result = family.anonymize(seal, window, plan)
     return NOTHING_RELEASED if result is None else family.loss(window, result, plan)
+
+
+def _visits(seal: Seal, rows: Rows, plan: Plan) -> Rows:
+    """Return the rows that a window releases: its own, or the stops that ended in it."""
+    return rows if plan.stop_rule is None else plan.find_stops(seal, rows).visits

@@ -42,7 +42,7 @@ class FragmentModelSettings(KDeltaSettings):
 
 def models_of(kind: Kind) -> tuple[str, ...]:
     """Return the names of the models of a kind of feed, the default first."""
-    return tuple(model for family in FAMILIES if family.kind is kind for model in family.models)
+    return tuple(model for family in FAMILIES if family.kind is kind.model_kind for model in family.models)
 
 
 def family_of(model: str) -> Family[Any, Any, Any, Any, Any]:

@@ -20,8 +20,10 @@ from core.records.identity import Identifier
 from core.records.profile import AttributeValue
 
 __all__ = [
+    "INPUT_KINDS",
     "POINT",
     "ROW_TYPES",
+    "RUN",
     "VISIT",
     "CheckIn",
     "Chunk",
@@ -44,7 +46,22 @@ class Kind(StrEnum):
 
     CHECKINS = "checkins"
     FRAGMENTS = "fragments"
+    STOPS = "stops"
+    """Fragments in, and where people stop out."""
 
+    @property
+    def input_kind(self) -> Kind:
+        """The kind whose records are read."""
+        return Kind.FRAGMENTS if self is Kind.STOPS else self
+
+    @property
+    def model_kind(self) -> Kind:
+        """The kind whose models release it: a stop is released as a check-in is."""
+        return Kind.CHECKINS if self is Kind.STOPS else self
+
+
+INPUT_KINDS = (Kind.CHECKINS, Kind.FRAGMENTS)
+"""The kinds of which there are records to read."""
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 """RFC 3339 with an offset."""
@@ -129,10 +146,25 @@ POINT = np.dtype(
 )
 """One point of a fragment; ``k`` is 0 and ``delta_m`` infinite if the user makes no demand."""
 
-ROW_TYPES = {Kind.CHECKINS: VISIT, Kind.FRAGMENTS: POINT}
+RUN = np.dtype(
+    [
+        ("user", "<u8"),
+        ("n", "<i8"),
+        ("first_ms", "<i8"),
+        ("last_ms", "<i8"),
+        ("lat", "<f8"),
+        ("lon", "<f8"),
+        ("north", "<f8"),
+        ("east", "<f8"),
+    ]
+)
+"""Where a person may be stopping when a window ends: the number of points so far, the times of the first and the last
+of them, the position of the first, degrees, and the sums over all of the degrees north and east of it."""
+
+ROW_TYPES = {Kind.CHECKINS: VISIT, Kind.FRAGMENTS: POINT, Kind.STOPS: POINT}
 
 Rows = npt.NDArray[np.void]
-"""A structured array of :data:`VISIT` or :data:`POINT`, shape ``(n,)``."""
+"""A structured array of :data:`VISIT`, :data:`POINT` or :data:`RUN`, shape ``(n,)``."""
 
 
 class Source(NamedTuple):

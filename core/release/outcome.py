@@ -62,11 +62,16 @@ class Account:
     released: int = 0
     suppressed: int = 0
     withheld: int = 0
+    condensed: int = 0
+    """Points of fragments in which stops were looked for; the other numbers are then of stops, not of rows."""
+
+    nowhere: int = 0
+    """Stops for which the vocabulary has no location."""
 
     @property
     def rows(self) -> int:
         """Number of all rows."""
-        return self.duplicates + self.released + self.suppressed + self.withheld
+        return self.condensed or self.duplicates + self.released + self.suppressed + self.withheld
 
 
 class Released(ABC):
@@ -128,7 +133,7 @@ class Release:
     """What an attack needs that links this release to the next one of the shard; never published."""
 
     trace: Trace | None = None
-    """What later windows have to know of this one, if the promise spans windows; never published."""
+    """What later windows have to know of this one; never published."""
 
     @property
     def counts(self) -> dict[str, float | int | None]:
@@ -153,6 +158,8 @@ class Withheld:
     parameters: dict[str, float | int | str]
     reason: WithholdReason
     account: Account
+    trace: Trace | None = None
+    """What later windows have to know of this one; never published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

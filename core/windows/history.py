@@ -1,4 +1,5 @@
-"""What earlier windows of a shard released, for a promise that spans windows.
+"""What earlier windows of a shard hand on: what they released, for a promise that spans windows, and where people were
+still stopping.
 
 A trace is written to the seals topic before anything of its window is emitted, and the seal of a later window has the
 digest of the traces that it was made with. So a window that is released again after a crash is released with the same
@@ -15,18 +16,23 @@ import numpy as np
 import numpy.typing as npt
 
 from core.records.arrays import IntArray
-from core.records.record import Kind
+from core.records.record import RUN, Kind, Rows
 from core.windows.window import WindowKey
 
-__all__ = ["NO_HISTORY", "History", "Trace"]
+__all__ = ["NO_HISTORY", "NO_RUNS", "History", "Trace"]
+
+NO_RUNS: Rows = np.empty(0, RUN)
 
 _PEOPLE_OF_A_PART = 16_384
 """Most entries of a part: as base64 text in JSON they stay below 300 KB, and most topics accept a megabyte."""
 
+_RUNS_OF_A_PART = 4_096
+"""The same for carried runs, which are longer; a part has entries or runs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
-    """Who was released in a window of a shard, and in which groups. Never published.
+    """Who was released in a window of a shard, and in which groups, and what goes on at its end. Never published.
 
     A group is what one model puts people into: a set of (k,delta)-anonymity, or the people with one signature.
 
@@ -43,6 +49,9 @@ class Trace:
 
     labels: tuple[str, ...] = field(default=(), repr=False)
     """What each number of a group means, if it means anything in later windows."""
+
+    carried: Rows = field(default_factory=NO_RUNS.copy, repr=False)
+    """Where people may still be stopping at the end of the window, rows of :data:`core.records.record.RUN`."""
 
     part: int = 0
     """Number of this part, if the trace is one part of a window's; see :meth:`parts`."""
@@ -66,12 +75,19 @@ class Trace:
 
     def parts(self) -> Iterator[Trace]:
         """Yield the trace in parts that are short enough for a message; there is at least one, which has all labels."""
-        n_parts = max(1, -(-len(self.users) // _PEOPLE_OF_A_PART))
+        n_of_entries = max(1, -(-len(self.users) // _PEOPLE_OF_A_PART))
+        n_parts = n_of_entries + -(-len(self.carried) // _RUNS_OF_A_PART)
         for part in range(n_parts):
-            some = slice(part * _PEOPLE_OF_A_PART, (part + 1) * _PEOPLE_OF_A_PART)
-            labels = self.labels if part == 0 else ()
+            entries = slice(part * _PEOPLE_OF_A_PART, (part + 1) * _PEOPLE_OF_A_PART)
+            first_run = (part - n_of_entries) * _RUNS_OF_A_PART
             yield replace(
-                self, users=self.users[some], groups=self.groups[some], labels=labels, part=part, n_parts=n_parts
+                self,
+                users=self.users[entries],
+                groups=self.groups[entries],
+                labels=self.labels if part == 0 else (),
+                carried=self.carried[first_run : first_run + _RUNS_OF_A_PART] if first_run >= 0 else NO_RUNS,
+                part=part,
+                n_parts=n_parts,
             )
 
     @staticmethod
@@ -83,6 +99,7 @@ class Trace:
             first,
             users=np.concatenate([one.users for one in parts]),
             groups=np.concatenate([one.groups for one in parts]),
+            carried=np.concatenate([one.carried for one in parts]),
             part=0,
             n_parts=1,
         )
@@ -105,14 +122,25 @@ class Trace:
         users = np.concatenate([np.empty(0, np.uint64), *(one.users for one in regions)])
         numbers = np.concatenate(groups)
         order = np.lexsort((numbers, users))
-        return Trace(key=key, users=users[order], groups=numbers[order], labels=tuple(labels))
+        carried = np.concatenate([NO_RUNS, *(one.carried for one in regions)])
+        return Trace(key=key, users=users[order], groups=numbers[order], labels=tuple(labels), carried=carried)
+
+    @staticmethod
+    def of_nobody(key: WindowKey) -> Trace:
+        """Return the trace of a window of which nothing is released."""
+        return Trace(key=key, users=np.empty(0, np.uint64), groups=np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class History:
-    """The traces of the earlier windows of a shard that a window depends on, oldest first."""
+    """What a window depends on of the earlier windows of its shard."""
 
     traces: tuple[Trace, ...] = field(default=(), repr=False)
+    """The traces of those within the horizon, oldest first."""
+
+    carried: Rows = field(default_factory=NO_RUNS.copy, repr=False)
+    """Where people may still have been stopping at the end of the newest one, however long ago that was; rows of
+    :data:`core.records.record.RUN`."""
 
     @staticmethod
     def of(key: WindowKey, traces: Iterable[Trace], *, horizon: int) -> History:
@@ -124,13 +152,16 @@ class History:
             horizon: Over how many windows the promise holds, this one included.
         """
         since_ms = key.start_ms - (horizon - 1) * (key.end_ms - key.start_ms)
-        earlier = [one for one in traces if since_ms < one.key.end_ms <= key.start_ms]
-        return History(traces=tuple(sorted(earlier, key=lambda one: one.key.start_ms)))
+        earlier = sorted((one for one in traces if one.key.end_ms <= key.start_ms), key=lambda one: one.key.start_ms)
+        return History(
+            traces=tuple(one for one in earlier if since_ms < one.key.end_ms),
+            carried=earlier[-1].carried if earlier else NO_RUNS,
+        )
 
     @property
     def digest(self) -> str:
-        """Digest of the traces, 16 hexadecimal digits; empty if there are none."""
-        if not self.traces:
+        """Digest of it all, 16 hexadecimal digits; empty if there is nothing."""
+        if not self.traces and not len(self.carried):
             return ""
         hashed = hashlib.blake2b(digest_size=8)
         for one in self.traces:
@@ -138,6 +169,7 @@ class History:
             hashed.update("\x1f".join(map(str, about)).encode())
             hashed.update(one.users.astype("<u8").tobytes())
             hashed.update(one.groups.astype("<i8").tobytes())
+        hashed.update(self.carried.tobytes())
         return hashed.hexdigest()
 
 

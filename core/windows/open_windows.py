@@ -77,7 +77,9 @@ class OpenWindows:
         """Return the traces in the shard of a completed window that no later window depends on."""
         since_ms = key.end_ms - (self.policy.horizon - 1) * self.policy.size_ms
         traces = self.shard(key.shard).traces
-        return tuple(one for of, parts in sorted(traces.items()) if of.end_ms <= since_ms for one in parts.values())
+        newest = max(traces, default=None) if self.policy.carries else None
+        obsolete = [of for of in sorted(traces) if of.end_ms <= since_ms and of != newest]
+        return tuple(one for of in obsolete for one in traces[of].values())
 
     def open_window(self, key: WindowKey) -> WindowBuffer:
         """Return an open window, opened if it is not."""

@@ -56,6 +56,9 @@ class WindowPolicy:
     horizon: int = 1
     """Over how many successive windows of a shard a promise holds; 1 if every window is anonymized on its own."""
 
+    carries: bool = False
+    """Whether every window hands something on to the next one of its shard, however much later that is."""
+
 
 def window_starts(ts_ms: IntArray, *, size_ms: int) -> IntArray:
     """Return where the window of each instant begins, milliseconds, shape ``(n,)``.

@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from core.records.record import Kind
-from deploy.chart.settings import SECRETS, Setting, overrides_schema, settings
+from core.records.record import INPUT_KINDS, Kind
+from deploy.chart.settings import SECRETS, Setting, overridable, overrides_schema, settings
 
 __all__ = ["CHART", "names", "schema", "values"]
 
@@ -39,7 +39,12 @@ def _lines() -> Iterator[str]:
                 yield f"    # {setting.name} is a secret: {SECRETS[setting.dotted]} names where it is.\n"
             else:
                 yield from _described(setting)
-    for kind in Kind:
+        if section == Kind.STOPS:
+            for name in overridable():
+                yield f"    # -- The section `{name}`, where it differs for stops."
+                yield "    # @section -- Settings"
+                yield f"    {name}: {{}}\n"
+    for kind in INPUT_KINDS:
         yield f"  # -- Sections that differ for {kind} alone, such as `window: {{size: 30m}}`."
         yield "  # @section -- Settings"
         yield f"  {kind}: {{}}\n"
@@ -92,13 +97,14 @@ def schema() -> str:
     # The only setting without a usable default may be empty here: the chart has an error message of its own for it.
     servers = config["kafka"]["properties"]["bootstrap_servers"]
     servers["pattern"] = rf"^$|{servers['pattern']}"
-    for kind in Kind:
-        config[kind.value] = overrides_schema()
+    for kind in INPUT_KINDS:
+        config[kind.value] = overrides_schema(kind)
+    config[Kind.STOPS.value]["properties"] |= overrides_schema(Kind.STOPS)["properties"]
     whole["properties"]["config"] = {
         "description": "The settings of Shoal, by the names that they have everywhere.",
         "type": "object",
         "additionalProperties": False,
-        "required": [name for name in config if name not in tuple(Kind)],
+        "required": [name for name in config if name not in INPUT_KINDS],
         "properties": config,
     }
     _demand(whole, yaml.safe_load(values()))

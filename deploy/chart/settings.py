@@ -11,11 +11,12 @@ from pydantic import BaseModel, BeforeValidator, SecretStr
 from pydantic.fields import FieldInfo
 
 from core.models.common.values import none_by_name
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
+from stream.settings.kinds import ReleaseOverrideSettings
 from stream.settings.model import Settings
 from stream.settings.values import four_degrees, rows_and_columns, separated_by_commas
 
-__all__ = ["CHART_DEFAULTS", "SECRETS", "Setting", "overrides_schema", "sections", "settings"]
+__all__ = ["CHART_DEFAULTS", "SECRETS", "Setting", "overridable", "overrides_schema", "sections", "settings"]
 
 CHART_DEFAULTS: dict[str, Any] = {
     "kafka.bootstrap_servers": "",  # there is no cluster on a Pod's loopback interface: refuse to render instead
@@ -56,8 +57,8 @@ class Setting:
 
 
 def sections() -> dict[str, type[BaseModel]]:
-    """Return the sections by name, without the overrides of one kind of feed."""
-    found = {name: field.annotation for name, field in Settings.model_fields.items() if name not in tuple(Kind)}
+    """Return the sections by name, without those that only override others for one kind of feed."""
+    found = {name: field.annotation for name, field in Settings.model_fields.items() if name not in INPUT_KINDS}
     return {name: model for name, model in found.items() if isinstance(model, type) and issubclass(model, BaseModel)}
 
 
@@ -71,6 +72,8 @@ def settings() -> Iterator[Setting]:
     for section, model in sections().items():
         schemas = _schemas(model)
         for name, field in model.model_fields.items():
+            if section == Kind.STOPS and name in overridable():
+                continue
             if not field.description:
                 raise ValueError(f"{section}.{name} has no description: add a docstring below it")
             yield Setting(
@@ -83,9 +86,14 @@ def settings() -> Iterator[Setting]:
             )
 
 
-def overrides_schema() -> dict[str, Any]:
-    """Return the schema of ``checkins`` and ``fragments``: sections in which every setting is optional."""
-    override = Settings.model_fields[Kind.CHECKINS].annotation
+def overridable() -> tuple[str, ...]:
+    """Return the sections that may differ for stops."""
+    return tuple(ReleaseOverrideSettings.model_fields)
+
+
+def overrides_schema(kind: Kind) -> dict[str, Any]:
+    """Return the schema of the sections that may differ for a kind of feed, in which every setting is optional."""
+    override = Settings.model_fields[kind].annotation
     assert isinstance(override, type)  # noqa: S101 - for mypy
     assert issubclass(override, BaseModel)  # noqa: S101
     named = {name: model for name, model in sections().items() if name in override.model_fields}

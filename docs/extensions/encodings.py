@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from core.models.registry import FAMILIES, models_of
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS
 from core.release.outcome import Released
 from docs.extensions.markdown import code, listed, shown_json
 from docs.extensions.replays import replayed
@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 _TYPES: tuple[type[Released], ...] = tuple(dict.fromkeys(family.released for family in FAMILIES))
 _MOVING = next(family.released for family in FAMILIES if has_points(family.models[0]))
-_SEQUENCES, _TRACKS = (models_of(kind)[0] for kind in Kind)
+_SEQUENCES, _TRACKS = (models_of(kind)[0] for kind in INPUT_KINDS)
 
 ENCODING_SCHEMAS: dict[str, Callable[[], Json]] = {
     **{f"geojson-anonymized-{released.__name__}": partial(geojson_schema, released) for released in _TYPES},

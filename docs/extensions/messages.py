@@ -9,7 +9,7 @@ from typing import Any
 
 from core.models.common.family import Family
 from core.models.registry import FAMILIES, models_of
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from core.release.outcome import Released
 from docs.extensions.markdown import code, listed, plain, shown_json, table
 from docs.extensions.replays import dead_letter_example, records, replayed
@@ -21,10 +21,10 @@ Json = dict[str, Any]
 
 _TYPES: tuple[type[Released], ...] = tuple(dict.fromkeys(family.released for family in FAMILIES))
 
-_NAMES = {kind: "check-in" if kind is Kind.CHECKINS else "fragment" for kind in Kind}
+_NAMES = {kind: "check-in" if kind is Kind.CHECKINS else "fragment" for kind in INPUT_KINDS}
 
 SCHEMAS: dict[str, Callable[[], Json]] = {
-    **{_NAMES[kind]: partial(record_schema, kind) for kind in Kind},
+    **{_NAMES[kind]: partial(record_schema, kind) for kind in INPUT_KINDS},
     **{f"anonymized-{released.__name__}": partial(released_schema, released) for released in _TYPES},
     "windows": windows_schema,
     "dead-letter": dead_letter_schema,

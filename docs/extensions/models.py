@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from core.models.registry import FAMILIES, models_of
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from docs.extensions.markdown import code, table
 
 __all__ = ["models_table", "page_of_the_site", "readme_of_the_repository"]
@@ -33,7 +33,7 @@ def models_table(kind: Kind | None = None, *, link: Callable[[str, str], str] = 
         kind: Whose models; all models if None.
         link: Returns the page of a family, given the family's folder and the name of its file.
     """
-    defaults = {models_of(one)[0] for one in Kind}
+    defaults = {models_of(one)[0] for one in INPUT_KINDS}
     rows = []
     for family in FAMILIES:
         if kind not in (None, family.kind):

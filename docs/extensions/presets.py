@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from docs.extensions.markdown import code, shown_json, table
 from stream.formats.presets.preset import Example, Preset
 from stream.formats.presets.registry import PRESETS
@@ -49,7 +49,7 @@ def _plain(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _example(example: Example) -> str:
-    kinds = "" if len(example.kinds) == len(Kind) else f", as {_NAMES[example.kinds[0]]}"
+    kinds = "" if len(example.kinds) == len(INPUT_KINDS) else f", as {_NAMES[example.kinds[0]]}"
     key = "" if example.key is None else f", the key of the message is `{example.key}`"
     language, text = (
         ("text", example.content) if isinstance(example.content, str) else ("json", shown_json(example.content))

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from docs.extensions.encodings import ENCODING_SCHEMAS, EXAMPLES, encoding_markdown, tables_markdown
 from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
 from docs.extensions.metrics import labels_markdown, metrics_markdown
@@ -70,7 +70,7 @@ _DIRECTIVES = {
     "shoal-encoding": _directive(**{name: partial(encoding_markdown, name) for name in EXAMPLES}),
     "shoal-tables": _directive(**{"": tables_markdown}),
     "shoal-presets": _directive(**{"": presets_markdown}),
-    "shoal-models": _directive(**{"": _models(None)}, **{kind.value: _models(kind) for kind in Kind}),
+    "shoal-models": _directive(**{"": _models(None)}, **{kind.value: _models(kind) for kind in INPUT_KINDS}),
 }
 
 

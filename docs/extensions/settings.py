@@ -10,7 +10,7 @@ from core.models.common.settings import Context, PlanInputs
 from core.models.registry import FAMILIES, models_of
 from core.places.locate import MetricGrid
 from core.records.profile import Numeric, Profile
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from core.trajectories.assemble import Limits
 from core.trajectories.joining import Joining
 from deploy.chart.settings import CHART_DEFAULTS, Setting, sections, settings
@@ -200,7 +200,7 @@ def models_that_read() -> dict[str, tuple[str, ...]]:
                 names.add("demands_file")
             for name in names:
                 found.setdefault(name, []).append(model)
-    order = [model for kind in Kind for model in models_of(kind)]
+    order = [model for kind in INPUT_KINDS for model in models_of(kind)]
     return {name: tuple(sorted(models, key=order.index)) for name, models in found.items()}
 
 

@@ -9,32 +9,43 @@ from stream.settings.model import Settings
 
 __all__ = ["advice"]
 
+_NAMES = {Kind.CHECKINS: "check-ins", Kind.FRAGMENTS: "fragments", Kind.STOPS: "stops"}
+
 
 def advice(settings: Settings) -> Iterator[str]:
     """Yield a sentence for everything that the settings allow and that promises less than one may think."""
     kinds = settings.kinds
-    if len(kinds) > 1:
+    if Kind.CHECKINS in kinds and len(kinds) > 1:
         yield (
             "check-ins and fragments are anonymized apart: of somebody who is in both, an adversary who knows a little "
             "from each may find fewer than k people who fit both; publish only one of them to the same readers, or "
             "feed them with different people"
         )
-    if len(kinds) > 1 and settings.privacy.horizon is not None:
+    if Kind.FRAGMENTS in kinds and Kind.STOPS in kinds:
         yield (
-            f"privacy.horizon is {settings.privacy.horizon} for check-ins and for fragments, which promise different "
-            "things over it: set checkins.privacy.horizon and fragments.privacy.horizon"
+            "stops.of_fragments is beside: trajectories and stops of the same people are anonymized apart, and an "
+            "adversary who knows a little from each may find fewer than k people who fit both; publish only one of "
+            "them to the same readers"
+        )
+    if Kind.FRAGMENTS in kinds and len(kinds) > 1 and settings.privacy.horizon is not None:
+        others = [kind.value for kind in kinds if kind is not Kind.FRAGMENTS]
+        yield (
+            f"privacy.horizon is {settings.privacy.horizon} for fragments and for {' and '.join(others)}, which promise "
+            f"different things over it: set {', '.join(f'{kind}.privacy.horizon' for kind in others)} and "
+            "fragments.privacy.horizon"
         )
     for kind in kinds:
         own = settings.for_kind(kind)
-        if kind is Kind.CHECKINS and own.privacy.horizon is not None and own.privacy.model != "lkc":
-            yield "check-ins: privacy.horizon changes nothing, because only lkc promises anything over several windows"
+        name = _NAMES[kind]
+        is_alone = kind.model_kind is Kind.CHECKINS and own.privacy.model != "lkc"
+        if is_alone and own.privacy.horizon is not None:
+            yield f"{name}: privacy.horizon changes nothing, because only lkc promises anything over several windows"
         if kind is Kind.FRAGMENTS and own.privacy.across == "mixing":
             yield (
                 "fragments: privacy.across is mixing; where few people are near one another and stay together, their "
                 "sets cannot be mixed, and they are left out of every second window: watch the suppressed share, and "
                 "see the page of (k,delta) for the other choices"
             )
-        name = "check-ins" if kind is Kind.CHECKINS else "fragments"
         if own.shard.kind == "region":
             yield (
                 f"{name}: somebody who crosses the border of a region is released in both as two people, and what the "

@@ -12,7 +12,7 @@ import click
 
 from core.records.record import Kind
 from stream.cli.console import progress_bar
-from stream.cli.options import KIND, load_given, with_settings
+from stream.cli.options import INPUT_KIND, load_given, with_settings
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
 from stream.demo.demo import run_demo
@@ -39,7 +39,7 @@ def demo(seconds: float | None, people: int) -> None:
 
 @click.command()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="NDJSON file to write.")
-@click.option("--kind", type=KIND, help="Kind of records to write to the file.")
+@click.option("--kind", type=INPUT_KIND, help="Kind of records to write to the file.")
 @click.option("--to-topics", is_flag=True, help="Send both kinds of records to the input topics.")
 @click.option(
     "--hours", type=click.FloatRange(min=0.01), default=24.0, show_default=True, help="Hours of event time to generate."

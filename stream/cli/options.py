@@ -10,14 +10,18 @@ from typing import Any
 import click
 import yaml
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 
-__all__ = ["KIND", "load_given", "with_settings"]
+__all__ = ["INPUT_KIND", "KIND", "load_given", "with_settings"]
 
 KIND = click.Choice([kind.value for kind in Kind])
+"""What is released of records."""
+
+INPUT_KIND = click.Choice([kind.value for kind in INPUT_KINDS])
+"""What records are."""
 """Type of an option that names a kind of feed."""
 
 _NO_FILE = "--config or SHOAL_CONFIG is empty: leave it out, or name a YAML file with settings"

@@ -35,7 +35,7 @@ __all__ = ["reconstruct_windows", "replay"]
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--kind", type=KIND, required=True, help="Kind of records in FILES.")
+@click.option("--kind", type=KIND, required=True, help="Kind of records in FILES; stops: fragments, released as stops.")
 @click.option(
     "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the results."
 )

@@ -15,7 +15,7 @@ import click
 
 from core.records.record import Kind
 from stream.cli.console import progress_bar
-from stream.cli.options import KIND, load_given, with_settings
+from stream.cli.options import INPUT_KIND, load_given, with_settings
 from stream.cli.trial_report import report
 from stream.feeds.trial.file_source import FileSource
 from stream.feeds.trial.sample import TrialError
@@ -32,7 +32,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 @click.command(name="try")
 @click.argument("source", metavar="FILE|TOPIC")
-@click.option("--kind", type=KIND, help="Kind of records in it; by default the one that more can be read as.")
+@click.option("--kind", type=INPUT_KIND, help="Kind of records in it; by default the one that more can be read as.")
 @click.option(
     "--records",
     type=click.IntRange(1, 10_000),

@@ -80,7 +80,9 @@ class Feed:
         self.intake: Intake = (
             CheckInIntake(rules, locator, sharder, vocabulary=vocabulary, profile=self.profile)
             if kind is Kind.CHECKINS
-            else FragmentIntake(rules, sharder, vocabulary=vocabulary, demands=read_default_demands(own, rules))
+            else FragmentIntake(
+                rules, sharder, vocabulary=vocabulary, demands=read_default_demands(own, rules), kind=kind
+            )
         )
         self.plan: Plan = build_plan(
             settings,
@@ -98,6 +100,7 @@ class Feed:
             max_open=own.window.max_open,
             max_lead_ms=own.window.max_lead,
             horizon=self.plan.horizon,
+            carries=kind is Kind.STOPS,
         )
         self._own = own
         self._locator: Locator = locator
@@ -114,7 +117,7 @@ class Feed:
     @property
     def needed(self) -> tuple[str, ...]:
         """Fields, by our names, that every record must have."""
-        if self.kind is Kind.FRAGMENTS:
+        if self.kind.input_kind is Kind.FRAGMENTS:
             return ("user", "ts")
         place = ("lat", "lon") if self._locator.needs_position else ("venue",)
         attributes = () if self.profile is None else self.profile.attributes

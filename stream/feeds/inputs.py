@@ -53,7 +53,9 @@ def message_reader(settings: Settings, feed: Feed, observer: Observer | None = N
     Raises:
         SettingsError: Its schema cannot be had, or a library is not installed.
     """
-    return MessageReader(feed.kind, mapping_options(settings, feed, observer), message_decoder(settings, feed.kind))
+    return MessageReader(
+        feed.kind.input_kind, mapping_options(settings, feed, observer), message_decoder(settings, feed.kind)
+    )
 
 
 def csv_dialect(own: KindSettings) -> Dialect:

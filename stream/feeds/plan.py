@@ -17,6 +17,7 @@ from core.records.profile import Profile
 from core.records.record import Kind
 from core.trajectories.assemble import Limits, affordable_length
 from core.trajectories.joining import Joining
+from core.trajectories.stops import StopRule
 from stream.feeds.attributes import hierarchy_files
 from stream.feeds.constraints import build_constraints, constraint_level
 from stream.feeds.digests import digest, file_digest
@@ -90,7 +91,21 @@ def build_plan(
         plan: Plan = family_of(model).plan(privacy, inputs)
     except ModelSettingsError as fault:
         raise SettingsError(str(fault)) from None
-    return replace(plan, settings=_fingerprint(settings, own, vocabulary, inputs.limits), regions=_regions(own.shard))
+    return replace(
+        plan,
+        settings=_fingerprint(settings, own, vocabulary, inputs.limits),
+        regions=_regions(own.shard),
+        stop_rule=_stop_rule(own) if own.kind is Kind.STOPS else None,
+    )
+
+
+def _stop_rule(own: KindSettings) -> StopRule:
+    return StopRule(
+        radius_m=own.stops.radius_m,
+        min_duration_ms=own.stops.min_duration,
+        max_gap_ms=own.stops.max_gap,
+        by_place=False,
+    )
 
 
 def _regions(shard: ShardSettings) -> Regions | None:
@@ -117,6 +132,7 @@ def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds:
         bounds.points_per_user,
         bounds.trajectory_length,
         *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
+        *([_stop_rule(own)] if own.kind is Kind.STOPS else []),
         # A window that is emitted again has the same bytes. JSON is the default, and is what earlier versions wrote.
         *([own.release.encoding] if own.release.encoding != "json" else []),
         *([own.shard.finest_resolution] if own.shard.finest_resolution is not None else []),

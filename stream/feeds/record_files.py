@@ -28,13 +28,13 @@ def open_files(
         SettingsError: The schema of ``input.schema_file`` cannot be used, or a library is not installed.
     """
     own, options = settings.for_kind(feed.kind), mapping_options(settings, feed, observer)
-    projection = metric_projection(settings) if feed.kind is Kind.FRAGMENTS else None
+    projection = metric_projection(settings) if feed.kind.input_kind is Kind.FRAGMENTS else None
     is_encoded = own.input.encoding == "gtfs-realtime" or own.input.schema_file is not None
     decoder = message_decoder(settings, feed.kind) if is_encoded else None
     return [
         RecordFile(
             path,
-            feed.kind,
+            feed.kind.input_kind,
             options,
             max_bytes=settings.limits.message_bytes,
             dialect=csv_dialect(own),

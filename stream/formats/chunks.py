@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from core.records.record import POINT, ROW_TYPES, VISIT, Chunk, Kind, Rows, Source
+from core.records.record import ROW_TYPES, VISIT, Chunk, Kind, Rows, Source
 from stream.formats.errors import DecodeError, VersionError
 
 __all__ = ["chunk_from_bytes", "chunk_key", "chunk_to_bytes"]
@@ -26,7 +26,7 @@ class _ChunkWire(msgspec.Struct, array_like=True):
 
 _CHUNK_VERSION = 2
 
-_FIRST_ROW_TYPES = {Kind.CHECKINS: np.dtype(VISIT.descr[:4]), Kind.FRAGMENTS: POINT}
+_FIRST_ROW_TYPES = ROW_TYPES | {Kind.CHECKINS: np.dtype(VISIT.descr[:4])}
 """Rows of version 1: a check-in had no attributes of its person."""
 
 _chunk_decoder = msgspec.msgpack.Decoder(_ChunkWire)

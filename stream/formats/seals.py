@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from core.records.record import Kind
+from core.records.record import RUN, Kind
 from core.windows.history import Trace
 from core.windows.seal import FeedStart, PartitionCount, Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
@@ -31,7 +31,7 @@ class _SealWire(msgspec.Struct, tag_field="type", tag="seal", omit_defaults=True
     history: str = ""
 
 
-class _TraceWire(msgspec.Struct, tag_field="type", tag="trace"):
+class _TraceWire(msgspec.Struct, tag_field="type", tag="trace", omit_defaults=True):
     kind: Kind
     shard: str
     start_ms: int
@@ -41,6 +41,7 @@ class _TraceWire(msgspec.Struct, tag_field="type", tag="trace"):
     users: bytes
     groups: bytes
     labels: list[str]
+    carried: bytes = b""
 
 
 class _UntilWire(msgspec.Struct, tag_field="type", tag="sealed_until"):
@@ -137,6 +138,7 @@ def seal_to_bytes(record: SealsMessage) -> bytes:
                 users=record.users.astype("<u8").tobytes(),
                 groups=record.groups.astype("<u4").tobytes(),
                 labels=list(record.labels),
+                carried=record.carried.tobytes(),
             )
         )
     return msgspec.json.encode(
@@ -189,6 +191,7 @@ def _trace(wire: _TraceWire) -> Trace:
             labels=tuple(wire.labels),
             part=wire.part,
             n_parts=wire.n_parts,
+            carried=np.frombuffer(wire.carried, dtype=RUN),
         )
     except ValueError:
         raise DecodeError("its columns are damaged: does another program write to the topic?") from None

@@ -21,12 +21,12 @@ import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
-from core.records.record import Chunk, Kind, Rejected, Source
+from core.records.record import Chunk, Kind, Reason, Rejected, Source
 from stream.feeds.feed import Feed
 from stream.feeds.inputs import message_reader
 from stream.formats.dead_letters import dead_letter
 from stream.ingest.clock import Clock
-from stream.ingest.decoding import decoded
+from stream.ingest.decoding import Decoded, decoded
 from stream.ingest.input_reader import InputReader
 from stream.ingest.positions import Batch, Positions
 from stream.ingest.schemas import Schemas
@@ -100,12 +100,15 @@ class Ingest:
         self._shards = ShardsWriter(settings, producer, n_partitions=n_partitions, on_trouble=on_trouble)
         self._clock = clock or Clock(metrics, now_ms=now_ms)
         self._topics = FeedTopics(settings.topics)
-        self._readers = {kind: message_reader(settings, feed) for kind, feed in feeds.items()}
+        self._readers = {kind.input_kind: message_reader(settings, feed) for kind, feed in feeds.items()}
         registry = SchemaRegistry(settings.registry) if settings.registry.url is not None else None
         self._schemas = Schemas(registry, on_trouble=on_trouble)
         self._progress: defaultdict[TopicPartition, _Progress] = defaultdict(_Progress)
         windows = {kind: settings.for_kind(kind).window for kind in feeds}
-        self._max_drift_ms = {kind: own.max_drift or own.size for kind, own in windows.items()}
+        self._max_drift_ms = {
+            read: max(own.max_drift or own.size for kind, own in windows.items() if kind.input_kind is read)
+            for read in self._readers
+        }
         self._is_committed_only = settings.kafka.isolation_level == "read_committed"
         self._longest_hold_s = min(own.idle_timeout for own in windows.values()) / 2000
         self._listener = _Assignment(self._forget)
@@ -128,7 +131,7 @@ class Ingest:
             producer,
             self._topics,
             internal_ids,
-            sealed_kinds,
+            {kind.input_kind for kind in sealed_kinds},
             starts,
             metrics,
             on_trouble=on_trouble,
@@ -198,7 +201,7 @@ class Ingest:
                 progress.next_offset = max(position, progress.next_offset or 0)
         self._metrics.unreadable_partitions.set(self._input.n_unreadable + self._positions.n_waiting)
         for kind in self._feeds:
-            ours = [at for at in self._consumer.assignment() if self._topics.kind_of(at.topic) is kind]
+            ours = [at for at in self._consumer.assignment() if self._topics.kind_of(at.topic) is kind.input_kind]
             unread = {p: self._n_unread(p) for p in ours}
             newest = [ms for p in ours if (ms := self._progress[p].newest_ms) is not None]
             waited = [now_ms - ms for p, n in unread.items() if n and (ms := self._progress[p].sent_ms) is not None]
@@ -244,32 +247,44 @@ class Ingest:
 
     async def _forward(self, batch: Batch) -> None:
         partition, log_id, messages = batch
-        kind = self._topics.feed_of(partition.topic)
+        read_as = self._topics.feed_of(partition.topic)
         source = Source(partition.topic, partition.partition)
         self._clock.read(partition, [message.timestamp for message in messages])
-        await self._schemas.fetch(self._readers[kind].decoder, (message.value for message in messages))
-        found = decoded(messages, self._readers[kind], source, max_bytes=self._settings.limits.message_bytes)
-        chunks, refused, left_out = self._feeds[kind].intake.run(
-            found.records,
-            source=source,
-            n_partitions=len(self._consumer.partitions_for_topic(partition.topic) or ()),
-            now_ms=self._now_ms(),
-            log_id=log_id,
-            elements=found.elements,
-        )
-        rejected = [*found.rejected, *self._clock.explain(refused)]
+        reader = self._readers[read_as]
+        await self._schemas.fetch(reader.decoder, (message.value for message in messages))
+        found = decoded(messages, reader, source, max_bytes=self._settings.limits.message_bytes)
+        n_partitions, now_ms = len(self._consumer.partitions_for_topic(partition.topic) or ()), self._now_ms()
+        taken = {
+            kind: feed.intake.run(
+                found.records,
+                source=source,
+                n_partitions=n_partitions,
+                now_ms=now_ms,
+                log_id=log_id,
+                elements=found.elements,
+            )
+            for kind, feed in self._feeds.items()
+            if kind.input_kind is read_as
+        }
         progress = self._progress[partition]
         progress.next_offset = messages[-1].offset + 1
         progress.sent_ms = messages[-1].timestamp if messages[-1].timestamp >= 0 else None  # -1: unknown
-        await self._send_batch(progress, chunks)
-        await self._send_dead_letters(kind, rejected, log_id)
+        await self._send_batch(progress, [chunk for one in taken.values() for chunk in one.chunks])
+        # All that read the same records refuse the same ones: each gets one dead letter.
+        rejected = [*found.rejected, *self._clock.explain(next(iter(taken.values())).rejected)]
+        await self._send_dead_letters(read_as, rejected, log_id)
+        for kind, (_, refused, left_out) in taken.items():
+            self._count(kind, found, rejected, len(refused), left_out)
 
+    def _count(
+        self, kind: Kind, found: Decoded, rejected: Sequence[Rejected], n_refused: int, left_out: Mapping[Reason, int]
+    ) -> None:
         counts = self._metrics.records
         counts.labels(kind, "read").inc(found.n_read)
         counts.labels(kind, "tombstone").inc(found.n_tombstones)
         counts.labels(kind, "filtered").inc(found.n_filtered)
         counts.labels(kind, "rejected").inc(len(rejected))
-        counts.labels(kind, "forwarded").inc(len(found.records) - len(refused))
+        counts.labels(kind, "forwarded").inc(len(found.records) - n_refused)
         for one in rejected:
             self._metrics.rejected.labels(kind, one.reason).inc()
         for reason, n in left_out.items():

@@ -31,7 +31,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "kind": tuple(Kind),
     "outcome": (
         *("read", "tombstone", "filtered", "forwarded", "rejected", "buffered", "late", "duplicate", "reread"),
-        *("released", "suppressed", "withheld", "refused"),
+        *("released", "suppressed", "withheld", "refused", "condensed", "nowhere"),
     ),
     "reason": (*Reason, *WithholdReason),
     "stage": ("ingest", "seal", "anonymize", "emit"),
@@ -49,6 +49,9 @@ LABELS: dict[str, tuple[str, ...]] = {
     "version": (),  # one value, of this build
 }
 """Values of each label."""
+
+
+_STOP_OUTCOMES = ("released", "suppressed", "withheld", "duplicate", "nowhere")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +215,13 @@ class Metrics:
     def _declare_fates(self) -> None:
         """Declare the counters of records and windows by outcome."""
         self.records = self._counter(
-            "records", "Records and points by outcome; reread: read again after a rebalance.", "kind", "outcome"
+            "records",
+            "Records and points by outcome; reread: read again after a rebalance; condensed: points in which stops "
+            "were looked for, see shoal_stops_total.",
+            *("kind", "outcome"),
+        )
+        self.stops = self._counter(
+            "stops", "Stops found in fragments, by outcome; nowhere: outside all locations.", "outcome"
         )
         self.rejected = self._counter(
             "rejected_records", "Rejected records by reason; each has a dead letter.", "kind", "reason"
@@ -261,8 +270,11 @@ class Metrics:
         for outcome in ("released", "withheld", "refused"):
             self.windows.labels(kind, outcome)
         for outcome in LABELS["outcome"]:
-            if outcome != "refused":
+            if outcome not in ("refused", "nowhere"):
                 self.records.labels(kind, outcome)
+        if kind is Kind.STOPS:
+            for outcome in _STOP_OUTCOMES:
+                self.stops.labels(outcome)
         for rejected in Reason:
             self.rejected.labels(kind, rejected)
         for withheld in WithholdReason:
@@ -281,13 +293,20 @@ class Metrics:
             linkage: The linkage risk that is promised; None if nothing is promised of several windows.
         """
         facts, account = result.facts, result.account
-        for outcome, n in (
-            ("released", account.released),
-            ("suppressed", account.suppressed),
-            ("withheld", account.withheld),
-            ("duplicate", account.duplicates),
-        ):
-            self.records.labels(kind, outcome).inc(n)
+        fates = {
+            "released": account.released,
+            "suppressed": account.suppressed,
+            "withheld": account.withheld,
+            "duplicate": account.duplicates,
+            "nowhere": account.nowhere,
+        }
+        if kind is Kind.STOPS:
+            self.records.labels(kind, "condensed").inc(account.condensed)
+            for outcome in _STOP_OUTCOMES:
+                self.stops.labels(outcome).inc(fates[outcome])
+        else:
+            for outcome in ("released", "suppressed", "withheld", "duplicate"):
+                self.records.labels(kind, outcome).inc(fates[outcome])
         self.windows.labels(kind, result.outcome).inc()
         self.close_to_release_seconds.labels(kind).observe(seconds)
         if result.outcome != "released":

@@ -39,7 +39,11 @@ from stream.windows.releasing import link, release
 
 __all__ = ["RANGES", "Combination", "Frontier", "checked_values", "variants_of"]
 
-_AXES: dict[Kind, tuple[str, ...]] = {Kind.CHECKINS: ("k", "m"), Kind.FRAGMENTS: ("k", "delta_m")}
+_AXES: dict[Kind, tuple[str, ...]] = {
+    Kind.CHECKINS: ("k", "m"),
+    Kind.FRAGMENTS: ("k", "delta_m"),
+    Kind.STOPS: ("k", "m"),
+}
 """The settings of ``privacy`` that vary between combinations, by kind."""
 
 RANGES: dict[str, tuple[float, ...]] = {"k": (3, 5, 10), "m": (2, 3)}
@@ -48,7 +52,7 @@ RANGES: dict[str, tuple[float, ...]] = {"k": (3, 5, 10), "m": (2, 3)}
 
 def variants_of(kind: Kind) -> tuple[Variant, ...]:
     """Return all variants to compare: each model, in the order of the settings, then the named variants."""
-    named = (variant for family in FAMILIES if family.kind is kind for variant in family.variants)
+    named = (variant for family in FAMILIES if family.kind is kind.model_kind for variant in family.variants)
     return (*(Variant(name=model, model=model) for model in models_of(kind)), *named)
 
 

@@ -11,7 +11,7 @@ from core.models.common.plan import Plan
 from core.models.measures import measure_window
 from core.models.registry import family_of
 from core.places.meaning import Taxonomy
-from core.records.record import Rows
+from core.records.record import Kind, Rows
 from core.release.risk import worst
 from core.utility.window_measures import MeasureInputs, MeasureOptions
 from core.windows.history import Trace
@@ -138,10 +138,17 @@ class Replay:
     def _count(self, result: WindowResult) -> None:
         summary, account = self.summary, result.account
         summary.windows += 1
-        summary.duplicates += account.duplicates
-        summary.withheld_records += account.withheld
-        summary.points_released += account.released
-        summary.points_suppressed += account.suppressed
+        if result.seal.kind is Kind.STOPS:
+            summary.points_condensed += account.condensed
+            summary.stops_released += account.released
+            summary.stops_suppressed += account.suppressed + account.duplicates
+            summary.stops_withheld += account.withheld
+            summary.stops_nowhere += account.nowhere
+        else:
+            summary.duplicates += account.duplicates
+            summary.withheld_records += account.withheld
+            summary.points_released += account.released
+            summary.points_suppressed += account.suppressed
         summary.trajectories_released += len(result.messages) - 1
         if result.outcome == "released":
             summary.windows_released += 1

@@ -45,7 +45,8 @@ class Summary:
 
     ``records = filtered + rejected + late + duplicates + withheld_records + points_released + points_suppressed`` if
     every record is one row, as a check-in or a CSV line is. A fragment of ``n`` points is ``n`` rows. Then
-    ``rows = late + duplicates + withheld_records + points_released + points_suppressed``.
+    ``rows = late + duplicates + withheld_records + points_released + points_suppressed``. Where stops are released, the
+    points in which they were looked for are ``points_condensed``, and ``rows = late + duplicates + points_condensed``.
     """
 
     records: int = 0
@@ -63,6 +64,15 @@ class Summary:
     trajectories_released: int = 0
     points_released: int = 0
     points_suppressed: int = 0
+    points_condensed: int = 0
+    """Points in which stops were looked for."""
+
+    stops_released: int = 0
+    stops_suppressed: int = 0
+    stops_withheld: int = 0
+    stops_nowhere: int = 0
+    """Stops outside all locations."""
+
     highest_risk: float | None = None
     """Largest probability with which a simulated attack on a release finds a person; compare it with 1/k. None if no
     attack was simulated."""

@@ -9,7 +9,7 @@ import h3
 from core.models.common.settings import Context, ModelSettingsError
 from core.models.common.values import show_duration
 from core.models.registry import FAMILIES, family_of, models_of
-from core.records.record import POINT, CheckIn, Kind
+from core.records.record import INPUT_KINDS, POINT, CheckIn, Kind
 from stream.formats.files.dialect import delimiter_of
 from stream.formats.release.encodings import needs_points
 from stream.settings.errors import SettingsError
@@ -17,7 +17,7 @@ from stream.settings.feeds import IngestSettings, LimitSettings
 from stream.settings.input import FieldSettings, InputSettings, TimeSettings
 from stream.settings.input_topics import FeedTopics
 from stream.settings.kafka import TopicSettings
-from stream.settings.kinds import KindSettings, OverrideSettings
+from stream.settings.kinds import KindSettings, OverrideSettings, StopSettings
 from stream.settings.registry import RegistrySettings
 from stream.settings.secret import HOW_TO_MAKE_ONE
 from stream.settings.service import MetricsSettings, WebSettings
@@ -72,6 +72,18 @@ def _check_regions(settings: KindSettings) -> None:
         )
 
 
+def _check_stops(settings: KindSettings) -> None:
+    if settings.location.kind == "venues":
+        raise SettingsError(
+            "location.kind is venues: fragments name no venue where people stop; set stops.location.kind to grid or h3"
+        )
+    if settings.shard.kind == "region":
+        raise SettingsError(
+            "shard.kind is region: somebody who stops near a border would be in two shards, and neither would see the "
+            "stop; set stops.shard.kind to single or user"
+        )
+
+
 def check_kind(settings: KindSettings) -> None:
     """Check that the sections of one kind of feed fit it and one another."""
     kind, privacy, location = settings.kind, settings.privacy, settings.location
@@ -97,7 +109,7 @@ def check_kind(settings: KindSettings) -> None:
         family.check(privacy, context)
     except ModelSettingsError as fault:
         raise SettingsError(str(fault)) from None
-    if kind is Kind.CHECKINS and privacy.sensitive_locations and not family.protects_sensitive_locations:
+    if kind.model_kind is Kind.CHECKINS and privacy.sensitive_locations and not family.protects_sensitive_locations:
         protecting = [model for one in FAMILIES if one.protects_sensitive_locations for model in one.models]
         raise SettingsError(
             f"privacy.sensitive_locations is set: privacy.model {model} does not protect them; "
@@ -110,6 +122,8 @@ def check_kind(settings: KindSettings) -> None:
         )
     if kind is Kind.CHECKINS and location.kind == "venues" and location.venues_file is None:
         raise SettingsError("location.venues_file is not set: location.kind venues needs a CSV with venue,lat,lon")
+    if kind is Kind.STOPS:
+        _check_stops(settings)
     if location.kind != "grid" and location.area is not None:
         raise SettingsError(f"location.area is set: this needs location.kind grid, not {location.kind}")
 
@@ -193,7 +207,7 @@ def check_topics(topics: TopicSettings) -> None:
 def _check_patterns(feeds: FeedTopics) -> None:
     """Check that no topic with a name in the settings belongs to two feeds, and that two patterns differ."""
     patterns = {kind: one.pattern for kind, one in feeds.by_kind.items() if one.pattern is not None}
-    if len(patterns) == len(Kind) and len(set(patterns.values())) == 1:
+    if len(patterns) == len(INPUT_KINDS) and len(set(patterns.values())) == 1:
         raise SettingsError(
             f"topics.checkins and topics.fragments are both {patterns[Kind.CHECKINS]!r}: a topic belongs to one feed"
         )
@@ -210,7 +224,7 @@ def check_sizes(kinds: Collection[Kind], limits: LimitSettings, ingest: IngestSe
     """Check that the longest fragment fits in a chunk, and a chunk in a message."""
     chunk_bytes = ingest.chunk_bytes
     needed = limits.points_per_fragment * POINT.itemsize
-    if Kind.FRAGMENTS in kinds and needed > chunk_bytes:
+    if Kind.FRAGMENTS in (kind.input_kind for kind in kinds) and needed > chunk_bytes:
         # All points of one fragment are sent in one message of the shards topic.
         raise SettingsError(
             f"limits.points_per_fragment is {limits.points_per_fragment}, which takes {needed} bytes: it must fit in "
@@ -233,20 +247,20 @@ def check_ports(metrics: MetricsSettings, web: WebSettings) -> None:
         )
 
 
-def check_overrides(checkins: OverrideSettings, fragments: OverrideSettings) -> None:
-    """Check that no kind of feed has a setting that only the other kind can use."""
+def check_overrides(checkins: OverrideSettings, fragments: OverrideSettings, stops: StopSettings) -> None:
+    """Check that no kind of feed has a setting that only another kind can use."""
     if checkins.privacy.demands_file is not None:
         raise SettingsError(
             f"checkins.privacy.demands_file is {checkins.privacy.demands_file}: only fragments can "
             "have demands of their own; set privacy.demands_file or fragments.privacy.demands_file"
         )
-    of_fragments = fragments.privacy
     for name in ("attributes", "sensitive_field", "sensitive_values"):
-        if getattr(of_fragments, name):
-            raise SettingsError(
-                f"fragments.privacy.{name} is set: only check-ins have attributes of their person; set "
-                f"privacy.{name} or checkins.privacy.{name}"
-            )
+        for kind, of_fragments in ((Kind.FRAGMENTS, fragments.privacy), (Kind.STOPS, stops.privacy)):
+            if getattr(of_fragments, name):
+                raise SettingsError(
+                    f"{kind}.privacy.{name} is set: only check-ins have attributes of their person; set "
+                    f"privacy.{name} or checkins.privacy.{name}"
+                )
 
 
 def check_input(fields: FieldSettings, form: InputSettings, time: TimeSettings) -> None:

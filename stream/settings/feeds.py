@@ -24,6 +24,7 @@ __all__ = [
     "LocationSettings",
     "ShardKind",
     "ShardSettings",
+    "StopRuleSettings",
     "TrajectorySettings",
     "WindowSettings",
 ]
@@ -102,6 +103,25 @@ class WindowSettings(Section):
 
     max_open: Annotated[int, Field(ge=1)] = 1000
     """Most open windows of one shard; beyond this the oldest is sealed early."""
+
+
+class StopRuleSettings(Section):
+    """How people who stop are found in fragments."""
+
+    of_fragments: Literal["none", "beside", "only"] = "none"
+    """Whether fragments are released as stops, by a model of check-ins: ``none``, ``beside`` (their trajectories are
+    released as well) or ``only``."""
+
+    radius_m: Annotated[float, Field(gt=0, le=100_000)] = 100.0
+    """Greatest distance of the points of a stop from its first point, metres. Not used with ``location.kind: regions``,
+    where a stop lasts as long as somebody is in one region."""
+
+    min_duration: Duration = 600_000
+    """Shortest stop, from its first point to its last. With ``location.kind: regions``, ``0s`` counts everybody who
+    passes through a region."""
+
+    max_gap: PositiveDuration = 7_200_000
+    """Longest time between two points of a stop. Silence this long ends the stop, and so its window can be told."""
 
 
 class TrajectorySettings(Section):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.settings.kafka import TopicSettings
 
 __all__ = ["FeedTopics", "InputTopics", "input_topics"]
@@ -70,10 +70,10 @@ class FeedTopics:
     """
 
     def __init__(self, topics: TopicSettings) -> None:
-        read = {kind: input_topics(getattr(topics, kind.value)) for kind in Kind}
+        read = {kind: input_topics(getattr(topics, kind.value)) for kind in INPUT_KINDS}
         self.by_kind: Mapping[Kind, InputTopics] = {kind: one for kind, one in read.items() if one != InputTopics()}
         """What each feed reads."""
-        own = [name for setting, name in topics if setting not in tuple(Kind)]
+        own = [name for setting, name in topics if setting not in INPUT_KINDS]
         no_input = "|".join([f"{_OF_THE_BROKERS}.*", *map(re.escape, own)])
         self._texts = {
             kind: "|".join(map(re.escape, one.names))

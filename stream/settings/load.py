@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 from pydantic_settings import SettingsError as VariableError
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS
 from stream.settings.checks import check_overrides, check_topics
 from stream.settings.errors import SettingsError
 from stream.settings.model import Settings
@@ -56,9 +56,9 @@ def load_settings(file: Path | None = None, given: dict[str, Any] | None = None)
         raise SettingsError(
             "a SHOAL_... variable names a section: name one setting, as SHOAL_PRIVACY__K does"
         ) from None
-    check_overrides(settings.checkins, settings.fragments)
+    check_overrides(settings.checkins, settings.fragments, settings.stops)
     check_topics(settings.topics)
-    for kind in Kind:
+    for kind in INPUT_KINDS:
         settings.check_input(kind)
     return settings
 

@@ -27,12 +27,13 @@ from stream.settings.feeds import (
     LimitSettings,
     LocationSettings,
     ShardSettings,
+    StopRuleSettings,
     TrajectorySettings,
     WindowSettings,
 )
 from stream.settings.input import FieldSettings, FileSettings, InputSettings, TimeSettings
 from stream.settings.kafka import KafkaSettings, TopicSettings
-from stream.settings.kinds import KindSettings, OverrideSettings
+from stream.settings.kinds import KindSettings, OverrideSettings, ReleaseOverrideSettings, StopSettings
 from stream.settings.privacy import PrivacySettings
 from stream.settings.registry import RegistrySettings
 from stream.settings.registry_access import check_registry
@@ -44,7 +45,7 @@ __all__ = ["Settings"]
 
 
 class Settings(BaseSettings):
-    """Everything that can be set. ``checkins`` and ``fragments`` override sections for one kind of feed."""
+    """Everything that can be set. ``checkins``, ``fragments`` and ``stops`` override sections for one kind of feed."""
 
     model_config = SettingsConfigDict(env_prefix="SHOAL_", env_nested_delimiter="__", extra="forbid", frozen=True)
     kafka: KafkaSettings = KafkaSettings()
@@ -68,6 +69,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     checkins: OverrideSettings = OverrideSettings()
     fragments: OverrideSettings = OverrideSettings()
+    stops: StopSettings = StopSettings()
 
     def for_kind(self, kind: Kind) -> KindSettings:
         """Apply the overrides of one kind of feed.
@@ -75,8 +77,8 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: The sections do not fit the kind or one another.
         """
-        overrides: OverrideSettings = getattr(self, kind.value)
-        fields, form, time = self._input(kind, overrides)
+        overrides: ReleaseOverrideSettings = getattr(self, kind.value)
+        fields, form, time = self._input(kind.input_kind)
         resolved = KindSettings(
             kind=kind,
             fields=fields,
@@ -86,7 +88,8 @@ class Settings(BaseSettings):
             shard=_overlaid(self.shard, overrides.shard),
             window=_overlaid(self.window, overrides.window),
             trajectories=self.trajectories,
-            privacy=_overlaid(self.privacy, overrides.privacy),
+            stops=self.stops,
+            privacy=_overlaid(self.privacy, overrides.privacy).model_copy(update=_ABSENT.get(kind, {})),
             release=_overlaid(self.release, overrides.release),
         )
         check_kind(resolved)
@@ -98,13 +101,17 @@ class Settings(BaseSettings):
     def check_input(self, kind: Kind) -> None:
         """Check the sections that say how one kind of feed is read.
 
+        Args:
+            kind: A kind of :data:`core.records.record.INPUT_KINDS`.
+
         Raises:
             SettingsError: They do not fit one another.
         """
-        check_input(*self._input(kind, getattr(self, kind.value)))
+        check_input(*self._input(kind))
 
-    def _input(self, kind: Kind, overrides: OverrideSettings) -> tuple[FieldSettings, InputSettings, TimeSettings]:
+    def _input(self, kind: Kind) -> tuple[FieldSettings, InputSettings, TimeSettings]:
         """Return the sections that say how a feed is read: a preset gives way to everything that is set."""
+        overrides: OverrideSettings = getattr(self, kind.value)
         given = {name: _overlaid(getattr(self, name), getattr(overrides, name)) for name in ("fields", "input", "time")}
         if (name := given["input"].preset) is not None:
             for section, values in preset_settings(name, kind).items():
@@ -115,8 +122,10 @@ class Settings(BaseSettings):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of feed whose input topic has a name."""
-        return tuple(kind for kind in Kind if getattr(self.topics, kind.value))
+        """The kinds of feed that are released: their input topic has a name, and stops are asked for."""
+        asked = {"none": (Kind.CHECKINS, Kind.FRAGMENTS), "only": (Kind.CHECKINS, Kind.STOPS)}
+        wanted = asked.get(self.stops.of_fragments, tuple(Kind))
+        return tuple(kind for kind in wanted if getattr(self.topics, kind.input_kind.value))
 
     def check_feeds(self) -> None:
         """Check that there is a feed.
@@ -150,8 +159,18 @@ class Settings(BaseSettings):
         shown: dict[str, Any] = json.loads(self.model_dump_json())
         for kind in Kind:  # only overrides that are set: a default would look like an override
             shown[kind] = json.loads(getattr(self, kind).model_dump_json(exclude_unset=True))
+        shown["stops"] = {
+            **json.loads(self.stops.model_dump_json(include=set(StopRuleSettings.model_fields))),
+            **shown["stops"],
+        }
         return {str(name): section for name, section in shown.items()}
 
+
+_ABSENT: dict[Kind, dict[str, Any]] = {
+    Kind.STOPS: {"attributes": {}, "sensitive_field": None, "sensitive_values": ()},
+}
+"""Settings that have no effect on a kind of feed, whatever they are for all kinds: fragments have no attributes of
+their person."""
 
 _S = TypeVar("_S", bound=Section)
 

@@ -67,7 +67,9 @@ async def agree_on_starts(
             await producer.start()
             await reader.start()
             await seals.open()
-            new = [kind for kind in settings.kinds if kind not in sealed and kind not in agreed()]
+            sealed_inputs = {kind.input_kind for kind in sealed}
+            inputs_read = dict.fromkeys(kind.input_kind for kind in settings.kinds)
+            new = [kind for kind in inputs_read if kind not in sealed_inputs and kind not in agreed()]
             inputs = (await find_inputs(producer.client, FeedTopics(settings.topics))).topics if new else {}
             for kind in new:
                 if (first := await _first_start(producer, reader, inputs[kind], start)) is not None:

@@ -303,7 +303,8 @@ class _Worker(Service):  # type: ignore[misc]
         if new := sorted({*found.in_two_feeds} - {*self._inputs.in_two_feeds}):
             log.error("topic_in_two_feeds", topics=new, action=in_two_feeds(new))
         self._inputs = found
-        self._windows.expect(found.topics)
+        kinds = [kind for kind in self._feeds if kind.input_kind in found.topics]
+        self._windows.expect({kind: found.topics[kind.input_kind] for kind in kinds})
 
     def _check_input(self) -> bool | str:
         """Return True, or a message on unreadable input, for the readiness check."""

@@ -14,8 +14,10 @@ from core.models.common.guarantee import Guarantee, Parameters
 from core.places.locate import Locator
 from core.places.regions import Regions
 from core.records.keys import check_key, keyed_generator, keyed_id
+from core.records.record import Rows
 from core.release.outcome import Account, ReleaseRefused, Withheld, WithholdReason
 from core.trajectories.assemble import Limits
+from core.trajectories.stops import FoundStops, StopRule
 from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
@@ -52,8 +54,11 @@ class Plan(ABC):
     regions: Regions | None = None
     """Into which regions a window is divided before each is released on its own; None to release it as a whole."""
 
+    stop_rule: StopRule | None = None
+    """When points are a stop, if the windows have points and visits are released; None to release what the rows are."""
+
     history: History = field(default=NO_HISTORY, repr=False)
-    """What earlier windows of the shard released, as far as the promise spans windows; see :meth:`after`."""
+    """What earlier windows of the shard hand on; see :meth:`after`."""
 
     def __post_init__(self) -> None:
         check_key(self.secret, "the plan's secret")
@@ -90,6 +95,16 @@ class Plan(ABC):
         See :attr:`core.release.linkage.LinkageRisk.highest`. None if nothing is promised of several releases.
         """
         return None
+
+    def find_stops(self, seal: Seal, points: Rows) -> FoundStops:
+        """Find the stops that ended in a sealed window.
+
+        Raises:
+            ValueError: The plan has no rule of stops or no vocabulary.
+        """
+        if self.stop_rule is None or self.locator is None:
+            raise ValueError("the plan has no rule of stops, or no vocabulary to locate them")
+        return self.stop_rule.find(points, self.history.carried, self.locator, seal.key.window)
 
     def after(self, history: History) -> Self:
         """Return the plan of a window with the history of its shard; the history does not change the digest."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.feeds.feed import Feed
 from stream.feeds.trial.findings import Findings, findings
 from stream.feeds.trial.search import Proposal, SettingsSearch, TrialSource
@@ -63,7 +63,7 @@ def try_source(source: TrialSource, settings: Settings, kind: Kind | None, most:
     Raises:
         SettingsError: The settings in force do not fit one another.
     """
-    kinds = [kind] if kind is not None else list(Kind)
+    kinds = [kind] if kind is not None else list(INPUT_KINDS)
     feeds = {one: Feed(settings, one, secret=new_secret()) for one in kinds}
     in_force = {one: findings(source, settings, one, most, feeds[one]) for one in kinds}
     form = source.form()

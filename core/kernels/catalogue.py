@@ -16,12 +16,12 @@ from core.kernels.fragments import (
     refinement,
     regrouping,
     regrouping_steps,
-    stops,
     tracks,
     trajectory_tree,
     voting,
 )
 from core.kernels.kernel import Kernel
+from core.kernels.stops import runs
 from core.records.record import Kind
 
 __all__ = ["MODULES", "all_kernels_of", "called_by", "kernels_of"]
@@ -41,7 +41,7 @@ MODULES: Mapping[Kind, tuple[ModuleType, ...]] = {
         trajectory_tree,
         voting,
     ),
-    Kind.STOPS: (stops,),
+    Kind.STOPS: (runs,),
 }
 """Every module of kernels, by the kind of feed that calls them; the models of stops call those of check-ins. A test
 fails if a module is missing."""

@@ -18,11 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.kernels.fragments.stops import find_runs
+from core.kernels.stops.runs import find_runs
 from core.places.locate import Locator
 from core.records.arrays import FloatArray, IntArray
 from core.records.record import RUN, VISIT, Rows
-from core.windows.window import Window
 
 __all__ = ["FoundStops", "StopRule"]
 
@@ -64,7 +63,7 @@ class StopRule:
         if min(self.radius_m, self.min_duration_ms, self.max_gap_ms) < 0:
             raise ValueError("radius_m, min_duration_ms and max_gap_ms must not be negative")
 
-    def find(self, points: Rows, carried: Rows, locator: Locator, window: Window) -> FoundStops:
+    def find(self, points: Rows, carried: Rows, locator: Locator, *, start_ms: int, end_ms: int) -> FoundStops:
         """Find the stops that ended in a window.
 
         Args:
@@ -72,7 +71,8 @@ class StopRule:
             carried: The runs that had not ended with the window before, rows of :data:`core.records.record.RUN`, each
                 of another user.
             locator: The vocabulary of locations, and the places if stops are found by place.
-            window: The window.
+            start_ms: Where the window begins.
+            end_ms: The first instant after it.
         """
         points = points[np.lexsort((points["offset"], points["ts_ms"], points["user"]))]
         users = np.unique(np.concatenate((points["user"], carried["user"])))
@@ -99,11 +99,11 @@ class StopRule:
             means,
         )
         # Silence ends a run, too: in the window in which it becomes too long.
-        is_silent = runs[:, 2] + self.max_gap_ms < window.end_ms
+        is_silent = runs[:, 2] + self.max_gap_ms < end_ms
         is_stop = is_silent & (runs[:, 2] - runs[:, 1] >= self.min_duration_ms) & (runs[:, 3] >= 0)
         ended = np.concatenate((stops[:n_stops], self._ended(runs, is_stop)))
         lat, lon = np.concatenate((means[:n_stops], anchors[is_stop, :2] + anchors[is_stop, 2:] / runs[is_stop, :1])).T
-        visits, n_nowhere = self._visits(users, ended, lat, (lon + 180.0) % 360.0 - 180.0, locator, window)
+        visits, n_nowhere = self._visits(users, ended, lat, (lon + 180.0) % 360.0 - 180.0, locator, start_ms)
         return FoundStops(visits, n_nowhere, _carried(users, runs, anchors, ~is_silent))
 
     def _places(self, rows: Rows, locator: Locator) -> IntArray:
@@ -121,7 +121,7 @@ class StopRule:
         )
 
     def _visits(
-        self, users: Rows, ended: IntArray, lat: FloatArray, lon: FloatArray, locator: Locator, window: Window
+        self, users: Rows, ended: IntArray, lat: FloatArray, lon: FloatArray, locator: Locator, start_ms: int
     ) -> tuple[Rows, int]:
         """Return stops as visits, and the number of stops that have no location."""
         if self.by_place:
@@ -132,7 +132,7 @@ class StopRule:
         visits["offset"] = np.arange(len(visits))
         visits["user"] = users[ended[found, 0]]
         # If nobody was heard of for a while, there were no windows in which silence could end a run.
-        visits["ts_ms"] = np.maximum(ended[found, 3], window.start_ms)
+        visits["ts_ms"] = np.maximum(ended[found, 3], start_ms)
         visits["location"] = locations[found]
         return visits, int((~found).sum())
 

@@ -11,8 +11,8 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from core.records.record import VISIT, Chunk, Kind, Source
-from core.windows.history import History, Trace
+from core.records.record import RUN, VISIT, Chunk, Kind, Source
+from core.windows.history import NO_RUNS, History, Trace
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
 
@@ -51,7 +51,9 @@ class Message(NamedTuple):
 def trace_of(window: WindowKey, content: Content, history: History) -> Trace:
     """Return a trace that differs whenever the content or anything of the history does."""
     users = np.array(content, dtype=np.uint64)
-    return Trace(key=window, users=users, groups=np.arange(len(users)), labels=(history.digest,))
+    carried = np.zeros(1, RUN)
+    carried["n"] = history.carried["n"].sum() + len(users)  # all before it, however long ago
+    return Trace(key=window, users=users, groups=np.arange(len(users)), labels=(history.digest,), carried=carried)
 
 
 def contents(window: WindowKey, content: Content, history: History, *, seal: Seal) -> list[Message]:
@@ -132,7 +134,9 @@ class _ShardTruth:
         traces: dict[WindowKey, Trace] = {}
         for key in sorted(self.contents):
             since_ms = key.start_ms - (HORIZON - 1) * SIZE_MS
-            history = History(traces=tuple(one for of, one in traces.items() if of.start_ms >= since_ms))
+            *_, newest = NO_RUNS, *(one.carried for one in traces.values())
+            within = tuple(one for of, one in traces.items() if of.start_ms >= since_ms)
+            history = History(traces=within, carried=newest)
             if key == window:
                 return history
             if history.digest == self.seals[key].history:

@@ -104,7 +104,9 @@ class Plan(ABC):
         """
         if self.stop_rule is None or self.locator is None:
             raise ValueError("the plan has no rule of stops, or no vocabulary to locate them")
-        return self.stop_rule.find(points, self.history.carried, self.locator, seal.key.window)
+        return self.stop_rule.find(
+            points, self.history.carried, self.locator, start_ms=seal.key.start_ms, end_ms=seal.key.end_ms
+        )
 
     def after(self, history: History) -> Self:
         """Return the plan of a window with the history of its shard; the history does not change the digest."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.records.record import Kind
+from core.records.record import RUN, Kind, Rows
 from core.windows import history as module
 from core.windows.history import NO_HISTORY, History, Trace
 from core.windows.window import WindowKey
@@ -32,19 +32,38 @@ def trace(entries: list[tuple[int, int]], labels: list[str] | None = None, key: 
 
 
 def plain(one: Trace) -> tuple[object, ...]:
-    return one.key, one.users.tolist(), one.groups.tolist(), one.labels
+    return one.key, one.users.tolist(), one.groups.tolist(), one.labels, one.carried.tolist()
 
 
-@given(ENTRIES, LABELS, st.integers(1, 5))
-def test_parts_make_a_whole(entries: list[tuple[int, int]], labels: list[str], size: int) -> None:
+def runs(*users: int) -> Rows:
+    """Runs of people that have gone on since another time each."""
+    found = np.zeros(len(users), RUN)
+    found["user"], found["first_ms"], found["lat"] = users, np.arange(len(users)), np.linspace(-90, 90, len(users))
+    return found
+
+
+def test_what_is_carried_comes_from_the_newest_window_before() -> None:
+    """
+    However long ago it was; traces within the horizon alone are part of the promise.
+    """
+    keys = [WindowKey(end_ms, Kind.STOPS, "a", end_ms - 10) for end_ms in (20, 40, 100)]
+    traces = [replace(Trace.of_nobody(key), carried=runs(i)) for i, key in enumerate(keys)]
+    found = History.of(WindowKey(90, Kind.STOPS, "a", 80), traces, horizon=2)
+    assert (found.traces, found.carried["user"].tolist()) == ((), [1])
+    assert History.of(keys[0], traces, horizon=2).digest == NO_HISTORY.digest
+
+
+@given(ENTRIES, LABELS, st.integers(0, 9), st.integers(1, 5))
+def test_parts_make_a_whole(entries: list[tuple[int, int]], labels: list[str], n_runs: int, size: int) -> None:
     """
     A trace is written in parts, each a message of its own, and read in any order.
     """
-    one = trace(entries, labels)
+    one = replace(trace(entries, labels), carried=runs(*range(n_runs)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PEOPLE_OF_A_PART", size)
+        patch.setattr(module, "_RUNS_OF_A_PART", size)
         parts = list(one.parts())
-    assert len(parts) == max(1, -(-len(entries) // size))
+    assert len(parts) == max(1, -(-len(entries) // size)) + -(-n_runs // size)
     assert len({seal_key(part) for part in parts}) == len(parts)
     read = [seal_from_bytes(seal_to_bytes(part)) for part in reversed(parts)]
     assert plain(Trace.whole([part for part in read if isinstance(part, Trace)])) == plain(one)
@@ -80,7 +99,13 @@ def test_the_digest_tells_every_difference() -> None:
         replace(one, key=WindowKey(30, Kind.FRAGMENTS, "a", 20)),
         replace(one, key=WindowKey(20, Kind.FRAGMENTS, "b", 10)),
     ]
-    histories = [NO_HISTORY, *(History(traces=(each,)) for each in (one, *others)), History(traces=(one, others[0]))]
+    histories = [
+        NO_HISTORY,
+        History(carried=runs(3)),
+        History(carried=runs(3, 4)),
+        *(History(traces=(each,)) for each in (one, *others)),
+        History(traces=(one, others[0])),
+    ]
     assert len({each.digest for each in histories}) == len(histories)
     assert History(traces=(trace([(9, 1), (7, 0)], ["x", "y"]),)).digest == History(traces=(one,)).digest
 
@@ -98,9 +123,12 @@ def test_nothing_of_a_person_is_shown() -> None:
 
 @pytest.mark.parametrize("n", [1, 7, 9])
 def test_a_damaged_trace_is_refused(n: int) -> None:
-    value = seal_to_bytes(trace([(7, 0)])).replace(b'"users":"BwAAAAAAAAA="', b'"users":"%s"' % (b"AAAA" * n))
-    with pytest.raises(DecodeError):
-        seal_from_bytes(value)
+    whole = seal_to_bytes(replace(trace([(7, 0)]), carried=runs(7)))
+    runs_in_it = whole.partition(b'"carried":"')[2].partition(b'"')[0]
+    for column in (b"BwAAAAAAAAA=", runs_in_it):
+        assert column in whole
+        with pytest.raises(DecodeError):
+            seal_from_bytes(whole.replace(column, b"AAAA" * n))
 
 
 def test_columns_are_equally_long() -> None:

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from core.records import record as records
 from core.records.record import Source
-from core.windows.history import History, Trace
+from core.windows.history import NO_RUNS, History, Trace
 from core.windows.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy
@@ -39,7 +39,13 @@ from tests.cluster.simulated_broker import (
 )
 
 POLICY = WindowPolicy(
-    size_ms=SIZE_MS, allowed_lateness_ms=5, idle_timeout_ms=100, max_open=2, max_lead_ms=20, horizon=HORIZON
+    size_ms=SIZE_MS,
+    allowed_lateness_ms=5,
+    idle_timeout_ms=100,
+    max_open=2,
+    max_lead_ms=20,
+    horizon=HORIZON,
+    carries=True,
 )
 SHARDS = ("a", "b")
 POLL = 2  # seal records that one fetch brings
@@ -52,11 +58,12 @@ class Worker:
     """One worker's hold of a partition, from the assignment until it notices that it was revoked."""
 
     machine_class: ClassVar[type[Partition]] = Partition
+    policy: ClassVar[WindowPolicy] = POLICY
 
     def __init__(self, broker: SimulatedPartition, name: str, *, start: int) -> None:
         self.name, self._broker, self._position = name, broker, start
         self.generation = broker.generation
-        self.machine = self.machine_class({KIND: POLICY}, self._make_seal)
+        self.machine = self.machine_class({KIND: self.policy}, self._make_seal)
         self.seals_read = False
         self.clock_ms = 0
         self.loses_acknowledgement = False
@@ -136,7 +143,10 @@ class Worker:
         for i in range(len(trace.users)):  # a message for each person: a worker may stop between any two
             some = slice(i, i + 1)
             n_parts = len(trace.users)
-            part = replace(trace, users=trace.users[some], groups=trace.groups[some], part=i, n_parts=n_parts)
+            carried = NO_RUNS if i else trace.carried
+            part = replace(
+                trace, users=trace.users[some], groups=trace.groups[some], carried=carried, part=i, n_parts=n_parts
+            )
             yield from self._write(part)
             self.machine.apply_seal(part)
         for record in (yield from self._read_seals()):
@@ -512,6 +522,10 @@ class ForgetsTracesTooSoon(Worker):
     machine_class = _ForgetsTooSoon
 
 
+class ForgetsWhatIsCarried(Worker):
+    policy = replace(POLICY, carries=False)
+
+
 class _KnowsHalfATrace(Partition):
     def apply_seal(self, record: SealRecord) -> int:
         return super().apply_seal(replace(record, part=0) if isinstance(record, Trace) else record)
@@ -572,6 +586,7 @@ MISTAKES = [
     ReleasesBeforeTheLastOffset,
     KeepsTracesInMemory,
     ForgetsTracesTooSoon,
+    ForgetsWhatIsCarried,
     KeepsOnePartOfATrace,
 ]
 

@@ -1,4 +1,4 @@
-"""Slow oracle of :mod:`core.kernels.fragments.stops`: the stops of one whole track at once."""
+"""Slow oracle of :mod:`core.kernels.stops.runs`: the stops of one whole track at once."""
 
 from __future__ import annotations
 
@@ -39,11 +39,9 @@ def stops_of_track(
         else:
             runs.append([point])
     stops = []
-    for run, after in zip(runs, [*runs[1:], None], strict=True):
+    for i, run in enumerate(runs):
         first, last = run[0], run[-1]
-        ended_ms = last.ts_ms + max_gap_ms
-        if after is not None:
-            ended_ms = min(ended_ms, after[0].ts_ms)
+        ended_ms = min([last.ts_ms + max_gap_ms, *(after[0].ts_ms for after in runs[i + 1 : i + 2])])
         if first.place >= 0 and last.ts_ms - first.ts_ms >= min_duration_ms and ended_ms < until_ms:
             north = sum(point.lat - first.lat for point in run)
             east = sum(_shorter_way(point.lon - first.lon) for point in run)

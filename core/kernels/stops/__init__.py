@@ -1,0 +1,1 @@
+"""Kernels for stops, which are found in fragments."""

@@ -36,10 +36,11 @@ from core.records.arrays import FloatArray
 from core.records.record import Kind, Rows
 from core.release.counts import Headcount, publishable
 from core.release.outcome import Account, Outcome, Release, WithholdReason
+from core.trajectories.stops import FoundStops
 from core.windows.history import Trace
 from core.windows.seal import Seal
 
-__all__ = ["divide_window", "release_window"]
+__all__ = ["divide_window", "release_window", "withhold_window"]
 
 
 def divide_window(seal: Seal, rows: Rows, plan: Plan) -> Iterator[tuple[Seal, Rows]]:
@@ -78,15 +79,27 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
     A window that was sealed under other settings or with another history, or that has lost records, is withheld: its
     first release may already have been emitted, and an adversary could compare the two.
     """
-    fault = _fault(seal, rows, plan)
+    if (fault := _fault(seal, rows, plan)) is not None:
+        return withhold_window(seal, rows, plan, fault)
     if plan.stop_rule is None:
-        return _release(seal, rows, plan) if fault is None else plan.withhold(seal, fault, withheld=len(rows))
+        return _release(seal, rows, plan)
     found = plan.find_stops(seal, rows)
-    visits = found.visits
-    outcome = _release(seal, visits, plan) if fault is None else plan.withhold(seal, fault, withheld=len(visits))
-    account = replace(outcome.account, condensed=len(rows), nowhere=found.n_nowhere)
+    return _with_stops(_release(seal, found.visits, plan), found, n_points=len(rows))
+
+
+def withhold_window(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason) -> Outcome:
+    """Withhold the rows of a sealed window. The stops that go on at its end are handed on all the same."""
+    if plan.stop_rule is None:
+        return plan.withhold(seal, reason, withheld=len(rows))
+    found = plan.find_stops(seal, rows)
+    return _with_stops(plan.withhold(seal, reason, withheld=len(found.visits)), found, n_points=len(rows))
+
+
+def _with_stops(outcome: Outcome, found: FoundStops, *, n_points: int) -> Outcome:
+    """Return the outcome of stops as that of the points in which they were found."""
+    account = replace(outcome.account, condensed=n_points, nowhere=found.n_nowhere)
     # Whatever becomes of the window, the next one must know where people are.
-    trace = replace(outcome.trace or Trace.of_nobody(seal.key), carried=found.runs)
+    trace = replace(outcome.trace or Trace.of_nobody(outcome.key), carried=found.runs)
     return replace(outcome, account=account, trace=trace)
 
 

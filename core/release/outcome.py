@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -62,16 +62,24 @@ class Account:
     released: int = 0
     suppressed: int = 0
     withheld: int = 0
-    condensed: int = 0
+    condensed: int | None = None
     """Points of fragments in which stops were looked for; the other numbers are then of stops, not of rows."""
 
     nowhere: int = 0
     """Stops for which the vocabulary has no location."""
 
     @property
+    def withheld_instead(self) -> Account:
+        """The account of the same window if nothing of it is released."""
+        n = self.released + self.suppressed + self.withheld
+        return replace(self, released=0, suppressed=0, withheld=n)
+
+    @property
     def rows(self) -> int:
         """Number of all rows."""
-        return self.condensed or self.duplicates + self.released + self.suppressed + self.withheld
+        if self.condensed is not None:
+            return self.condensed
+        return self.duplicates + self.released + self.suppressed + self.withheld
 
 
 class Released(ABC):

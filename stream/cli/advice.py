@@ -28,11 +28,11 @@ def advice(settings: Settings) -> Iterator[str]:
             "them to the same readers"
         )
     if Kind.FRAGMENTS in kinds and len(kinds) > 1 and settings.privacy.horizon is not None:
-        others = [kind.value for kind in kinds if kind is not Kind.FRAGMENTS]
+        others = [kind for kind in kinds if kind is not Kind.FRAGMENTS]
         yield (
-            f"privacy.horizon is {settings.privacy.horizon} for fragments and for {' and '.join(others)}, which promise "
-            f"different things over it: set {', '.join(f'{kind}.privacy.horizon' for kind in others)} and "
-            "fragments.privacy.horizon"
+            f"privacy.horizon is {settings.privacy.horizon} for {' and '.join(_NAMES[kind] for kind in others)} and "
+            f"for fragments, which promise different things over it: set "
+            f"{', '.join(f'{kind}.privacy.horizon' for kind in others)} and fragments.privacy.horizon"
         )
     for kind in kinds:
         own = settings.for_kind(kind)

@@ -301,7 +301,7 @@ class Metrics:
             "nowhere": account.nowhere,
         }
         if kind is Kind.STOPS:
-            self.records.labels(kind, "condensed").inc(account.condensed)
+            self.records.labels(kind, "condensed").inc(account.condensed or 0)
             for outcome in _STOP_OUTCOMES:
                 self.stops.labels(outcome).inc(fates[outcome])
         else:

@@ -139,7 +139,7 @@ class Replay:
         summary, account = self.summary, result.account
         summary.windows += 1
         if result.seal.kind is Kind.STOPS:
-            summary.points_condensed += account.condensed
+            summary.points_condensed += account.condensed or 0
             summary.stops_released += account.released
             summary.stops_suppressed += account.suppressed + account.duplicates
             summary.stops_withheld += account.withheld

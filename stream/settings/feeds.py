@@ -120,8 +120,9 @@ class StopRuleSettings(Section):
     """Shortest stop, from its first point to its last. With ``location.kind: regions``, ``0s`` counts everybody who
     passes through a region."""
 
-    max_gap: PositiveDuration = 7_200_000
-    """Longest time between two points of a stop. Silence this long ends the stop, and so its window can be told."""
+    max_gap: PositiveDuration = 43_200_000
+    """Longest time between two points of a stop. Devices that send only while they move are silent during a stop. After
+    so long a silence the stop has ended with its last point."""
 
 
 class TrajectorySettings(Section):

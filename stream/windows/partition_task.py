@@ -36,7 +36,7 @@ from stream.windows.early_release import EarlyRelease
 from stream.windows.emit import Emitter
 from stream.windows.ordered_messages import OrderedMessages
 from stream.windows.pool import ReleasePool
-from stream.windows.releasing import withhold
+from stream.windows.releasing import withhold, withhold_result
 from stream.windows.report import EmittedWindow, report_window
 from stream.windows.seals_log import SealsLog
 from stream.windows.shards_log import ShardsLog
@@ -267,7 +267,7 @@ class PartitionTask:
 
     async def _release(self, action: ReleaseWindow) -> None:
         seal, context = action.seal, self._context
-        kind, plan = seal.key.kind, context.feeds[seal.key.kind].plan
+        kind, plan = seal.key.kind, context.feeds[seal.key.kind].plan.after(action.history)
         encoding = context.pool.encodings[kind]
         # The worker that sealed the window may have released it: another one, or this one before a rebalance.
         is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
@@ -276,13 +276,13 @@ class PartitionTask:
             results = await self._early_release.results(action)
         except BrokenProcessPool:
             why = "the anonymizer's process died twice, usually because memory ran out"
-            results = [withhold(seal, len(action.rows), plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)]
+            results = [withhold(seal, action.rows, plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)]
         context.metrics.stage_seconds.labels("anonymize").observe(sum(result.seconds for result in results))
         try:
             await self._remember(seal.key, results)
         except _TOO_LARGE:  # nothing is out yet
             why = "topics.seals accepts less than the trace of a window has: raise its max.message.bytes"
-            results = [withhold(seal, len(action.rows), plan, WithholdReason.TOO_LARGE, why, encoding=encoding)]
+            results = [withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why, encoding=encoding)]
         if not self.machine.is_to_be_released(seal):
             log.info("window_was_completed", kind=kind.value, shard=seal.shard, why="another worker has taken over")
             return
@@ -337,8 +337,7 @@ class PartitionTask:
             kind = result.seal.kind
             why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
             plan, encoding = self._context.feeds[kind].plan, self._context.pool.encodings[kind]
-            n_rows, reason = result.account.rows, WithholdReason.TOO_LARGE
-            withheld = withhold(result.seal, n_rows, plan, reason, why, encoding=encoding)
+            withheld = withhold_result(result, plan, WithholdReason.TOO_LARGE, why, encoding=encoding)
             return withheld if await self._emit(withheld, begun_s, is_again=is_again, is_begun=True) else None
 
     async def _emit(self, result: WindowResult, begun_s: float, *, is_again: bool, is_begun: bool = False) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from core.models.common.plan import Plan
-from core.pipeline import divide_window, release_window
+from core.pipeline import divide_window, release_window, withhold_window
 from core.records.record import Rows
 from core.release.linkage import LinkageExtract, linkage_risk
 from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
@@ -17,7 +17,7 @@ from stream.formats.release.json import JSON
 from stream.formats.release.messages import outcome_messages
 from stream.formats.release.result import WindowResult
 
-__all__ = ["link", "release", "release_parts", "withhold"]
+__all__ = ["link", "release", "release_parts", "withhold", "withhold_result"]
 
 _ENVELOPE_BYTES = 512
 """What Kafka adds to key and value, with headers, and counts towards the size limit of a message."""
@@ -34,7 +34,7 @@ def release_parts(
         parts = list(divide_window(seal, rows, plan))
     except Exception as fault:  # see release
         reason = WithholdReason.ANONYMIZER_FAILED
-        yield rows, withhold(seal, len(rows), plan, reason, _failure(fault), encoding=encoding)
+        yield rows, withhold(seal, rows, plan, reason, _failure(fault), encoding=encoding)
         return
     for part, its in parts:
         yield its, release(part, its, plan, encoding, max_bytes=max_bytes)
@@ -56,11 +56,11 @@ def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON
         outcome: Outcome = release_window(seal, rows, plan)
     except Exception as fault:  # a window that cannot be anonymized must not stop the feed
         alarm = _failure(fault)
-        outcome = plan.withhold(seal, WithholdReason.ANONYMIZER_FAILED, withheld=len(rows))
+        outcome = _withheld(seal, rows, plan, WithholdReason.ANONYMIZER_FAILED)
     messages = tuple(outcome_messages(outcome, encoding))
     if any(len(message.value) + len(message.key) + _ENVELOPE_BYTES > max_bytes for message in messages):
         alarm = f"a message of the release is longer than limits.message_bytes={max_bytes}"
-        outcome = plan.withhold(seal, WithholdReason.TOO_LARGE, withheld=len(rows))
+        outcome = _withheld(seal, rows, plan, WithholdReason.TOO_LARGE)
         messages = tuple(outcome_messages(outcome, encoding))
     if isinstance(outcome, ReleaseRefused):
         alarm = f"release refused: {outcome.finding}"
@@ -107,18 +107,33 @@ def _failure(fault: Exception, what: str = "the anonymizer") -> str:
     return f"{what} failed: {type(fault).__name__} at {line}"
 
 
+def _withheld(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason) -> Outcome:
+    try:
+        return withhold_window(seal, rows, plan, reason)
+    except Exception:  # not even the stops that go on can be found: see release
+        return plan.withhold(seal, reason, withheld=len(rows))
+
+
 def withhold(
-    seal: Seal, n_rows: int, plan: Plan, reason: WithholdReason, why: str, *, encoding: ReleaseEncoding
+    seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str, *, encoding: ReleaseEncoding
 ) -> WindowResult:
     """Withhold a window, or one of its regions, without anonymizing it.
 
     Args:
         seal: The seal of what is withheld.
-        n_rows: Number of its rows.
+        rows: Its rows.
         plan: How it would have been released.
         reason: The published reason.
         why: A message for the log that says what needs attention; it contains no location and no user id.
         encoding: How its message is written.
     """
-    outcome = plan.withhold(seal, reason, withheld=n_rows)
+    outcome = _withheld(seal, rows, plan, reason)
     return WindowResult.of(seal, outcome, tuple(outcome_messages(outcome, encoding)), seconds=0.0, alarm=why)
+
+
+def withhold_result(
+    result: WindowResult, plan: Plan, reason: WithholdReason, why: str, *, encoding: ReleaseEncoding
+) -> WindowResult:
+    """Withhold a window, or one of its regions, that is anonymized already; see :func:`withhold`."""
+    outcome = replace(plan.withhold(result.seal, reason, withheld=0), account=result.account.withheld_instead)
+    return WindowResult.of(result.seal, outcome, tuple(outcome_messages(outcome, encoding)), seconds=0.0, alarm=why)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS
 from core.release.outcome import WithholdReason
 from stream.demo.broker import BrokerMissingError, EmbeddedBroker, free_port
 from stream.demo.city.feed import City
@@ -64,7 +64,7 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> list[EmittedWindow]:
     start_ms = options.start_ms + 27_000_000  # half past seven
     messages = [m for m in City(options).messages(until_ms=start_ms + 2 * 3_600_000) if m.arrival_ms >= start_ms]
     windows = []
-    for kind in Kind:
+    for kind in INPUT_KINDS:
         file = folder / f"{kind}.ndjson"
         file.write_bytes(b"\n".join(m.value for m in messages if m.kind is kind))
         names = FieldSettings().model_dump()

@@ -11,7 +11,7 @@ from pathlib import Path
 from google.protobuf import json_format
 from google.transit.gtfs_realtime_pb2 import FeedMessage
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.formats.presets.preset import Example
 from stream.formats.presets.registry import PRESETS
 
@@ -24,7 +24,7 @@ EXAMPLES: list[tuple[str, Example, Kind]] = [
     (name, example, kind)
     for name, preset in PRESETS.items()
     for example in preset.examples
-    for kind in Kind
+    for kind in INPUT_KINDS
     if kind in example.kinds
 ]
 """All examples, for every kind of feed that reads them."""

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from core.models.common.family import Family
 from core.models.registry import FAMILIES, family_of, models_of
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from deploy.chart.settings import settings
 from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
 from docs.extensions.metrics import labels_markdown, metrics_markdown
@@ -30,7 +30,7 @@ from tests.builders.inputs import decoder
 from tests.builders.json_schemas import complaints
 from tests.paths import ROOT
 
-MODELS = [model for kind in Kind for model in models_of(kind)]
+MODELS = [model for kind in INPUT_KINDS for model in models_of(kind)]
 EXTENSIONS = sorted(path.stem for path in (ROOT / "docs" / "extensions").glob("*.py"))
 
 

@@ -28,7 +28,7 @@ from typing import Any
 from aiokafka import TopicPartition
 from prometheus_client import CollectorRegistry
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
 from stream.feeds.feed import build_feeds
@@ -108,7 +108,7 @@ def run(n: int, seed: int = 1, data: Path | None = None, say: Callable[[str], No
 def _sources(data: Path | None) -> Iterator[tuple[str, Kind, list[bytes]]]:
     """Yield names whose ends say how a file is read, and lines; the first one of a CSV is its header."""
     city = City(CityOptions(seed=1, people=100))
-    lines: dict[Kind, list[bytes]] = {kind: [] for kind in Kind}
+    lines: dict[Kind, list[bytes]] = {kind: [] for kind in INPUT_KINDS}
     for message in city.messages(until_ms=CityOptions().start_ms + 24 * 3_600_000):
         lines[message.kind].append(message.value)
     for kind, values in lines.items():
@@ -264,7 +264,7 @@ async def _try_batches(
     report: Report,
     say: Callable[[str], None],
 ) -> None:
-    ingests = {kind: _AnIngest(settings, kind) for kind in Kind}
+    ingests = {kind: _AnIngest(settings, kind) for kind in INPUT_KINDS}
     of_messages = [(kind, lines) for name, kind, lines in sources if name.endswith(".ndjson")]
     while report.counts["messages"] < n and len(report.faults) < 20:
         kind, lines = rng.choice(of_messages)
@@ -318,7 +318,7 @@ def through_a_worker(n: int, report: Report, data: Path | None, say: Callable[[s
         place.create_topics()
         sources = [one for one in _sources(data) if one[0].endswith(".ndjson")]
         with place.worker() as worker:
-            for kind in Kind:
+            for kind in INPUT_KINDS:
                 lines = [line for _, of, found in sources if of is kind for line in found]
                 values = [
                     mutated(rng.choice(lines), rng) if rng.random() < 0.5 else rng.choice(lines) for _ in range(n // 2)
@@ -332,9 +332,11 @@ def through_a_worker(n: int, report: Report, data: Path | None, say: Callable[[s
                 return parts[0], sum(parts[1:])
 
             wait_until(
-                lambda: all(counted(kind) == (n // 2, n // 2) for kind in Kind),
+                lambda: all(counted(kind) == (n // 2, n // 2) for kind in INPUT_KINDS),
                 within_s=180,
-                what=lambda: f"every message in one count; {[counted(kind) for kind in Kind]}; {worker.log[-2000:]}",
+                what=lambda: (
+                    f"every message in one count; {[counted(kind) for kind in INPUT_KINDS]}; {worker.log[-2000:]}"
+                ),
                 every_s=1.0,
             )
             report.counts["messages through a worker"] += 2 * (n // 2)

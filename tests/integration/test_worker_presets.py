@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.formats.presets.registry import PRESETS
 from tests.builders.feeds import assert_all_is_released_in_one_way
 from tests.builders.preset_feeds import messages
@@ -38,7 +38,7 @@ def kinds_of(name: str) -> Sequence[Kind]:
 
 
 def place_for(broker: ApacheKafka, name: str) -> Place:
-    unused = {f"topics.{kind.value}": "" for kind in Kind if kind not in kinds_of(name)}
+    unused = {f"topics.{kind.value}": "" for kind in INPUT_KINDS if kind not in kinds_of(name)}
     return Place(broker, SETTINGS | unused | {f"{kind.value}.input.preset": name for kind in kinds_of(name)})
 
 

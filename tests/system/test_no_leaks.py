@@ -27,7 +27,7 @@ from aiokafka import TopicPartition
 from click.testing import CliRunner
 from prometheus_client import CollectorRegistry
 
-from core.records.record import Kind, Reason
+from core.records.record import INPUT_KINDS, Kind, Reason
 from stream.cli.main import main
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
@@ -89,7 +89,7 @@ def city() -> dict[Kind, MarkedFeed]:
     """A morning in a small city with much dirt."""
     options = CityOptions(people=60, venues=40, radius_m=1_500.0, dirty_share=0.2, checkins_per_person_day=10)
     messages = list(City(options).messages(until_ms=options.start_ms + 43_200_000))
-    return {kind: marked([(m.kind, m.value) for m in messages], kind) for kind in Kind}
+    return {kind: marked([(m.kind, m.value) for m in messages], kind) for kind in INPUT_KINDS}
 
 
 def arguments(**changes: object) -> list[str]:
@@ -100,7 +100,7 @@ def arguments(**changes: object) -> list[str]:
 # What leaves, and what is said meanwhile
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(INPUT_KINDS))
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_replay_tells_nobody_where_a_person_was(
     kind: Kind, as_json: bool, city: dict[Kind, MarkedFeed], tmp_path: Path
@@ -388,7 +388,7 @@ def test_no_repr_tells_a_secret(watch: Watch) -> None:
     The keys that pseudonyms and hashes are made with are in no repr.
     """
     settings = load_settings(given=SETTINGS)
-    keys = [repr(Feed(settings, kind, secret=SECRET).plan.secret)[2:-1] for kind in Kind]
+    keys = [repr(Feed(settings, kind, secret=SECRET).plan.secret)[2:-1] for kind in INPUT_KINDS]
     for texts in watch.shown.values():
         for text in texts:
             assert SECRET not in text

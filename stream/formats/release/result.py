@@ -74,7 +74,7 @@ class WindowResult:
             risks=outcome.risks if isinstance(outcome, Release) else {},
             alarm=alarm,
             extract=outcome.extract if isinstance(outcome, Release) else None,
-            trace=outcome.trace if isinstance(outcome, Release) else None,
+            trace=outcome.trace,
         )
 
 

@@ -18,12 +18,14 @@ from core.windows.history import NO_RUNS
 from tests.budgets import examples
 
 MINUTE_MS = 60_000
+Track = list[tuple[float, float, float]]
+"""Minute, latitude and longitude of each point of somebody."""
 RULE = StopRule(radius_m=100.0, min_duration_ms=5 * MINUTE_MS, max_gap_ms=20 * MINUTE_MS)
 GRID = MetricGrid(1000.0)
 HERE, THERE = (48.2, 16.3), (48.3, 16.4)
 
 
-def rows_of(people: dict[int, list[tuple[int, float, float]]]) -> Rows:
+def rows_of(people: dict[int, Track]) -> Rows:
     """Points of people: minute, latitude and longitude."""
     found = [(user, round(at * MINUTE_MS), lat, lon) for user, track in people.items() for at, lat, lon in track]
     rows = np.zeros(len(found), POINT)
@@ -50,14 +52,14 @@ def visits_of(
     return found
 
 
-def stay(place: tuple[float, float], minutes: Sequence[float]) -> list[tuple[float, float, float]]:
+def stay(place: tuple[float, float], minutes: Sequence[float]) -> Track:
     return [(minute, *place) for minute in minutes]
 
 
 @st.composite
-def people(draw: st.DrawFn) -> dict[int, list[tuple[int, float, float]]]:
+def people(draw: st.DrawFn) -> dict[int, Track]:
     """Up to four people who stay and go, in whole minutes up to three hours."""
-    found = {}
+    found: dict[int, Track] = {}
     for user in range(1, draw(st.integers(1, 4)) + 1):
         minutes = sorted(draw(st.sets(st.integers(0, 179), max_size=40)))
         places = st.sampled_from([HERE, (48.2005, 16.3), (48.2012, 16.3), THERE])
@@ -68,7 +70,7 @@ def people(draw: st.DrawFn) -> dict[int, list[tuple[int, float, float]]]:
 @settings(max_examples=examples(300))
 @given(people=people(), size=st.sampled_from([7, 15, 60, 180]), rng=st.randoms(use_true_random=False))
 def test_windows_find_the_stops_of_the_whole_track(
-    people: dict[int, list[tuple[int, float, float]]], size: int, rng: np.random.Generator
+    people: dict[int, Track], size: int, rng: np.random.Generator
 ) -> None:
     """
     However the feed is cut into windows, each stop is told once, at its place, in the window in which it ends: with the
@@ -82,7 +84,7 @@ def test_windows_find_the_stops_of_the_whole_track(
     found = visits_of(np.concatenate((rows[order], clock)), size * MINUTE_MS, until_ms=180 * MINUTE_MS)
     expected = []
     for user, track in people.items():
-        whole = [TrackPoint(minute * MINUTE_MS, lat, lon, 0) for minute, lat, lon in track]
+        whole = [TrackPoint(round(minute * MINUTE_MS), lat, lon, 0) for minute, lat, lon in track]
         until_ms = -(-180 // size) * size * MINUTE_MS
         for stop in stops_of_track(
             whole,

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.settings.errors import SettingsError
 from stream.settings.input_topics import FeedTopics, InputTopics
 from stream.settings.load import load_settings
@@ -133,7 +133,7 @@ def test_the_group_subscribes_to_what_the_feeds_read(checkins: str, fragments: s
     except SettingsError:
         assume(False)
     owners = {
-        name: {kind for kind, one in zip(Kind, (checkins, fragments), strict=True) if fits(one, name)}
+        name: {kind for kind, one in zip(INPUT_KINDS, (checkins, fragments), strict=True) if fits(one, name)}
         for name in existing
     }
     subscribed = feeds.subscription()

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
@@ -88,6 +88,37 @@ def at(settings: Settings, dotted: str) -> object:
     for part in dotted.split("."):
         found = getattr(found, part)
     return found
+
+
+STOPS = {"stops.of_fragments": "only"}
+
+
+@pytest.mark.parametrize(
+    ("given", "kinds"),
+    [
+        ({}, ["checkins", "fragments"]),
+        ({"stops.of_fragments": "beside"}, ["checkins", "fragments", "stops"]),
+        (STOPS, ["checkins", "stops"]),
+        ({"topics.fragments": "", **STOPS}, ["checkins"]),
+    ],
+)
+def test_fragments_are_released_as_trajectories_as_stops_or_as_both(given: dict[str, Any], kinds: list[str]) -> None:
+    """
+    Where no fragments are read there are no stops.
+    """
+    assert [kind.value for kind in load_settings(given=given).kinds] == kinds
+
+
+def test_what_is_read_as_stops_is_set_for_fragments() -> None:
+    """
+    The fields of fragments, in the order of sections; releases have settings of their own.
+    """
+    settings = load_settings(
+        given={"fragments.fields.user": "device", "stops.window.size": "1h", "privacy.k": 7, "stops.privacy.k": 9}
+    )
+    stops = settings.for_kind(Kind.STOPS)
+    assert (stops.fields.user, stops.window.size, stops.privacy.k) == ("device", 3_600_000, 9)
+    assert settings.for_kind(Kind.FRAGMENTS).window.size == 900_000
 
 
 # Where a setting comes from
@@ -626,6 +657,16 @@ def test_two_fields_cannot_share_a_name() -> None:
         ),
         ({"privacy.k": 501}, "privacy.chunk_size is 1000: it must be at least twice privacy.k, 501, or none"),
         ({"location.kind": "venues"}, "location.venues_file is not set"),
+        (
+            {"stops.location.kind": "venues", **STOPS},
+            "location.kind is venues: fragments name no venue where people stop",
+        ),
+        ({"stops.shard.kind": "region", **STOPS}, "shard.kind is region: somebody who stops near a border would be in"),
+        ({"stops.privacy.model": "pw4m", **STOPS}, "privacy.model is pw4m: stops allow seqanon"),
+        (
+            {"stops.privacy.model": "rum-bound", "privacy.attributes.age": "0..120", **STOPS},
+            "privacy.attributes is not set: privacy.model rum-bound releases attributes",
+        ),
         ({"location.kind": "h3", "location.area": "1,2,3,4"}, "location.area is set"),
     ],
 )
@@ -818,7 +859,7 @@ def all_settings() -> list[str]:
     return [
         f"{section}.{name}"
         for section, model in sections.items()
-        if isinstance(model, type) and issubclass(model, BaseModel) and section not in tuple(Kind)
+        if isinstance(model, type) and issubclass(model, BaseModel) and section not in INPUT_KINDS
         for name in model.model_fields
     ]
 
@@ -1073,7 +1114,7 @@ def test_printed_settings_can_be_read_back(write: Write) -> None:
     )
     again = load_settings(write(yaml.safe_dump(settings.masked())))
     assert again.masked() == settings.masked()
-    for kind in Kind:
+    for kind in INPUT_KINDS:
         assert again.for_kind(kind) == settings.for_kind(kind)
 
 

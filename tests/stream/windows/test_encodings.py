@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.formats.release.avro import AvroRelease
 from stream.formats.release.avro_schemas import AVRO_SCHEMAS
 from stream.formats.release.geojson import GEOJSON
@@ -68,7 +68,7 @@ async def test_the_schemas_are_registered_under_the_names_of_the_topics() -> Non
         first = await release_encodings(load_settings(given=given), print)
         assert await release_encodings(load_settings(given=given), print) == first
     assert registry.schemas == [("out-value", AVRO_SCHEMAS["anonymized"]), ("windows-value", AVRO_SCHEMAS["windows"])]
-    assert first == dict.fromkeys(Kind, AvroRelease(anonymized_id=100, windows_id=101))
+    assert first == dict.fromkeys(INPUT_KINDS, AvroRelease(anonymized_id=100, windows_id=101))
 
 
 async def test_it_waits_for_a_registry_that_is_away() -> None:

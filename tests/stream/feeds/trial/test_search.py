@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.cli.trial_report import report
 from stream.feeds.trial.file_source import FileSource
 from stream.feeds.trial.trial import Trial, try_source
@@ -106,7 +106,7 @@ def lines(name: str) -> dict[str, Any]:
     return {"type": "FeatureCollection", "features": features}
 
 
-@pytest.mark.parametrize("kind", [None, *Kind])
+@pytest.mark.parametrize("kind", [None, *INPUT_KINDS])
 @pytest.mark.parametrize("name", ["user", "vehicle"])
 def test_lines_with_times_in_milliseconds(tmp_path: Path, kind: Kind | None, name: str) -> None:
     """
@@ -122,7 +122,7 @@ def test_lines_with_times_in_milliseconds(tmp_path: Path, kind: Kind | None, nam
 
 
 @pytest.mark.parametrize("is_array", [False, True])
-@pytest.mark.parametrize("kind", [None, *Kind])
+@pytest.mark.parametrize("kind", [None, *INPUT_KINDS])
 def test_lists_of_points_beside_an_id(tmp_path: Path, kind: Kind | None, is_array: bool) -> None:
     """
     Without a kind they are fragments; as either kind, people are counted by the id beside the list.

@@ -20,7 +20,7 @@ from pyproj import Transformer
 from core.ingest.validate import validate_fragments
 from core.places.geo import geocentric
 from core.records.profile import Categorical, Numeric, Profile
-from core.records.record import CheckIn, Fragment, Kind, Point, Reason, attribute_field
+from core.records.record import INPUT_KINDS, CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from stream.feeds.feed import Feed
 from stream.formats.files.columns import Columns
 from stream.formats.files.csv_records import CsvLines, HeaderError
@@ -857,7 +857,7 @@ parts = st.one_of(
 @given(
     content=st.lists(parts, max_size=12).map(b"".join),
     name=st.sampled_from(["a.csv", "a.ndjson", "a.json", "a.tsv", "a.txt"]),
-    kind=st.sampled_from(Kind),
+    kind=st.sampled_from(INPUT_KINDS),
     pack=st.booleans(),
 )
 @example(content=HEADER.encode() + b'u,1,2,3,"x\nu,1,2,3\nu,1,2,3,y"\n', name="a.csv", kind=Kind.CHECKINS, pack=False)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.records.record import CheckIn, Fragment, Kind, Reason
+from core.records.record import INPUT_KINDS, CheckIn, Fragment, Kind, Reason
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Skipped, Unreadable
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.paths import Origin
@@ -135,7 +135,7 @@ def test_a_bad_element_rejects_itself_only() -> None:
 
 @given(
     st.lists(st.sampled_from([VISIT, {"user": "p"}, 7, VISIT | {"lat": []}, VISIT | {"at": 1}]), max_size=8),
-    st.sampled_from(Kind),
+    st.sampled_from(INPUT_KINDS),
 )
 def test_a_list_is_read_as_its_elements_one_by_one(elements: list[Any], kind: Kind) -> None:
     """
@@ -235,7 +235,7 @@ JSON = st.recursive(
 )
 
 
-@given(JSON, st.sampled_from(Kind), st.sampled_from(["", "a", "a[]", "points"]), st.booleans())
+@given(JSON, st.sampled_from(INPUT_KINDS), st.sampled_from(["", "a", "a[]", "points"]), st.booleans())
 def test_no_document_is_anything_but_records_and_reasons(document: Any, kind: Kind, records: str, text: bool) -> None:
     """
     Whatever JSON comes under whatever mapping, and also if it comes as bytes.
@@ -279,7 +279,7 @@ def documents(draw: st.DrawFn) -> Any:
     return draw(st.sampled_from([record, inner, outer, record | outer, [record], [record, outer]]))
 
 
-@given(st.one_of(JSON, documents()), st.sampled_from(Kind), st.sampled_from(FORMS))
+@given(st.one_of(JSON, documents()), st.sampled_from(INPUT_KINDS), st.sampled_from(FORMS))
 def test_the_short_way_reads_what_the_mapping_reads(document: Any, kind: Kind, form: dict[str, Any]) -> None:
     """
     Messages of the expected form are decoded straight into records: the same records as those of the mapping.

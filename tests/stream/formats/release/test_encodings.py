@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.models.registry import models_of
 from core.records.instants import rfc3339
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from core.release.outcome import Outcome
 from docs.extensions.replays import replayed
 from stream.formats.release.avro import AvroRelease
@@ -29,7 +29,7 @@ from stream.formats.release.places import places_of
 from tests.budgets import examples
 from tests.builders.live_windows import sequences, tracks, withheld
 
-MODELS = [model for kind in Kind for model in models_of(kind)]
+MODELS = [model for kind in INPUT_KINDS for model in models_of(kind)]
 AVRO = AvroRelease(anonymized_id=7, windows_id=2**31 + 5)
 ENCODINGS: list[ReleaseEncoding] = [*WITHOUT_REGISTRY.values(), AVRO]
 

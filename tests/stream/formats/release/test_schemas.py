@@ -8,7 +8,7 @@ import fastavro
 import pytest
 
 from core.models.registry import FAMILIES, family_of, models_of
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS
 from docs.extensions.replays import replayed
 from stream.formats.release.avro import to_avro
 from stream.formats.release.avro_schemas import AVRO_SCHEMAS, fingerprint
@@ -20,7 +20,7 @@ from stream.formats.release.schemas import geojson_schema, geojson_windows_schem
 from stream.formats.schemas import released_schema, windows_schema
 from tests.builders.json_schemas import complaints
 
-MODELS = [model for kind in Kind for model in models_of(kind)]
+MODELS = [model for kind in INPUT_KINDS for model in models_of(kind)]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -77,6 +77,12 @@ def _check_stops(settings: KindSettings) -> None:
         raise SettingsError(
             "location.kind is venues: fragments name no venue where people stop; set stops.location.kind to grid or h3"
         )
+    model = settings.privacy.model
+    if model is not None and family_of(model).needs_attributes:
+        raise SettingsError(
+            f"privacy.model is {model}, which releases attributes of people: fragments have none; choose another "
+            "stops.privacy.model"
+        )
     if settings.shard.kind == "region":
         raise SettingsError(
             "shard.kind is region: somebody who stops near a border would be in two shards, and neither would see the "

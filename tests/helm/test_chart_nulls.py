@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from deploy.chart.settings import settings
 from stream.settings.load import load_settings
 from tests.helm.chart import FEATURES, MINIMAL, merged, only, render, settings_of
@@ -127,7 +127,7 @@ def test_null_is_none(helm: Helm, name: str, tmp_path: Path) -> None:
     assert load_settings(file).masked()[section][setting] is None
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(INPUT_KINDS))
 def test_null_for_one_kind_of_feed(helm: Helm, kind: Kind) -> None:
     """Where all feeds have a value, one can have none."""
     given = {"window": {"max_lead": None, "size": "1h"}, "privacy": {"chunk_size": None}}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from deploy.chart.generate import CHART, names, schema, values
-from deploy.chart.settings import CHART_DEFAULTS, SECRETS, settings
+from deploy.chart.settings import CHART_DEFAULTS, SECRETS, overridable, settings
 
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
@@ -101,13 +101,17 @@ def test_a_secret_has_values_that_name_where_it_is(name: str) -> None:
 
 def test_nothing_but_settings_is_below_config() -> None:
     """Back: what values, schema and README have below ``config`` is a setting, or a section for one feed."""
-    overrides = {kind.value for kind in Kind}
+    overrides = {kind.value for kind in INPUT_KINDS}
+    of_stops = {f"{Kind.STOPS}.{name}" for name in overridable()}
     sections = {name: section for name, section in VALUES["config"].items() if name not in overrides}
-    assert {f"{section}.{name}" for section, names in sections.items() for name in names} == set(PLAIN)
+    assert {f"{section}.{name}" for section, names in sections.items() for name in names} == set(PLAIN) | of_stops
     of_schema = SCHEMA["properties"]["config"]["properties"]
-    assert {f"{s}.{n}" for s, of in of_schema.items() if s not in overrides for n in of["properties"]} == set(PLAIN)
+    assert {f"{s}.{n}" for s, of in of_schema.items() if s not in overrides for n in of["properties"]} == {
+        *PLAIN,
+        *of_stops,
+    }
     rows = {row.removeprefix("config.") for row in ROWS if row.startswith("config.")}
-    assert rows == set(PLAIN) | overrides
+    assert rows == set(PLAIN) | overrides | of_stops
     for kind in overrides:
         for section, of in of_schema[kind]["properties"].items():
             wanted = {setting.name for setting in PLAIN.values() if setting.section == section}

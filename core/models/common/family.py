@@ -184,6 +184,9 @@ class Family(Generic[S, P, W, R, C]):
     protects_sensitive_locations: bool = False
     """Whether these models use ``privacy.sensitive_locations``."""
 
+    needs_attributes: bool = False
+    """Whether these models release attributes of people, which fragments do not have."""
+
     measures_meaning: bool = False
     """Whether the measures need the meaning of locations."""
 

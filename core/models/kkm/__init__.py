@@ -38,4 +38,5 @@ FAMILY = Family(
     loss=measure.loss,
     measure=measure.measure,
     protects_sensitive_locations=True,
+    needs_attributes=True,
 )

@@ -73,7 +73,7 @@ def test_rows_have_the_size_the_buffers_are_planned_with() -> None:
     """
     A buffered check-in costs 36 bytes and a point 48, on every machine.
     """
-    assert ROW_TYPES == {Kind.CHECKINS: VISIT, Kind.FRAGMENTS: POINT}
+    assert ROW_TYPES == {Kind.CHECKINS: VISIT, Kind.FRAGMENTS: POINT, Kind.STOPS: POINT}
     assert (VISIT.itemsize, POINT.itemsize) == (36, 48)
     assert all(kind.newbyteorder("<") == kind for kind in (VISIT, POINT))
     assert np.dtype(VISIT["user"]) == np.uint64

@@ -441,7 +441,7 @@ visit = st.tuples(numbers, st.integers(0, 2**64 - 1), numbers, numbers, st.integ
 point = st.tuples(
     numbers, st.integers(0, 2**64 - 1), numbers, st.floats(), st.floats(), st.integers(0, 10**6), st.floats(width=32)
 )
-rows = {Kind.CHECKINS: st.lists(visit, max_size=5), Kind.FRAGMENTS: st.lists(point, max_size=5)}
+rows = {kind: st.lists(visit if kind is Kind.CHECKINS else point, max_size=5) for kind in Kind}
 chunks = st.sampled_from(Kind).flatmap(
     lambda kind: st.builds(
         Chunk,

@@ -19,13 +19,16 @@ FAMILY = Family(
     },
     promise="an adversary who knows all released attributes of a person and up to `m` locations, in no order, finds at "
     "least `k` people who match, or nobody; with `sensitive_locations`, at most one in `l` of them is shown at any one "
-    "of these",
+    "of these; the attributes of a `horizon` of windows fit at least `k` people together",
     figures={
         "ncp": "Loss of the attributes, from 0 to 1 (NCP).",
         "ul": "Loss of the locations, from 0 to 1 (UL). A person whose locations are all suppressed counts as 1.",
         "groups": "Groups of people who share their generalized attributes.",
     },
-    parameters={"sensitive_locations": "How many locations are sensitive."},
+    parameters={
+        "sensitive_locations": "How many locations are sensitive.",
+        "horizon": "`privacy.horizon`.",
+    },
     released=AttributeRecord,
     kind=Kind.CHECKINS,
     settings=KKmSettings,

@@ -19,7 +19,7 @@ from core.records.profile import Categorical, Numeric, Profile
 __all__ = ["KKmPlan", "make_plan"]
 
 _HORIZON = 8
-"""By default: attributes of windows that stand alone often fit fewer than k people (README.md, What a horizon costs)."""
+"""By default: attributes of windows that stand alone may fit fewer than k people (README.md, What a horizon costs)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -193,30 +193,35 @@ def ages(step: Step) -> dict[int, tuple[float, float]]:
     return {user: (age.low, age.high) for user, (age, _) in step.shown.items() if isinstance(age, Interval)}
 
 
-def test_a_person_who_comes_back_with_others_is_shown_with_those_of_before() -> None:
-    """
-    Ages 20 and 21 together, then 21 and 23: alone, the two windows say 21; over a horizon the second begins at 20.
-    """
-    windows = [alike(*YOUNG, *OLD), alike((2, 21), (5, 23), *OLD)]
-    assert ages(steps(windows, plan_for(2))[1])[2] == (20, 23)
-    apart = [
-        release_window(seal_of(rows, plan), rows, plan) for plan in [plan_for(1)] for rows in map(rows_of, windows)
-    ]
-    shown = [{tuple(one.attributes["age"]) for one in outcome.trajectories} for outcome in apart]  # type: ignore[union-attr,attr-defined]
-    assert (20, 21) in shown[0]
-    assert (21, 23) in shown[1]
+ANA, BEN, CEM, DIA, EVA, FLO = range(6)
+README_WINDOWS = [
+    alike((ANA, 20), (BEN, 21), (CEM, 60), (DIA, 64)),
+    alike((BEN, 21), (EVA, 23), (CEM, 60), (DIA, 64)),
+    alike((ANA, 20), (FLO, 20), (CEM, 60), (DIA, 64)),
+]
 
 
-def test_a_new_person_takes_a_remembered_signature_that_loses_less() -> None:
+def test_the_example_of_the_readme() -> None:
     """
-    21 fits the signature 20 to 21 of a neighbour, and comes back with it, although the record said 20 to 23.
+    Alone, two windows fit Ben alone; over a horizon three people fit him. Flo takes the signature of Ana and Ben.
     """
-    second = alike((1, 20), (6, 21), (7, 23), *OLD)
-    done = steps([alike(*YOUNG, *OLD), second], plan_for(2, k=3, delta=1.0))
-    assert isinstance(done[0].outcome, Release)
-    plan = plan_for(2)
-    first, then = steps([alike(*YOUNG, *OLD), alike((1, 20), (6, 21), *OLD)], plan)
-    assert then.signatures[6] == first.signatures[1] == (Interval(20.0, 21.0), "basic")
+    told = {user: its for window in README_WINDOWS for user, (its, _) in window.items()}
+    alone = [one for window in README_WINDOWS for one in steps([window], plan_for(2))]  # no window remembers another
+    old = {CEM: (60, 64), DIA: (60, 64)}
+    assert ages(alone[0]) == {ANA: (20, 21), BEN: (20, 21)} | old
+    assert ages(alone[1]) == {BEN: (21, 23), EVA: (21, 23)} | old
+    assert fitting([alone[0].shown[BEN], alone[1].shown[BEN]], told) == {BEN}
+    first, second, third = steps(README_WINDOWS, plan_for(3))
+    assert ages(first) == ages(alone[0])
+    assert ages(second) == {BEN: (20, 23), EVA: (20, 23)} | old
+    assert fitting([first.shown[BEN], second.shown[BEN]], told) == {ANA, BEN, FLO}
+    assert ages(third) == {ANA: (20, 21), FLO: (20, 21)} | old
+    assert {user: signature[0] for user, signature in third.signatures.items()} == {
+        ANA: Interval(20, 21),
+        FLO: Interval(20, 21),
+        CEM: Interval(60, 64),
+        DIA: Interval(60, 64),
+    }
 
 
 def test_a_signature_is_that_of_the_cluster_before_merging() -> None:

@@ -30,8 +30,8 @@ def advice(settings: Settings) -> Iterator[str]:
         own = settings.for_kind(kind)
         if kind is Kind.CHECKINS and own.privacy.horizon is not None and own.privacy.model not in _with_horizon():
             yield (
-                f"check-ins: privacy.horizon changes nothing, because only {', '.join(_with_horizon())} promise anything "
-                "over several windows"
+                f"check-ins: privacy.horizon changes nothing, because only {', '.join(_with_horizon())} promise "
+                "anything over several windows"
             )
         if kind is Kind.FRAGMENTS and own.privacy.across == "mixing":
             yield (

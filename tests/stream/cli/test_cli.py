@@ -403,7 +403,7 @@ TWO_FEEDS = "fewer than k people who fit both"
         (["topics.checkins=", "privacy.across=none"], []),
         (["privacy.k=6"], [TWO_FEEDS, MIXING]),
         (["fragments.shard.kind=region"], [TWO_FEEDS, MIXING, "fragments: somebody who crosses"]),
-        (["topics.fragments=", "privacy.horizon=4"], ["only lkc, rum-bound, tum-bound promise anything"]),
+        (["topics.fragments=", "privacy.horizon=4"], ["only lkc, rum-bound, tum-bound promise"]),
         (["topics.fragments=", "privacy.horizon=4", "privacy.model=rum-bound", "privacy.attributes={age: 0..9}"], []),
         (["topics.fragments=", "privacy.model=lkc", "privacy.horizon=4"], []),
         (["checkins.privacy.model=lkc", "privacy.horizon=4"], [TWO_FEEDS, "promise different things", MIXING]),

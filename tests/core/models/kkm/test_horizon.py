@@ -101,6 +101,7 @@ def _released(outcome: Release, rows: Rows, plan: KKmPlan, users: list[int], sta
     family, seal = family_of(plan.model), seal_of(rows, plan, start_ms=start_ms)
     window = family.assemble(seal, rows, plan)
     candidate = family.candidate(window, family.anonymize(seal, window, plan), plan)
+    assert candidate is not None
     number = {hash_of(user): user for user in users}
     people = [number[int(window.visits.hashes[user])] for user in candidate.users]
     return Step(

@@ -56,6 +56,7 @@ def attacked(seed: int, options: RTOptions, horizon: int, runs_of: int) -> Inter
         traces += [outcome.trace] if outcome.trace is not None else []
         window = family.assemble(seal, rows, own)
         candidate = family.candidate(window, family.anonymize(seal, window, own), own)
+        assert candidate is not None
         users = window.visits.hashes[list(candidate.users)].tolist()
         released.append(ReleasedAttributes(number=number, values=dict(zip(users, candidate.attributes, strict=True))))
     return intersect_over_windows(released, told, plan.schema, runs_of=runs_of, k=K)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.models.kkm.anonymize import horizon
+from core.models.kkm.anonymize.bounding import anonymize_rt
 from core.models.kkm.anonymize.result import RTOptions
 from core.models.kkm.anonymize.spans import Spans
 from core.models.kkm.attributes import Interval, Value
@@ -205,7 +205,6 @@ FIRST = visits(*((user, 10, 4, profile_code(age=18 + user)) for user in range(8)
 """Eight people of different ages, at one place."""
 
 LATER = visits(*((user, 10, 4, profile_code(age=18 + user)) for user in (1, 2, 5, 6, 8, 9, 10, 11)))
-RETURNING, RT = horizon.returning, horizon.anonymize_rt
 
 
 def forgetful(*_: Any, **__: Any) -> dict[int, None]:
@@ -215,7 +214,7 @@ def forgetful(*_: Any, **__: Any) -> dict[int, None]:
 
 def unmoved(*given: Any, spans: Spans, left_out: Any, **more: Any) -> Any:
     """Do not generalize people to their signatures."""
-    return RT(*given, **more)
+    return anonymize_rt(*given, **more)
 
 
 def exact(
@@ -272,7 +271,7 @@ def test_a_result_without_signatures_is_never_released(monkeypatch: pytest.Monke
 
     def without(trajectories: Any, users: Any, *given: Any, sensitive: Any) -> Any:
         *rest, _ = given
-        return RT(trajectories, *rest, sensitive=sensitive)
+        return anonymize_rt(trajectories, *rest, sensitive=sensitive)
 
     monkeypatch.setattr("core.models.kkm.release.anonymize_over_horizon", without)
     with pytest.raises(ValueError, match="zip"):

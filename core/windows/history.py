@@ -23,6 +23,9 @@ __all__ = ["NO_HISTORY", "History", "Trace"]
 _PEOPLE_OF_A_PART = 16_384
 """Most entries of a part: as base64 text in JSON they stay below 300 KB, and most topics accept a megabyte."""
 
+_LABELS_OF_A_PART = 32_768
+"""Most characters of the labels of a part, beside a single one: escaped in JSON they stay below 70 KB."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
@@ -65,13 +68,18 @@ class Trace:
         return self.key.shard
 
     def parts(self) -> Iterator[Trace]:
-        """Yield the trace in parts that are short enough for a message; there is at least one, which has all labels."""
-        n_parts = max(1, -(-len(self.users) // _PEOPLE_OF_A_PART))
+        """Yield the trace in parts that are short enough for a message; there is at least one."""
+        labels = list(_short(self.labels))
+        n_parts = max(1, -(-len(self.users) // _PEOPLE_OF_A_PART), len(labels))
         for part in range(n_parts):
             some = slice(part * _PEOPLE_OF_A_PART, (part + 1) * _PEOPLE_OF_A_PART)
-            labels = self.labels if part == 0 else ()
             yield replace(
-                self, users=self.users[some], groups=self.groups[some], labels=labels, part=part, n_parts=n_parts
+                self,
+                users=self.users[some],
+                groups=self.groups[some],
+                labels=labels[part] if part < len(labels) else (),
+                part=part,
+                n_parts=n_parts,
             )
 
     @staticmethod
@@ -83,6 +91,7 @@ class Trace:
             first,
             users=np.concatenate([one.users for one in parts]),
             groups=np.concatenate([one.groups for one in parts]),
+            labels=tuple(label for one in parts for label in one.labels),
             part=0,
             n_parts=1,
         )
@@ -139,6 +148,18 @@ class History:
             hashed.update(one.users.astype("<u8").tobytes())
             hashed.update(one.groups.astype("<i8").tobytes())
         return hashed.hexdigest()
+
+
+def _short(labels: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Divide labels, in order, into as few parts as their characters allow."""
+    begin = characters = 0
+    for i, label in enumerate(labels):
+        if i > begin and characters + len(label) > _LABELS_OF_A_PART:
+            yield tuple(labels[begin:i])
+            begin, characters = i, 0
+        characters += len(label)
+    if labels:
+        yield tuple(labels[begin:])
 
 
 NO_HISTORY = History()

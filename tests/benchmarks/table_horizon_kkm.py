@@ -123,7 +123,7 @@ def _release(seal: Seal, rows: Rows, plan: KKmPlan, found: AttributeReleases) ->
         return None
     result = family.anonymize(seal, window, plan)
     candidate = None if result is None else family.candidate(window, result, plan)
-    if candidate is None:
+    if result is None or candidate is None:
         return None
     verdict = family.verify(window, candidate, plan)
     if verdict.finding is not None:

@@ -136,7 +136,10 @@ class Worker:
         for i in range(len(trace.users)):  # a message for each person: a worker may stop between any two
             some = slice(i, i + 1)
             n_parts = len(trace.users)
-            part = replace(trace, users=trace.users[some], groups=trace.groups[some], part=i, n_parts=n_parts)
+            labels = trace.labels if i == 0 else ()
+            part = replace(
+                trace, users=trace.users[some], groups=trace.groups[some], labels=labels, part=i, n_parts=n_parts
+            )
             yield from self._write(part)
             self.machine.apply_seal(part)
         for record in (yield from self._read_seals()):

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from core.models.kkm.anonymize.result import RTOptions
+from core.models.kkm.anonymize.spans import Spans
 from core.models.kkm.attributes import Interval, Value
 from core.models.kkm.guarantee import KKmAnonymity
 from core.models.kkm.plan import KKmPlan
@@ -178,6 +179,25 @@ def test_people_keep_their_signature_while_they_are_remembered(windows: list[Win
             last[user] = (number, signature)
             assert is_inside(signature, step.shown[user])
             assert fitting([step.shown[user]], {user: window[user][0]})
+
+
+SHOWN = st.builds(
+    lambda ages, plan: (Interval(float(min(ages)), float(max(ages))), plan),
+    st.tuples(AGES, AGES),
+    st.sampled_from(["*", "paid", "basic", "gold", "plus"]),
+)
+
+
+@settings(max_examples=examples(300))
+@given(some=st.lists(SHOWN, min_size=1, max_size=6), one=SHOWN)
+def test_values_are_inside_and_around_others_as_by_hand(some: list[Shown], one: Shown) -> None:
+    """
+    Whoever fits the inner values fits the outer ones; and sets made of values have these values.
+    """
+    spans, alone = Spans.of_values(SCHEMA, some), Spans.of_values(SCHEMA, [one])
+    assert spans.within(alone, 0).tolist() == [is_inside(its, one) for its in some]
+    assert spans.around(alone, 0).tolist() == [is_inside(one, its) for its in some]
+    assert [spans.values(number) for number in range(len(some))] == some
 
 
 def alike(*people: tuple[int, int] | tuple[int, int, str]) -> Window:

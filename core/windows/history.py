@@ -28,6 +28,8 @@ _PEOPLE_OF_A_PART = 16_384
 
 _RUNS_OF_A_PART = 4_096
 """The same for carried runs, which are longer; a part has entries or runs."""
+_LABELS_OF_A_PART = 32_768
+"""Most characters of the labels of a part, beside a single one: escaped in JSON they stay below 70 KB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,8 +76,9 @@ class Trace:
         return self.key.shard
 
     def parts(self) -> Iterator[Trace]:
-        """Yield the trace in parts that are short enough for a message; there is at least one, which has all labels."""
-        n_of_entries = max(1, -(-len(self.users) // _PEOPLE_OF_A_PART))
+        """Yield the trace in parts that are short enough for a message; there is at least one."""
+        labels = list(_short(self.labels))
+        n_of_entries = max(1, -(-len(self.users) // _PEOPLE_OF_A_PART), len(labels))
         n_parts = n_of_entries + -(-len(self.carried) // _RUNS_OF_A_PART)
         for part in range(n_parts):
             entries = slice(part * _PEOPLE_OF_A_PART, (part + 1) * _PEOPLE_OF_A_PART)
@@ -84,7 +87,7 @@ class Trace:
                 self,
                 users=self.users[entries],
                 groups=self.groups[entries],
-                labels=self.labels if part == 0 else (),
+                labels=labels[part] if part < len(labels) else (),
                 carried=self.carried[first_run : first_run + _RUNS_OF_A_PART] if first_run >= 0 else NO_RUNS,
                 part=part,
                 n_parts=n_parts,
@@ -100,6 +103,7 @@ class Trace:
             users=np.concatenate([one.users for one in parts]),
             groups=np.concatenate([one.groups for one in parts]),
             carried=np.concatenate([one.carried for one in parts]),
+            labels=tuple(label for one in parts for label in one.labels),
             part=0,
             n_parts=1,
         )
@@ -171,6 +175,18 @@ class History:
             hashed.update(one.groups.astype("<i8").tobytes())
         hashed.update(self.carried.tobytes())
         return hashed.hexdigest()
+
+
+def _short(labels: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Divide labels, in order, into as few parts as their characters allow."""
+    begin = characters = 0
+    for i, label in enumerate(labels):
+        if i > begin and characters + len(label) > _LABELS_OF_A_PART:
+            yield tuple(labels[begin:i])
+            begin, characters = i, 0
+        characters += len(label)
+    if labels:
+        yield tuple(labels[begin:])
 
 
 NO_HISTORY = History()

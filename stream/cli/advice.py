@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.models.common.settings import HorizonSettings
+from core.models.registry import family_of, models_of
 from core.records.record import Kind
 from stream.settings.model import Settings
 
@@ -37,9 +39,12 @@ def advice(settings: Settings) -> Iterator[str]:
     for kind in kinds:
         own = settings.for_kind(kind)
         name = _NAMES[kind]
-        is_alone = kind.model_kind is Kind.CHECKINS and own.privacy.model != "lkc"
+        is_alone = kind.model_kind is Kind.CHECKINS and own.privacy.model not in _with_horizon()
         if is_alone and own.privacy.horizon is not None:
-            yield f"{name}: privacy.horizon changes nothing, because only lkc promises anything over several windows"
+            yield (
+                f"{name}: privacy.horizon changes nothing, because only {', '.join(_with_horizon())} promise anything "
+                "over several windows"
+            )
         if kind is Kind.FRAGMENTS and own.privacy.across == "mixing":
             yield (
                 "fragments: privacy.across is mixing; where few people are near one another and stay together, their "
@@ -51,3 +56,8 @@ def advice(settings: Settings) -> Iterator[str]:
                 f"{name}: somebody who crosses the border of a region is released in both as two people, and what the "
                 "two releases show together is not bounded"
             )
+
+
+def _with_horizon() -> tuple[str, ...]:
+    """Return the models of check-ins whose promise can span windows."""
+    return tuple(name for name in models_of(Kind.CHECKINS) if issubclass(family_of(name).settings, HorizonSettings))

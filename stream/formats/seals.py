@@ -15,7 +15,7 @@ __all__ = ["LONGEST_SEAL_BYTES", "SealsMessage", "seal_from_bytes", "seal_key", 
 
 
 LONGEST_SEAL_BYTES = 400_000
-"""What a topic must accept: a part of a trace, with the labels of most models; see :meth:`Trace.parts`."""
+"""What a topic must accept: a part of a trace; see :meth:`Trace.parts`."""
 
 
 class _SealWire(msgspec.Struct, tag_field="type", tag="seal", omit_defaults=True):

@@ -109,8 +109,8 @@ MODELS = (
         values=True,
     ),
     Model(label="p2ka", given={"privacy.model": "p2ka"}, figures=_PATTERNS),
-    Model(label="rum-bound", given={"privacy.model": "rum-bound"}, figures=_LOSSES, people=True),
-    Model(label="tum-bound", given={"privacy.model": "tum-bound"}, figures=_LOSSES, people=True),
+    Model(label="rum-bound", given={"privacy.model": "rum-bound", "privacy.horizon": 1}, figures=_LOSSES, people=True),
+    Model(label="tum-bound", given={"privacy.model": "tum-bound", "privacy.horizon": 1}, figures=_LOSSES, people=True),
     Model(label="disassociation", given={"privacy.model": "disassociation"}, figures=_SETS),
 )
 

@@ -25,7 +25,7 @@ from core.windows.window import WindowKey
 __all__ = ["ALGORITHMS", "Plan"]
 
 ALGORITHMS = {
-    "algorithms": "7",
+    "algorithms": "8",
     "numpy": np.__version__,
     "proj": pyproj.proj_version_str,
     "h3": str(h3.versions()["c"]),

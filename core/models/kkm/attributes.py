@@ -67,6 +67,19 @@ class Hierarchy:
         """
         return self._number[label]
 
+    def has(self, label: str) -> bool:
+        """Return whether the tree holds a value."""
+        return label in self._number
+
+    def path(self, label: str) -> tuple[str, ...]:
+        """Return the values from the root down to this one.
+
+        Raises:
+            KeyError: The tree does not hold it.
+        """
+        row = self._rows[self._number[label]]
+        return tuple(self.labels[node] for node in row[row >= 0].tolist())
+
     def common_with(self, node: int, others: IntArray) -> IntArray:
         """Return the closest common ancestor of one node and each of others, shape ``(c,)``."""
         if len(self.labels) > _REMEMBERED:
@@ -151,6 +164,15 @@ class Attributes:
     def n_users(self) -> int:
         """Number of people."""
         return int(self.columns.shape[1])
+
+    def values(self, user: int) -> tuple[Value, ...]:
+        """Return the values of a person as generalized ones: intervals of length 0, and the labels of nodes."""
+        return tuple(
+            attribute.hierarchy.labels[int(value)]
+            if isinstance(attribute, CategoricalAttribute)
+            else Interval(value, value)
+            for attribute, value in zip(self.schema, self.columns[:, user].tolist(), strict=True)
+        )
 
     @classmethod
     def of(cls, schema: Schema, rows: Sequence[Sequence[float | str]]) -> Attributes:

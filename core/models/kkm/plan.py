@@ -18,6 +18,9 @@ from core.records.profile import Categorical, Numeric, Profile
 
 __all__ = ["KKmPlan", "make_plan"]
 
+_HORIZON = 8
+"""By default: attributes of windows that stand alone may fit fewer than k people (README.md, What a horizon costs)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KKmPlan(Plan):
@@ -36,6 +39,11 @@ class KKmPlan(Plan):
     """Names of the sensitive locations; used where the guarantee has an l."""
 
     @property
+    def horizon(self) -> int:
+        """See :attr:`Plan.horizon`."""
+        return self.guarantee.horizon
+
+    @property
     def model(self) -> str:
         """See :attr:`Plan.model`."""
         return "rum-bound" if self.options.bound == "ncp" else "tum-bound"
@@ -46,7 +54,7 @@ class KKmPlan(Plan):
         promised: Parameters = {"k": self.guarantee.k, "m": self.guarantee.m}
         if self.guarantee.l is not None:
             promised |= {"l": self.guarantee.l, "sensitive_locations": len(self.sensitive)}
-        return promised | {"max_loss": self.options.delta, "merge": self.options.merge}
+        return promised | {"max_loss": self.options.delta, "merge": self.options.merge, "horizon": self.horizon}
 
     @property
     def promise(self) -> str:
@@ -67,7 +75,9 @@ def make_plan(settings: KKmSettings, inputs: PlanInputs) -> KKmPlan:
         )
     sensitive = inputs.sensitive_locations()
     return KKmPlan(
-        guarantee=KKmAnonymity(k=inputs.k, m=inputs.m, l=inputs.l if sensitive else None),
+        guarantee=KKmAnonymity(
+            k=inputs.k, m=inputs.m, l=inputs.l if sensitive else None, horizon=settings.horizon or _HORIZON
+        ),
         limits=inputs.limits,
         secret=inputs.secret,
         locator=inputs.locator,

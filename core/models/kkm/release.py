@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from core.models.common.family import Contents, Verdict
 from core.models.kkm.anonymize.bounding import anonymize_rt
+from core.models.kkm.anonymize.horizon import anonymize_over_horizon
 from core.models.kkm.anonymize.result import BoundNotMet, RTRecords, RTResult, published
 from core.models.kkm.attributes import Attributes, Interval, Value
 from core.models.kkm.plan import KKmPlan
 from core.models.kkm.released import AttributeRecord
+from core.models.kkm.signature import label_of
 from core.models.kkm.verify import verify_kkm
+from core.models.kkm.verify_horizon import Described, verify_horizon
+from core.records.arrays import numbered
 from core.records.keys import pseudonyms
 from core.records.profile import Categorical, common_profiles
 from core.records.record import Rows
@@ -18,6 +25,7 @@ from core.release.counts import Headcount
 from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
+from core.windows.history import Trace
 from core.windows.seal import Seal
 
 __all__ = ["AttributeWindow", "anonymize", "assemble", "attributes_of", "candidate", "publish", "verify"]
@@ -49,15 +57,22 @@ def assemble(seal: Seal, rows: Rows, plan: KKmPlan) -> AttributeWindow:
 
 def anonymize(seal: Seal, window: AttributeWindow, plan: KKmPlan) -> RTResult | None:
     """Generalize attributes and locations; None if the bound of the loss cannot be kept."""
-    vocabulary = window.visits.vocabulary
-    result = anonymize_rt(
-        window.visits.sequences,
-        window.attributes,
-        vocabulary.xy_m,
-        plan.guarantee,
-        plan.options,
-        sensitive=None if plan.guarantee.l is None else vocabulary.among(plan.sensitive),
-    )
+    visits, attributes, guarantee = window.visits, window.attributes, plan.guarantee
+    xy_m = visits.vocabulary.xy_m
+    sensitive = None if guarantee.l is None else visits.vocabulary.among(plan.sensitive)
+    if plan.horizon == 1:
+        result = anonymize_rt(visits.sequences, attributes, xy_m, guarantee, plan.options, sensitive=sensitive)
+    else:
+        result = anonymize_over_horizon(
+            visits.sequences,
+            visits.hashes,
+            attributes,
+            xy_m,
+            guarantee,
+            plan.options,
+            plan.history,
+            sensitive=sensitive,
+        )
     return None if isinstance(result, BoundNotMet) else result
 
 
@@ -68,7 +83,21 @@ def candidate(window: AttributeWindow, result: RTResult, plan: KKmPlan) -> RTRec
 
 
 def verify(window: AttributeWindow, candidate: RTRecords, plan: KKmPlan) -> Verdict:
-    """Check (k,k^m)-anonymity, or (k,l^m)-diversity."""
+    """Check (k,k^m)-anonymity, or (k,l^m)-diversity, in the window, and the attributes over the horizon."""
+    verdict = _verify_window(candidate, plan)
+    if verdict.finding is not None or plan.horizon == 1:
+        return verdict
+    report = verify_horizon(list(_described(window, candidate)), plan.schema, plan.guarantee, plan.history)
+    if not report.holds:
+        return Verdict(
+            finding=f"over a horizon of {plan.horizon} windows, {report.unshared} signatures are shared by fewer than "
+            f"k={plan.guarantee.k} people, {report.outside} people have attributes outside the released ones, "
+            f"{report.changed} another signature than before, {report.untrue} one that is not theirs"
+        )
+    return verdict
+
+
+def _verify_window(candidate: RTRecords, plan: KKmPlan) -> Verdict:
     guarantee = plan.guarantee
     report = verify_kkm(
         candidate.users,
@@ -84,6 +113,13 @@ def verify(window: AttributeWindow, candidate: RTRecords, plan: KKmPlan) -> Verd
         )
     supports = [report.smallest_group, *([report.smallest_support] if report.smallest_support is not None else [])]
     return Verdict(smallest_support=min(supports))
+
+
+def _described(window: AttributeWindow, candidate: RTRecords) -> Iterator[Described]:
+    """Yield the true attributes of each record's person, the signature, and what is published."""
+    signatures = candidate.signatures or ()
+    for user, signature, released in zip(candidate.users, signatures, candidate.attributes, strict=True):
+        yield Described(int(window.visits.hashes[user]), window.attributes.values(user), signature, released)
 
 
 def publish(
@@ -102,6 +138,21 @@ def publish(
         people_suppressed=window.visits.people_suppressed(result.kept),
         extract=VisitedPlaces.of([(user,) for user in candidate.users], _shown(candidate), window.visits.hashes),
         information_loss={"ncp": round(result.ncp, 6), "ul": round(result.ul, 6), "groups": len(result.groups)},
+        trace=_trace(seal, window, candidate, plan),
+    )
+
+
+def _trace(seal: Seal, window: AttributeWindow, candidate: RTRecords, plan: KKmPlan) -> Trace | None:
+    """Return the signatures of the released people, for later windows."""
+    if candidate.signatures is None:
+        return None
+    order = np.argsort(candidate.users)  # records are in the order of groups
+    groups, signatures = numbered([candidate.signatures[i] for i in order.tolist()])
+    return Trace(
+        key=seal.key,
+        users=window.visits.hashes[np.array(candidate.users)[order]],
+        groups=groups,
+        labels=tuple(label_of(signature, plan.schema, k=plan.guarantee.k) for signature in signatures),
     )
 
 

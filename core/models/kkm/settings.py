@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from core.models.common.settings import ModelSettings
+from core.models.common.settings import HorizonSettings
 
 __all__ = ["KKmSettings"]
 
 
-class KKmSettings(ModelSettings):
+class KKmSettings(HorizonSettings):
     """The settings that only these models have."""
 
     max_loss: Annotated[float, Field(ge=0, le=1)] = 0.65

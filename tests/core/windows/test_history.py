@@ -14,7 +14,7 @@ from core.windows import history as module
 from core.windows.history import NO_HISTORY, History, Trace
 from core.windows.window import WindowKey
 from stream.formats.errors import DecodeError
-from stream.formats.seals import seal_from_bytes, seal_key, seal_to_bytes
+from stream.formats.seals import LONGEST_SEAL_BYTES, seal_from_bytes, seal_key, seal_to_bytes
 
 KEY = WindowKey(20, Kind.FRAGMENTS, "a", 10)
 ENTRIES = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**31)), max_size=12)
@@ -53,8 +53,10 @@ def test_what_is_carried_comes_from_the_newest_window_before() -> None:
     assert History.of(keys[0], traces, horizon=2).digest == NO_HISTORY.digest
 
 
-@given(ENTRIES, LABELS, st.integers(0, 9), st.integers(1, 5))
-def test_parts_make_a_whole(entries: list[tuple[int, int]], labels: list[str], n_runs: int, size: int) -> None:
+@given(ENTRIES, LABELS, st.integers(0, 9), st.integers(1, 5), st.integers(1, 12))
+def test_parts_make_a_whole(
+    entries: list[tuple[int, int]], labels: list[str], n_runs: int, size: int, characters: int
+) -> None:
     """
     A trace is written in parts, each a message of its own, and read in any order.
     """
@@ -62,11 +64,26 @@ def test_parts_make_a_whole(entries: list[tuple[int, int]], labels: list[str], n
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PEOPLE_OF_A_PART", size)
         patch.setattr(module, "_RUNS_OF_A_PART", size)
+        patch.setattr(module, "_LABELS_OF_A_PART", characters)
         parts = list(one.parts())
-    assert len(parts) == max(1, -(-len(entries) // size)) + -(-n_runs // size)
+    fewest, of_runs = max(1, -(-len(entries) // size)), -(-n_runs // size)
+    assert fewest + of_runs <= len(parts) <= max(fewest, len(labels)) + of_runs
+    assert all(len(part.users) <= size for part in parts)
+    assert all(len(part.carried) <= size for part in parts)
+    assert all(len("".join(part.labels)) <= characters or len(part.labels) == 1 for part in parts)
     assert len({seal_key(part) for part in parts}) == len(parts)
     read = [seal_from_bytes(seal_to_bytes(part)) for part in reversed(parts)]
     assert plain(Trace.whole([part for part in read if isinstance(part, Trace)])) == plain(one)
+
+
+def test_the_longest_part_is_as_short_as_a_topic_must_accept() -> None:
+    """
+    Of a crowd in which everybody has a label of quotation marks, which JSON writes as two characters each.
+    """
+    entries = [(2**64 - 1 - user, 2**31) for user in range(20_000)]
+    parts = list(trace(entries, ['"' * 30] * 20_000).parts())
+    assert len(parts) > 2
+    assert max(len(seal_to_bytes(part)) for part in parts) < LONGEST_SEAL_BYTES
 
 
 @given(st.lists(ENTRIES, max_size=4))

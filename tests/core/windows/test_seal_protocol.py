@@ -143,9 +143,14 @@ class Worker:
         for i in range(len(trace.users)):  # a message for each person: a worker may stop between any two
             some = slice(i, i + 1)
             n_parts = len(trace.users)
-            carried = NO_RUNS if i else trace.carried
             part = replace(
-                trace, users=trace.users[some], groups=trace.groups[some], carried=carried, part=i, n_parts=n_parts
+                trace,
+                users=trace.users[some],
+                groups=trace.groups[some],
+                labels=() if i else trace.labels,
+                carried=NO_RUNS if i else trace.carried,
+                part=i,
+                n_parts=n_parts,
             )
             yield from self._write(part)
             self.machine.apply_seal(part)

@@ -167,15 +167,16 @@ def test_attributes_are_built_with_their_options(model: str, bound: Any, files: 
     given: dict[str, Any] = {"sensitive_field": "ward", "sensitive_values": "surgery"}
     plan = files.feed(model, l=3, max_loss=0.5, merge="t", sensitive_locations="v1", **given).plan
     assert isinstance(plan, KKmPlan)
-    assert plan.guarantee == KKmAnonymity(k=4, m=2, l=3)
+    assert plan.guarantee == KKmAnonymity(k=4, m=2, l=3, horizon=8)
     assert plan.options == RTOptions(bound=bound, delta=0.5, merge="t")
     assert [attribute.name for attribute in plan.schema] == ["age", "plan"]
     assert plan.profile.names == ("age", "plan", "ward")
     assert plan.model == model
     assert plan.sensitive == {"v1"}
-    without = files.feed(model, l=3, attributes={"age": "7..7"}).plan
+    without = files.feed(model, l=3, attributes={"age": "7..7"}, horizon=1).plan
     assert isinstance(without, KKmPlan)
     assert without.guarantee == KKmAnonymity(k=4, m=2)  # nothing is sensitive
+    assert (plan.horizon, without.horizon) == (8, 1)
 
 
 def test_sets_and_patterns_are_built_with_their_options(files: Files) -> None:
@@ -289,6 +290,7 @@ def test_a_model_of_the_other_kind_is_named(model: str, files: Files) -> None:
         ("lkc", {"horizon": 2}),
         ("lkc", {"sensitive_field": "ward", "sensitive_values": "surgery"}),
         ("rum-bound", {"max_loss": 0.5}),
+        ("rum-bound", {"horizon": 2}),
         ("rum-bound", {"merge": "t"}),
         ("rum-bound", {"attributes": {"age": "0..120"}}),
         ("tum-bound", {"l": 3}),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow.parquet
+import pytest
 
 from core.records.record import Kind
 from stream.feeds.feed import Feed
@@ -15,11 +17,26 @@ from stream.settings.load import load_settings
 from tests.builders.inputs import record_file
 
 HOUR_S = 3600
+Told = Mapping[str, object]
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 
 
 def replayed(folder: Path, *, horizon: int, finest: int | None = None) -> Path:
     """Replay three windows of eight people at one place, of whom two carry a value and one stays away at times."""
+    given: dict[str, object] = {
+        "privacy.model": "lkc",
+        "privacy.sensitive_field": "ward",
+        "privacy.sensitive_values": "surgery",
+    }
+    people = {user: {"ward": "surgery" if user < 2 else None} for user in range(8)}
+    others = {user: told for user, told in people.items() if user > 0}
+    return _replayed(folder, [people, others, people], given, horizon=horizon, finest=finest)
+
+
+def _replayed(
+    folder: Path, windows: Sequence[Mapping[int, Told]], given: dict[str, object], *, horizon: int, finest: int | None
+) -> Path:
+    """Replay windows of people at one place, of whom records tell something."""
     feed_file = folder / "feed.ndjson"
     lines = [
         {
@@ -27,22 +44,13 @@ def replayed(folder: Path, *, horizon: int, finest: int | None = None) -> Path:
             "ts": 1_700_000_000 // HOUR_S * HOUR_S + window * HOUR_S + user,
             "lat": 52.5,
             "lon": 13.4,
-            "ward": "surgery" if user < 2 else None,
+            **told,
         }
-        for window in range(3)
-        for user in range(8)
-        if (window, user) != (1, 0)
+        for window, people in enumerate(windows)
+        for user, told in people.items()
     ]
     feed_file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    given: dict[str, object] = {
-        "privacy.secret": SECRET,
-        "privacy.model": "lkc",
-        "privacy.k": 2,
-        "privacy.sensitive_field": "ward",
-        "privacy.sensitive_values": "surgery",
-        "privacy.horizon": horizon,
-        "window.size": "1h",
-    }
+    given |= {"privacy.secret": SECRET, "privacy.k": 2, "privacy.horizon": horizon, "window.size": "1h"}
     if finest is not None:
         given |= {"shard.kind": "region", "shard.h3_resolution": 4, "shard.finest_resolution": finest}
     settings = load_settings(given=given)
@@ -54,7 +62,7 @@ def replayed(folder: Path, *, horizon: int, finest: int | None = None) -> Path:
         summary = replay.run(output, formats=("ndjson", "csv", "parquet"))
     finally:
         file.close()
-    assert (summary.windows_refused, summary.windows_released) == (0, 3)
+    assert (summary.windows_refused, summary.windows_released) == (0, len(windows))
     return output
 
 
@@ -92,3 +100,18 @@ def test_tables_have_the_entries_of_signatures(tmp_path: Path) -> None:
     table = pyarrow.parquet.read_table(file)
     assert {tuple(its) for its in table.column("one_of").to_pylist()} == {("surgery", None), ()}
     assert set(table.column("sensitive").to_pylist()) == {None}
+
+
+@pytest.mark.parametrize("finest", [None, 6])
+@pytest.mark.parametrize(("horizon", "ages"), [(1, [21, 23]), (2, [20, 23]), (3, [20, 23])])
+def test_a_replay_remembers_the_attributes_that_people_were_released_with(
+    horizon: int, ages: list[int], finest: int | None, tmp_path: Path
+) -> None:
+    """
+    20 and 21 in the first window, 21 and 23 in the second: with a horizon the second begins at 20; also in regions.
+    """
+    given: dict[str, object] = {"privacy.model": "tum-bound", "privacy.attributes": {"age": "18..90"}}
+    windows = [{0: {"age": 20}, 1: {"age": 21}}, {1: {"age": 21}, 2: {"age": 23}}]
+    output = _replayed(tmp_path, windows, given, horizon=horizon, finest=finest)
+    shown = [json.loads(line)["attributes"]["age"] for line in (output / "anonymized.ndjson").read_text().splitlines()]
+    assert shown == [[20, 21], [20, 21], ages, ages]

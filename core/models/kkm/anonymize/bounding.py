@@ -15,10 +15,10 @@ import numpy as np
 from core.models.kkm.anonymize.clustering import cluster
 from core.models.kkm.anonymize.items import ClusterItems, generalize_items
 from core.models.kkm.anonymize.merging import Clusters, next_merge
-from core.models.kkm.anonymize.result import BoundNotMet, RTGroup, RTOptions, RTResult
+from core.models.kkm.anonymize.result import BoundNotMet, RTCluster, RTGroup, RTOptions, RTResult
 from core.models.kkm.anonymize.spans import BILLION, Spans
 from core.models.kkm.anonymize.transactions import TransactionDistances
-from core.models.kkm.attributes import Attributes
+from core.models.kkm.attributes import Attributes, Schema
 from core.models.kkm.guarantee import KKmAnonymity
 from core.models.kkm.ncp import mean_certainty_penalty
 from core.models.kkm.ul import mean_utility_loss
@@ -36,6 +36,8 @@ def anonymize_rt(
     options: RTOptions,
     *,
     sensitive: BoolArray | None = None,
+    spans: Spans | None = None,
+    left_out: BoolArray | None = None,
 ) -> RTResult | BoundNotMet:
     """Make people with attributes and locations (k,k^m)-anonymous, or (k,l^m)-diverse.
 
@@ -49,13 +51,17 @@ def anonymize_rt(
         options: How clusters are merged, and the bound.
         sensitive: Which locations are sensitive, shape ``(L,)``; they are not generalized. Required if l is
                 given, and only then.
+        spans: What the released values of each person have to contain, ``n_users`` sets; by default the person's own
+            values.
+        left_out: Who is not released, shape ``(n_users,)``; by default nobody is left out.
 
     Raises:
         ValueError: There are attributes of other people, a position is missing or not finite, or only one of l and
             sensitive locations is given.
     """
     _check(trajectories, attributes, xy_m, guarantee, sensitive)
-    run = _Run(_People(trajectories, attributes, sensitive), xy_m, guarantee, options)
+    people = _People(trajectories, spans or Spans.of_people(attributes), sensitive, left_out)
+    run = _Run(people, attributes.schema, xy_m, guarantee, options)
     if options.bound == "ncp":
         if not run.rum_bound():
             return BoundNotMet(bound="ncp", reached=run.ncp, delta=options.delta)
@@ -65,21 +71,24 @@ def anonymize_rt(
 
 
 class _People:
-    """All people, sorted by attributes, then locations, then user number, which only breaks ties."""
+    """Everybody to release, sorted by attributes, then locations, then user number, which only breaks ties."""
 
-    def __init__(self, trajectories: Sequences, attributes: Attributes, sensitive: BoolArray | None) -> None:
-        n = attributes.n_users
+    def __init__(
+        self, trajectories: Sequences, spans: Spans, sensitive: BoolArray | None, left_out: BoolArray | None
+    ) -> None:
+        n = len(spans.losses)
         owner = trajectories.owners
         n_ids = int(trajectories.locations.max(initial=0)) + 1
         visits = np.unique(owner * n_ids + trajectories.locations)
         owner, location = visits // n_ids, visits % n_ids
         bounds = np.searchsorted(owner, np.arange(n + 1)).tolist()
-        flat, values = location.tolist(), attributes.columns.T.tolist()
+        flat, values = location.tolist(), spans.ends().T.tolist()
         sets = [flat[start:end] for start, end in pairwise(bounds)]
-        order = sorted(range(n), key=lambda user: (values[user], sets[user], user))
+        here = range(n) if left_out is None else np.flatnonzero(~left_out).tolist()
+        order = sorted(here, key=lambda user: (values[user], sets[user], user))
         hidden = set() if sensitive is None else set(np.flatnonzero(sensitive).tolist())
         self.users: IntArray = np.array(order, dtype=np.int64)
-        self.attributes = Attributes(schema=attributes.schema, columns=attributes.columns[:, self.users])
+        self.spans = spans.part(self.users)
         self.visited = [[x for x in sets[user] if x not in hidden] for user in order]
         self.sensitive = [[x for x in sets[user] if x in hidden] for user in order]
 
@@ -87,12 +96,17 @@ class _People:
 class _Run:
     """The state of one run."""
 
-    def __init__(self, people: _People, xy_m: FloatArray, guarantee: KKmAnonymity, options: RTOptions) -> None:
-        self._people, self._guarantee, self._options = people, guarantee, options
+    def __init__(
+        self, people: _People, schema: Schema, xy_m: FloatArray, guarantee: KKmAnonymity, options: RTOptions
+    ) -> None:
+        self._people, self._schema, self._guarantee, self._options = people, schema, guarantee, options
         self._xy_mm = np.rint(xy_m * 1000).astype(np.int64)
-        self._clusters = Clusters(*cluster(Spans.of_people(people.attributes), guarantee.k))
+        self._clusters = Clusters(*cluster(people.spans, guarantee.k))
         self._n = int(self._clusters.sizes.sum())
-        self._n_clusters = len(self._clusters.members)
+        self._unmerged = tuple(
+            RTCluster(users=tuple(people.users[members].tolist()), values=self._clusters.spans.values(number))
+            for number, members in enumerate(self._clusters.members)
+        )
         starts = np.cumsum([0, *map(len, people.visited)], dtype=np.int64)
         locations = np.array([location for visited in people.visited for location in visited], dtype=np.int64)
         self._distances = TransactionDistances(
@@ -102,7 +116,7 @@ class _Run:
         self._ul_sum = 0  # over ``_items``
         # Sums over the people, whole billionths. Each attribute's loss is rounded: a bound of 1 has to allow any.
         self._limit = round(options.delta * BILLION) * self._n
-        self._ncp_limit = self._limit + len(people.attributes.schema) * self._n
+        self._ncp_limit = self._limit + len(schema) * self._n
 
     @property
     def ncp(self) -> float:
@@ -140,12 +154,10 @@ class _Run:
         return RTResult(
             groups=tuple(groups),
             kept=_kept(groups, trajectories),
-            ncp=mean_certainty_penalty(
-                self._people.attributes.schema, [group.values for group in groups for _ in group.users]
-            ),
+            ncp=mean_certainty_penalty(self._schema, [group.values for group in groups for _ in group.users]),
             ul=mean_utility_loss(shown),
             ul_bounded=self.ul,
-            clusters=self._n_clusters,
+            clusters=self._unmerged,
         )
 
     def _merge_once(self, limit: int | None) -> int | None:

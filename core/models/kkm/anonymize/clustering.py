@@ -27,7 +27,7 @@ def cluster(people: Spans, k: int) -> tuple[Spans, list[IntArray]]:
     Each seed is compared with all remaining people, at most ``n^2 / k`` pairs in all, unless k people are alike.
 
     Args:
-        people: ``n`` people, each a set alone, sorted by attributes first.
+        people: ``n`` people, each a set alone, sorted by attributes first; a set may begin with more than one value.
         k: Fewest members.
 
     Returns:
@@ -40,7 +40,7 @@ def cluster(people: Spans, k: int) -> tuple[Spans, list[IntArray]]:
     members: list[IntArray] = []
     while len(left) >= k:
         if alike_until[left[0]] >= left[k - 1]:
-            chosen = np.arange(k)  # they cost nothing, and come first
+            chosen = np.arange(k)  # they cost no more than the seed alone, and come first
         else:
             losses = people.part(left[1:]).joined(people, int(left[0])).losses
             # No two have the same loss and place: the k - 1 smallest do not depend on how they are found.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from core.models.kkm.anonymize.merging import Merge
 from core.models.kkm.attributes import Value
+from core.models.kkm.signature import AttributeSignature
 from core.records.arrays import BoolArray
 
-__all__ = ["BoundNotMet", "RTGroup", "RTOptions", "RTRecords", "RTResult", "published"]
+__all__ = ["BoundNotMet", "RTCluster", "RTGroup", "RTOptions", "RTRecords", "RTResult", "published"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,17 @@ class RTGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RTCluster:
+    """A cluster before any was merged."""
+
+    users: tuple[int, ...]
+    """Dense user numbers."""
+
+    values: tuple[Value, ...]
+    """Generalized values of all attributes; those of the group that the cluster became part of contain them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RTResult:
     """What to release, and what it lost."""
 
@@ -89,8 +101,11 @@ class RTResult:
     ul_bounded: float
     """Mean UL where a person whose locations are all suppressed counts 1: the loss that Tum-bound bounds."""
 
-    clusters: int
+    clusters: tuple[RTCluster, ...]
     """Clusters before any was merged."""
+
+    signatures: Mapping[int, AttributeSignature] | None = field(default=None, repr=False)
+    """The signature of each released user. None if the promise does not span windows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +135,9 @@ class RTRecords:
     sensitive: tuple[tuple[str, ...], ...] = field(repr=False)
     """Names of the sensitive locations visited."""
 
+    signatures: tuple[AttributeSignature, ...] | None = field(default=None, repr=False)
+    """Signature of each record's person; not published. None if the promise does not span windows."""
+
 
 def published(result: RTResult, names: Sequence[str]) -> RTRecords:
     """Write a result out.
@@ -143,4 +161,5 @@ def published(result: RTResult, names: Sequence[str]) -> RTRecords:
         attributes=tuple(row[1] for row in rows),
         locations=tuple(row[2] for row in rows),
         sensitive=tuple(row[3] for row in rows),
+        signatures=None if result.signatures is None else tuple(result.signatures[row[0]] for row in rows),
     )

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.models.kkm.attributes import Attributes, CategoricalAttribute, Hierarchy, Interval, NumericAttribute, Value
+from core.models.kkm.attributes import (
+    Attributes,
+    CategoricalAttribute,
+    Hierarchy,
+    Interval,
+    NumericAttribute,
+    Schema,
+    Value,
+)
 from core.records.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["BILLION", "Spans"]
@@ -51,6 +59,16 @@ class _Intervals:
         same: BoolArray = (self.low == self.low[number]) & (self.high == self.high[number])
         return same
 
+    def within(self, others: Column, at: int) -> BoolArray:
+        assert isinstance(others, _Intervals)  # noqa: S101
+        inside: BoolArray = (self.low >= others.low[at]) & (self.high <= others.high[at])
+        return inside
+
+    def around(self, others: Column, at: int) -> BoolArray:
+        assert isinstance(others, _Intervals)  # noqa: S101
+        outside: BoolArray = (self.low <= others.low[at]) & (self.high >= others.high[at])
+        return outside
+
     def value(self, number: int) -> Value:
         return Interval(float(self.low[number]), float(self.high[number]))
 
@@ -87,6 +105,17 @@ class _Nodes:
         same: BoolArray = self.nodes == self.nodes[number]
         return same
 
+    def within(self, others: Column, at: int) -> BoolArray:
+        assert isinstance(others, _Nodes)  # noqa: S101
+        node = int(others.nodes[at])
+        inside: BoolArray = self.hierarchy.common_with(node, self.nodes) == node
+        return inside
+
+    def around(self, others: Column, at: int) -> BoolArray:
+        assert isinstance(others, _Nodes)  # noqa: S101
+        outside: BoolArray = self.hierarchy.common_with(int(others.nodes[at]), self.nodes) == self.nodes
+        return outside
+
     def value(self, number: int) -> Value:
         return self.hierarchy.labels[int(self.nodes[number])]
 
@@ -109,9 +138,26 @@ class Spans:
     @classmethod
     def of_people(cls, attributes: Attributes) -> Spans:
         """Make a set of each person alone."""
-        total = sum(attribute.weight for attribute in attributes.schema)
-        rows = zip(attributes.schema, attributes.columns, strict=True)
-        return cls([_column(attribute, attribute.weight / total, values) for attribute, values in rows])
+        return cls._between(attributes.schema, attributes.columns, attributes.columns)
+
+    @classmethod
+    def of_values(cls, schema: Schema, rows: Sequence[Sequence[Value]]) -> Spans:
+        """Make sets of which the generalized values are known, one for each row, in the schema's order."""
+        low, high = np.empty((len(schema), len(rows))), np.empty((len(schema), len(rows)))
+        for at, row in enumerate(rows):
+            for number, (attribute, value) in enumerate(zip(schema, row, strict=True)):
+                if isinstance(value, Interval):
+                    low[number, at], high[number, at] = value.low, value.high
+                elif isinstance(attribute, CategoricalAttribute):
+                    low[number, at] = high[number, at] = attribute.hierarchy.node(value)
+        return cls._between(schema, low, high)
+
+    @classmethod
+    def _between(cls, schema: Schema, low: FloatArray, high: FloatArray) -> Spans:
+        """Make sets from the ends of their intervals, shape ``(v, c)``; of a node both ends are its number."""
+        total = sum(attribute.weight for attribute in schema)
+        rows = zip(schema, low, high, strict=True)
+        return cls([_column(attribute, attribute.weight / total, *ends) for attribute, *ends in rows])
 
     @classmethod
     def united(cls, parts: Sequence[Spans]) -> Spans:
@@ -152,25 +198,41 @@ class Spans:
         same: BoolArray = np.logical_and.reduce([column.is_as(number) for column in self._columns])
         return same
 
+    def within(self, others: Spans, at: int) -> BoolArray:
+        """Return which sets have values that one set of ``others`` contains, shape ``(c,)``."""
+        pairs = zip(self._columns, others._columns, strict=True)
+        inside: BoolArray = np.logical_and.reduce([column.within(other, at) for column, other in pairs])
+        return inside
+
+    def around(self, others: Spans, at: int) -> BoolArray:
+        """Return which sets have values that contain those of one set of ``others``, shape ``(c,)``."""
+        pairs = zip(self._columns, others._columns, strict=True)
+        outside: BoolArray = np.logical_and.reduce([column.around(other, at) for column, other in pairs])
+        return outside
+
     def changes(self) -> BoolArray:
         """Return which sets have other values than the one before; the first counts as such, shape ``(c,)``."""
-        first, again = np.arange(len(self.losses))[:-1], np.arange(len(self.losses))[1:]
+        ends = self.ends()
+        other = (ends[:, :-1] != ends[:, 1:]).any(axis=0)
+        return np.append(True, other)[: len(self.losses)]
+
+    def ends(self) -> FloatArray:
+        """Return rows that order sets by their values: both ends of each interval, and nodes; ``c`` columns."""
         ends = [
             (column.low, column.high) if isinstance(column, _Intervals) else (column.nodes,) for column in self._columns
         ]
-        other = np.zeros(len(again), dtype=np.bool_)
-        for values in (array for arrays in ends for array in arrays):
-            other |= values[first] != values[again]
-        return np.append(True, other)[: len(self.losses)]
+        return np.array([values for arrays in ends for values in arrays], dtype=np.float64)
 
     def values(self, number: int) -> tuple[Value, ...]:
         """Return the generalized values of a set as they are released."""
         return tuple(column.value(number) for column in self._columns)
 
 
-def _column(attribute: NumericAttribute | CategoricalAttribute, share: float, values: FloatArray) -> Column:
+def _column(
+    attribute: NumericAttribute | CategoricalAttribute, share: float, low: FloatArray, high: FloatArray
+) -> Column:
     if isinstance(attribute, NumericAttribute):
-        return _Intervals(values.copy(), values.copy(), share * BILLION / (attribute.high - attribute.low))
+        return _Intervals(low.copy(), high.copy(), share * BILLION / (attribute.high - attribute.low))
     leaves = attribute.hierarchy.leaves
     costs = np.where(leaves > 1, np.rint(leaves / leaves[0] * share * BILLION), 0).astype(np.int64)
-    return _Nodes(values.astype(np.int64), attribute.hierarchy, costs)
+    return _Nodes(low.astype(np.int64), attribute.hierarchy, costs)

@@ -88,13 +88,14 @@ def test_a_window_tells_its_model_parameters_and_measures() -> None:
     """The windows message names them all, and marks what is sensitive."""
     told = window_message(released(CROWD, DIVERSE))
     assert told["model"] == "rum-bound"
-    assert told["parameters"] == {"k": 4, "m": 2, "l": 2, "sensitive_locations": 1, "max_loss": 0.5, "merge": "rt"}
+    promised = {"k": 4, "m": 2, "l": 2, "sensitive_locations": 1, "horizon": 1}
+    assert told["parameters"] == promised | {"max_loss": 0.5, "merge": "rt"}
     assert told["information_loss"].keys() == {"ncp", "ul", "groups"}
     assert told["information_loss"]["groups"] == 2
     assert [place["members"] for place in told["locations"] if place.get("sensitive")] == [["market"]]
     other = released(CROWD, attribute_plan(options=RTOptions(bound="ul", delta=0.9, merge="t")))
     assert other.model == "tum-bound"
-    assert other.parameters == {"k": 3, "m": 2, "max_loss": 0.9, "merge": "t"}
+    assert other.parameters == {"k": 3, "m": 2, "max_loss": 0.9, "merge": "t", "horizon": 1}
     assert all("sensitive" not in one for one in said(other))
 
 

@@ -238,7 +238,10 @@ class Turn(NamedTuple):
 
 # Drawn as wholes: many small draws cost most of a run's time.
 CHUNKS = list(
-    starmap(Chunk, product([0, 0, 1], [0, 1], "aab", [0, 0, 1, 3], [(8,), (0,), (-10,), (4, 5), (9, -12), (-9, 3, 7)]))
+    starmap(
+        Chunk,
+        product([0, 0, 1], [0, 1], "aab", [0, 0, 1, 3], [(8,), (0,), (-10,), (4, 5), (9, -12), (-9, 3, 7), (45,)]),
+    )
 )
 STOPS = [
     "write Seal",

@@ -58,8 +58,10 @@ def contents(window: WindowKey, content: Content, history: History, *, seal: Sea
     """Return the messages of a window: one for each record, then the windows message.
 
     Where the number of rows or the history is not the seal's, the window is withheld, as by
-    ``core.pipeline.release_window``.
+    ``core.pipeline.release_window``. A window that was sealed without rows has none.
     """
+    if not content and not seal.n_rows:
+        return []
     if len(content) != seal.n_rows or history.digest != seal.history:
         return [Message(window, None, (-1,))]
     return [*(Message(window, i, (one,)) for i, one in enumerate(content)), Message(window, None, content)]
@@ -135,7 +137,7 @@ class _ShardTruth:
             history = History(traces=tuple(one for of, one in traces.items() if of.start_ms >= since_ms))
             if key == window:
                 return history
-            if history.digest == self.seals[key].history:
+            if self.contents[key] and history.digest == self.seals[key].history:
                 traces[key] = trace_of(key, self.contents[key], history)
         raise KeyError(window)
 

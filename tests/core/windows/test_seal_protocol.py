@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain, product, starmap
 from typing import ClassVar, NamedTuple
 
@@ -42,6 +42,7 @@ POLICY = WindowPolicy(
     size_ms=SIZE_MS, allowed_lateness_ms=5, idle_timeout_ms=100, max_open=2, max_lead_ms=20, horizon=HORIZON
 )
 SHARDS = ("a", "b")
+OTHER_SHARD = "c"
 POLL = 2  # seal records that one fetch brings
 
 Steps = Generator[str, None, None]
@@ -52,11 +53,12 @@ class Worker:
     """One worker's hold of a partition, from the assignment until it notices that it was revoked."""
 
     machine_class: ClassVar[type[Partition]] = Partition
+    policy: ClassVar[WindowPolicy] = POLICY
 
     def __init__(self, broker: SimulatedPartition, name: str, *, start: int) -> None:
         self.name, self._broker, self._position = name, broker, start
         self.generation = broker.generation
-        self.machine = self.machine_class({KIND: POLICY}, self._make_seal)
+        self.machine = self.machine_class({KIND: self.policy}, self._make_seal)
         self.seals_read = False
         self.clock_ms = 0
         self.loses_acknowledgement = False
@@ -402,6 +404,16 @@ class Protocol(RuleBasedStateMachine):
             if len(partition.seals.live) > 2 * len(SHARDS):  # how far it is completed, and its last trace
                 raise ProtocolError("seal records pile up")
 
+            # The feed goes on in another shard: what no window can depend on any more is forgotten.
+            for source in self.sources:
+                partition.forward(source, len(self.sources), OTHER_SHARD, [(20_000, later_ms + 2 * HORIZON * SIZE_MS)])
+            self._run_to_the_end(workers)
+            partition.check_all_accounted_for()
+            kept = {record.shard for record in partition.seals.live if isinstance(record, Trace)}
+            in_memory = {name for name, shard in workers[0].machine._feeds[KIND].shards.items() if shard.traces}
+            if kept | in_memory > {OTHER_SHARD}:
+                raise ProtocolError("an idle shard keeps its traces")
+
             # A fresh worker that reads everything again has nothing to do.
             n_emitted, fresh = len(partition.emitted), self.worker_class(partition, "fresh", start=0)
             self._run_to_the_end([fresh])
@@ -512,6 +524,53 @@ class ForgetsTracesTooSoon(Worker):
     machine_class = _ForgetsTooSoon
 
 
+class _NeverForgetsWhenIdle(Partition):
+    def _forget(self, next_offset: int) -> Action | None:
+        return None
+
+
+class KeepsTracesOfIdleShards(Worker):
+    machine_class = _NeverForgetsWhenIdle
+
+
+class _ForgetsWithoutASeal(Partition):
+    def _forget(self, next_offset: int) -> Action | None:
+        action = super()._forget(next_offset)
+        if not isinstance(action, WriteSeal):
+            return action
+        key = action.seal.key
+        shard = self._feeds[KIND].shard(key.shard)
+        until = self._completion(key, int(shard.sealed_ms), shard.completed_offset)
+        traces = [part for parts in shard.traces.values() for part in parts.values()]
+        return replace(until, obsolete=(*until.obsolete, *traces))
+
+
+class LetsLateRecordsOpenForgottenWindows(Worker):
+    machine_class = _ForgetsWithoutASeal
+
+
+class _CompletesWhatItDidNotSeal(Partition):
+    def _forget(self, next_offset: int) -> Action | None:
+        action = super()._forget(next_offset)
+        if not isinstance(action, WriteSeal):
+            return action
+        return self._completion(action.seal.key, action.seal.key.end_ms, next_offset - 1)
+
+
+class ForgetsWithoutAskingItsRivals(Worker):
+    machine_class = _CompletesWhatItDidNotSeal
+
+
+class _HastyPolicy(WindowPolicy):
+    def last_to_know(self, key: WindowKey) -> WindowKey:
+        last = WindowPolicy.last_to_know(self, key)
+        return last._replace(start_ms=last.start_ms - SIZE_MS, end_ms=last.end_ms - SIZE_MS)
+
+
+class ForgetsAWindowTooSoon(Worker):
+    policy = _HastyPolicy(**asdict(POLICY))
+
+
 class _KnowsHalfATrace(Partition):
     def apply_seal(self, record: SealRecord) -> int:
         return super().apply_seal(replace(record, part=0) if isinstance(record, Trace) else record)
@@ -573,6 +632,10 @@ MISTAKES = [
     KeepsTracesInMemory,
     ForgetsTracesTooSoon,
     KeepsOnePartOfATrace,
+    KeepsTracesOfIdleShards,
+    LetsLateRecordsOpenForgottenWindows,
+    ForgetsWithoutAskingItsRivals,
+    ForgetsAWindowTooSoon,
 ]
 
 

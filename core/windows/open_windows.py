@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from sortedcontainers import SortedDict
+from sortedcontainers import SortedDict, SortedSet
 
 from core.records.record import Source
 from core.windows.buffer import WindowBuffer
@@ -33,6 +33,9 @@ class ShardProgress:
     traces: dict[WindowKey, dict[int, Trace]] = field(default_factory=dict)
     """Traces of windows of the horizon, by window and part."""
 
+    last_to_know: WindowKey | None = None
+    """The last window that can depend on one of the traces; None if there is no trace, or while windows are open."""
+
     heard: dict[tuple[Source, str], int] = field(default_factory=dict)
     """Highest offset of each log of each source."""
 
@@ -59,6 +62,12 @@ class OpenWindows:
         self.crowded: set[str] = set()
         """Shards with more open windows than are allowed."""
 
+        self._knowing: SortedSet[WindowKey] = SortedSet()
+        """The last window that can depend on a trace, of each shard with traces and without open windows."""
+
+        self._passed_ms = -math.inf
+        """The highest watermark that :meth:`due` has seen: there is none any more while all sources are silent."""
+
     def shard(self, name: str) -> ShardProgress:
         """Return a shard, created if it does not exist."""
         return self.shards.setdefault(name, ShardProgress())
@@ -73,13 +82,32 @@ class OpenWindows:
         parts = self.shard(key.shard).traces.get(key, {})
         return bool(parts) and all(number in parts for number in range(max(one.n_parts for one in parts.values())))
 
-    def forgettable(self, key: WindowKey) -> tuple[Trace, ...]:
-        """Return the traces in the shard of a completed window that no later window depends on."""
-        since_ms = key.end_ms - (self.policy.horizon - 1) * self.policy.size_ms
-        traces = self.shard(key.shard).traces
+    def remember(self, trace: Trace) -> None:
+        """Keep a part of a trace."""
+        self.shard(trace.shard).traces.setdefault(trace.key, {})[trace.part] = trace
+        self._weigh(trace.shard)
+
+    def forget(self, trace: Trace) -> None:
+        """Drop all parts of a trace."""
+        self.shard(trace.shard).traces.pop(trace.key, None)
+        self._weigh(trace.shard)
+
+    def forgettable(self, shard: str, completed_ms: int) -> tuple[Trace, ...]:
+        """Return the traces of a shard on which no window depends that ends after ``completed_ms``."""
+        traces, last = self.shard(shard).traces, self.policy.last_to_know
         newest = max(traces, default=None) if self.policy.carries else None
-        obsolete = [of for of in sorted(traces) if of.end_ms <= since_ms and of != newest]
+        obsolete = [of for of in sorted(traces) if last(of).end_ms <= completed_ms and of != newest]
         return tuple(one for of in obsolete for one in traces[of].values())
+
+    def outlived(self) -> WindowKey | None:
+        """Return the last window that can depend on any trace of an idle shard, once the watermark has passed it.
+
+        A shard is idle if it has no open windows. Only when this window is sealed can no late record open it, or one
+        before it, any more; then the traces can be forgotten. Silence of all sources is not enough: after an outage
+        their next records may belong to just these windows.
+        """
+        first: WindowKey | None = next(iter(self._knowing), None)
+        return first if first is not None and first.end_ms <= self._passed_ms else None
 
     def open_window(self, key: WindowKey) -> WindowBuffer:
         """Return an open window, opened if it is not."""
@@ -98,9 +126,16 @@ class OpenWindows:
         self._weigh(key.shard)
         return len(window)
 
-    def _weigh(self, shard: str) -> None:
-        crowded = len(self.shards[shard].open_windows) > self.policy.max_open
-        (self.crowded.add if crowded else self.crowded.discard)(shard)
+    def _weigh(self, name: str) -> None:
+        """Note anew whether a shard has too many open windows, or none but traces."""
+        shard = self.shards[name]
+        crowded = len(shard.open_windows) > self.policy.max_open
+        (self.crowded.add if crowded else self.crowded.discard)(name)
+        self._knowing.discard(shard.last_to_know)
+        shard.last_to_know = None
+        if shard.traces and not shard.open_windows and not self.policy.carries:
+            shard.last_to_know = max(map(self.policy.last_to_know, shard.traces))
+            self._knowing.add(shard.last_to_know)
 
     def is_late(self, key: WindowKey, offset: int) -> bool:
         """Return whether rows of a window at this offset are late, because the window's content is already fixed."""
@@ -132,7 +167,9 @@ class OpenWindows:
         """
         reached_ms = self.watermark.value_ms(clock_ms=clock_ms)
         until_ms = now_ms if self.watermark.is_idle(clock_ms=clock_ms) else -math.inf
-        until_ms = until_ms if reached_ms is None else max(until_ms, reached_ms)
+        if reached_ms is not None:
+            until_ms = max(until_ms, reached_ms)
+            self._passed_ms = max(self._passed_ms, reached_ms)
         oldest = self.oldest_unsealed()
         if oldest is not None and oldest.end_ms <= until_ms:
             return oldest

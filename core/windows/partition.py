@@ -8,6 +8,10 @@ and actions that the driver has finished. Outputs are actions, one at a time, wh
                                      -> WriteCompletion -> write it, acknowledged, then completed(...)
     committable_offset()
 
+When nothing else is due, a shard without open windows forgets what its last windows released, once the watermark has
+passed all windows that could depend on it. The last of these is sealed without rows and completed without a release,
+so that no late record can open one of them: a window must not be released without the history that it depends on.
+
 A window's content depends on its first seal alone, never on clocks or watermarks, which only decide when to seal.
 """
 
@@ -19,7 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.records.record import Chunk, Kind, Rows, Source
+from core.records.record import ROW_TYPES, Chunk, Kind, Rows, Source
 from core.windows.history import History, Trace
 from core.windows.open_windows import OpenWindows
 from core.windows.seal import Seal, SealedUntil, SealRecord
@@ -162,7 +166,7 @@ class Partition:
             return 0  # this kind of feed is switched off: its windows wait until it is read again
         shard = feed.shard(record.shard)
         if isinstance(record, Trace):
-            shard.traces.setdefault(record.key, {})[record.part] = record
+            feed.remember(record)
             return 0
         shard.known.add(record)
         if isinstance(record, SealedUntil):
@@ -193,20 +197,17 @@ class Partition:
 
     def released(self, seal: Seal) -> None:
         """Record that the window is emitted and acknowledged; the next action is its completion."""
-        feed = self._feeds[seal.kind]
-        shard = feed.shard(seal.shard)
-        until = SealedUntil(kind=seal.kind, shard=seal.shard, until_ms=seal.key.end_ms, last_offset=seal.last_offset)
-        obsolete = tuple(r for r in sorted(shard.known, key=repr) if _replaces(until, r))
-        self._pending_completion = WriteCompletion(until, (*obsolete, *feed.forgettable(seal.key)))
+        self._pending_completion = self._completion(seal.key, seal.key.end_ms, seal.last_offset)
 
     def completed(self, completion: WriteCompletion) -> None:
         """Record that the completion is written, and drop the rows of the window."""
         self._pending_completion = None
         self.apply_seal(completion.until)  # drops the released rows
-        shard = self._feeds[completion.until.kind].shard(completion.until.shard)
+        feed = self._feeds[completion.until.kind]
+        shard = feed.shard(completion.until.shard)
         for record in completion.obsolete:
             if isinstance(record, Trace):
-                shard.traces.pop(record.key, None)
+                feed.forget(record)
             else:
                 shard.known.discard(record)
 
@@ -228,14 +229,39 @@ class Partition:
         if ready := [key for feed in feeds.values() if (key := feed.releasable(next_offset)) is not None]:
             key = min(ready)
             feed = feeds[key.kind]
-            return ReleaseWindow(feed.seals[key], feed.windows[key].rows, feed.history(key))
+            seal, rows = feed.seals[key], feed.windows[key].rows
+            if not seal.n_rows and not len(rows):  # see _forget
+                return self._completion(key, key.end_ms, seal.last_offset)
+            return ReleaseWindow(seal, rows, feed.history(key))
         due = min((key for feed in feeds.values() if (key := feed.due(clock_ms, now_ms)) is not None), default=None)
         if due is None and early:
             due = self.oldest_unsealed
         if due is None:
+            return self._forget(next_offset)
+        return self._write_seal(due, feeds[due.kind].windows[due].rows, next_offset)
+
+    def _write_seal(self, key: WindowKey, rows: Rows, next_offset: int) -> WriteSeal:
+        history = self._feeds[key.kind].history(key)
+        return WriteSeal(self._make_seal(key, next_offset - 1, len(rows), history), rows, history)
+
+    def _forget(self, next_offset: int) -> Action | None:
+        """Return the next step by which one shard without open windows forgets its traces, or None."""
+        outlived = (key for feed in self._feeds.values() if (key := feed.outlived()) is not None)
+        key = min(outlived, default=None)
+        if key is None:
             return None
-        rows, history = feeds[due.kind].windows[due].rows, feeds[due.kind].history(due)
-        return WriteSeal(self._make_seal(due, next_offset - 1, len(rows), history), rows, history)
+        shard = self._feeds[key.kind].shard(key.shard)
+        if shard.sealed_ms < key.end_ms:
+            return self._write_seal(key, np.empty(0, dtype=ROW_TYPES[key.kind]), next_offset)
+        # A worker stopped after it had written this completion, before it had removed everything.
+        return self._completion(key, int(shard.sealed_ms), shard.completed_offset)
+
+    def _completion(self, key: WindowKey, until_ms: int, last_offset: int) -> WriteCompletion:
+        """Return the completion of all windows in the shard of a window up to a time."""
+        feed = self._feeds[key.kind]
+        until = SealedUntil(kind=key.kind, shard=key.shard, until_ms=until_ms, last_offset=last_offset)
+        replaced = (r for r in sorted(feed.shard(key.shard).known, key=repr) if _replaces(until, r))
+        return WriteCompletion(until, (*replaced, *feed.forgettable(key.shard, until_ms)))
 
     def committable_offset(self) -> int | None:
         """Return the offset from which a successor must read, or None before the first message."""

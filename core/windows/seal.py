@@ -19,7 +19,8 @@ class Seal:
     key: WindowKey
     last_offset: int
     n_rows: int
-    """Number of rows of the window; if a rebuilt window has another number, some of its records are lost."""
+    """Number of rows of the window; if a rebuilt window has another number, some of its records are lost. An empty
+    window is sealed so that neither it nor an earlier one can open any more: then nothing of it leaves."""
 
     release_id: str
     digest: str

@@ -258,8 +258,9 @@ class PartitionTask:
             )
             self._context.metrics.early_seals.labels(key.kind).inc()
             self._early = False
-        self._sealing_since_s.setdefault(key, time.monotonic())
-        self._early_release.begin(action)
+        if len(action.rows):  # otherwise nothing of it leaves: it is sealed so that a shard can forget its traces
+            self._sealing_since_s.setdefault(key, time.monotonic())
+            self._early_release.begin(action)
         with self._context.metrics.stage_seconds.labels("seal").time():
             await self._seals.write(action.seal)
             for record in await self._seals.read():

@@ -174,6 +174,8 @@ def _expected(
         if len(rows) != window.seal.n_rows:
             found.violations.append(f"a seal counts {window.seal.n_rows} rows, the topic holds {len(rows)} of them")
         plan = plans[key.kind]
+        if not window.seal.n_rows:
+            continue  # sealed so that its shard could forget what earlier windows released
         outcome = release_window(window.seal, rows, plan.after(History.of(key, before, horizon=plan.horizon)))
         if isinstance(outcome, Release) and outcome.trace is not None:
             before.append(outcome.trace)

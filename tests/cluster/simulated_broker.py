@@ -48,10 +48,17 @@ class Message(NamedTuple):
     value: Content
 
 
-def trace_of(window: WindowKey, content: Content, history: History) -> Trace:
-    """Return a trace that differs whenever the content or anything of the history does."""
+def trace_of(window: WindowKey, content: Content, history: History, *, carries: bool) -> Trace:
+    """Return a trace that differs whenever the content or anything of the history does.
+
+    Args:
+        window: The window.
+        content: What it contains.
+        history: What it had to know of earlier windows.
+        carries: Whether something of all earlier windows is handed on.
+    """
     users = np.array(content, dtype=np.uint64)
-    carried = np.zeros(1, RUN)
+    carried = np.zeros(1 if carries else 0, RUN)
     carried["n"] = history.carried["n"].sum() + len(users)  # all before it, however long ago
     return Trace(key=window, users=users, groups=np.arange(len(users)), labels=(history.digest,), carried=carried)
 
@@ -60,8 +67,10 @@ def contents(window: WindowKey, content: Content, history: History, *, seal: Sea
     """Return the messages of a window: one for each record, then the windows message.
 
     Where the number of rows or the history is not the seal's, the window is withheld, as by
-    ``core.pipeline.release_window``.
+    ``core.pipeline.release_window``. A window that was sealed without rows has none.
     """
+    if not content and not seal.n_rows:
+        return []
     if len(content) != seal.n_rows or history.digest != seal.history:
         return [Message(window, None, (-1,))]
     return [*(Message(window, i, (one,)) for i, one in enumerate(content)), Message(window, None, content)]
@@ -113,6 +122,9 @@ class SealsTopic:
 class _ShardTruth:
     """What holds for a shard, from the two logs alone."""
 
+    carries: bool
+    """Whether each window hands something on to the next one, however much later that is."""
+
     rows: dict[int, tuple[int, WindowKey]] = field(default_factory=dict)
     """For each record its first offset in the shards topic, and its window."""
 
@@ -139,15 +151,20 @@ class _ShardTruth:
             history = History(traces=within, carried=newest)
             if key == window:
                 return history
-            if history.digest == self.seals[key].history:
-                traces[key] = trace_of(key, self.contents[key], history)
+            if self.contents[key] and history.digest == self.seals[key].history:
+                traces[key] = trace_of(key, self.contents[key], history, carries=self.carries)
         raise KeyError(window)
 
 
 class SimulatedPartition:
-    """One partition of the shards topic and of the seals topic, its committed offset, and what left of it."""
+    """One partition of the shards topic and of the seals topic, its committed offset, and what left of it.
 
-    def __init__(self) -> None:
+    Args:
+        carries: Whether each window hands something on to the next one of its shard.
+    """
+
+    def __init__(self, *, carries: bool = False) -> None:
+        self._carries = carries
         self.chunks: list[Chunk] = []
         self.seals = SealsTopic()
         self.committed = 0
@@ -162,7 +179,7 @@ class SimulatedPartition:
 
     def forward(self, source: Source, n_partitions: int, shard: str, records: list[tuple[int, int]]) -> None:
         """Append a chunk of records ``(source offset, event time)`` to the shards topic."""
-        truth = self.truth.setdefault(shard, _ShardTruth())
+        truth = self.truth.setdefault(shard, _ShardTruth(self._carries))
         rows = np.zeros(len(records), dtype=VISIT)
         for row, (offset, ts_ms) in zip(rows, records, strict=True):
             number = self._numbers.setdefault((source, offset), len(self._numbers))

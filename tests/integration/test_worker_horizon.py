@@ -111,3 +111,44 @@ def test_windows_after_a_crash_are_those_of_a_replay(kind: Kind, apache_kafka: A
             within_s=30,
             what=lambda: worker.log[-3000:],
         )
+
+
+def test_a_shard_without_records_forgets_when_the_feed_goes_on(apache_kafka: ApacheKafka, tmp_path: Path) -> None:
+    """
+    One city's records end after three windows. When the watermark, which another city moves on, has passed the windows
+    that depend on them, their traces are removed; every window is released as by a replay, and no other one.
+    """
+
+    def elsewhere(message: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        record = json.loads(message[1])
+        ((at, lat, lon),) = record["points"]
+        user = f"other {record['user']}"
+        return user.encode(), json.dumps({"user": user, "points": [[at, lat, lon + 20]]}).encode()
+
+    def at_s(message: tuple[bytes, bytes]) -> float:
+        return float(json.loads(message[1])["points"][0][0])
+
+    ended, going_on = fragments(0, 3), [elsewhere(message) for message in fragments(0, N_WINDOWS)]
+    messages = sorted([*ended, *going_on], key=at_s)
+    file = tmp_path / "feed.ndjson"
+    file.write_bytes(b"".join(value + b"\n" for _, value in messages))
+    place = Place(apache_kafka, SETTINGS[Kind.FRAGMENTS] | {"shard.kind": "region", "shard.h3_resolution": "1"})
+    place.create_topics()
+    summary, expected = replay(place, Kind.FRAGMENTS, [file], tmp_path / "out")
+    assert (summary.windows, summary.windows_released, summary.late) == (N_WINDOWS + 3, N_WINDOWS + 3, 0)
+    n_first = 6
+    first = [message for message in messages if at_s(message) < START_S + n_first * SIZE_S]
+    place.produce("fragments", first)
+    with place.worker(ready=False) as worker:
+        wait_until(lambda: len(place.windows()) == 3 + n_first, within_s=120, what=lambda: worker.log[-3000:])
+        # Ingest takes in all of these at once, so the watermark reaches the oldest.
+        place.produce("fragments", messages[len(first) :])
+        assert_all_is_released_in_one_way(place, [worker], expected)
+        wait_until(
+            lambda: (
+                [one.key.start_ms // 1000 - START_S for one in traces(place)]
+                == [window * SIZE_S for window in range(N_WINDOWS - HORIZON + 1, N_WINDOWS)]
+            ),
+            within_s=30,
+            what=lambda: worker.log[-3000:],
+        )

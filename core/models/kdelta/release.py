@@ -218,7 +218,7 @@ def publish(
             PublishedPoints(
                 starts=sets.starts,
                 t_ms=sets.t_ms,
-                xy_m=window.projection.to_metres(lat, lon),
+                xy_m=sets.xy_m,  # before they are rounded for publication, by less than 0.1 m
                 owners=result.trajectories.users[sets.sources],
                 sets=sets.sets if _is_exchangeable(plan) else None,
             ),

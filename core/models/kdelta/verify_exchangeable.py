@@ -59,27 +59,41 @@ def deviations_from_chance(
     owners = np.repeat(np.asarray(users, dtype=np.int64), [len(one) for one in stamps])
     all_stamps = np.concatenate([*stamps, np.empty(0, np.int64)])
     where_m = np.split(_positions_at(owners, all_stamps, true_users, true_t_ms, true_xy_m), _bounds(stamps))
-    surplus = variance = 0.0
+    alike: dict[tuple[int, int], list[list[int]]] = {}  # sets with as many members and times are compared together
     for rows in rows_of.values():
-        if len(rows) < 2:
-            continue
-        offsets = _offsets(np.array([lat_deg[row] for row in rows]), np.array([lon_deg[row] for row in rows]))
-        ways = _directions(np.array([where_m[row] for row in rows]))
-        products = np.einsum("itc,jtc->ij", ways, offsets)  # (s, s) of each person with each published trajectory
-        surplus += float(np.trace(products)) - float(products.sum()) / len(rows)
-        doubly_centred = products - products.mean(axis=0) - products.mean(axis=1)[:, None] + products.mean()
-        variance += float(np.square(doubly_centred).sum()) / (len(rows) - 1)
+        if len(rows) > 1:
+            alike.setdefault((len(rows), len(stamps[rows[0]])), []).append(rows)
+    surplus = variance = 0.0
+    for (size, length), some in alike.items():
+        flat, shape = [row for rows in some for row in rows], (len(some), size, length)
+        lat, lon = (np.array([column[row] for row in flat]).reshape(shape) for column in (lat_deg, lon_deg))
+        offsets = _offsets(lat, lon).reshape(len(some), size, -1)
+        ways = _directions(np.array([where_m[row] for row in flat]).reshape(*shape, 2)).reshape(len(some), size, -1)
+        products = ways @ offsets.swapaxes(1, 2)  # (n, s, s) of each person with each published trajectory of a set
+        surplus += float(np.trace(products, axis1=1, axis2=2).sum()) - float(products.sum()) / size
+        of_person, of_track = products.mean(axis=2, keepdims=True), products.mean(axis=1, keepdims=True)
+        doubly_centred = products - of_track - of_person + products.mean(axis=(1, 2), keepdims=True)
+        variance += float(np.square(doubly_centred).sum()) / (size - 1)
     return surplus / variance**0.5 if variance > 0 else 0.0
 
 
 def _offsets(lat_deg: _Floats, lon_deg: _Floats) -> _Floats:
-    """Return the offset of each of ``s`` trajectories from the middle of their set, metres, shape ``(s, m, 2)``.
+    """Return the offsets of the ``s`` trajectories of ``n`` sets from the middle of their set, metres.
 
     A metre to the east is the same number of degrees for a whole set: the error is far below the offsets.
+
+    Args:
+        lat_deg: Latitudes, shape ``(n, s, m)``.
+        lon_deg: Longitudes.
+
+    Returns:
+        The offsets to the east and north, shape ``(n, s, m, 2)``.
     """
-    lon_deg = lon_deg[:1] + (lon_deg - lon_deg[:1] + 180) % 360 - 180  # a set may lie on the antimeridian
-    north, east = lat_deg - lat_deg.mean(axis=0), lon_deg - lon_deg.mean(axis=0)
-    offsets: _Floats = np.stack((east * np.cos(np.radians(lat_deg.mean())), north), axis=-1)
+    first = lon_deg[:, :1]
+    lon_deg = first + (lon_deg - first + 180) % 360 - 180  # a set may lie on the antimeridian
+    north, east = (axis - axis.mean(axis=1, keepdims=True) for axis in (lat_deg, lon_deg))
+    narrower = np.cos(np.radians(lat_deg.mean(axis=(1, 2), keepdims=True)))
+    offsets: _Floats = np.stack((east * narrower, north), axis=-1)
     return offsets * _METRES_A_DEGREE
 
 
@@ -118,8 +132,8 @@ def _positions_at(
 
 
 def _directions(where_m: _Floats) -> _Floats:
-    """Return in which direction from their middle members were, unit vectors, shape ``(s, m, 2)`` as positions."""
-    away_m = where_m - where_m.mean(axis=0)
+    """Return in which direction from their middle the members of sets were, unit vectors, shape ``(n, s, m, 2)``."""
+    away_m = where_m - where_m.mean(axis=1, keepdims=True)
     length_m = np.hypot(away_m[..., 0], away_m[..., 1])
     directions: _Floats = np.zeros_like(away_m)
     np.divide(away_m, length_m[..., None], out=directions, where=length_m[..., None] > 0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.records.record import RUN, Kind, Rows
 from core.windows import history as module
 from core.windows.history import NO_HISTORY, History, Trace
-from core.windows.window import WindowKey
+from core.windows.window import WindowKey, WindowPolicy
 from stream.formats.errors import DecodeError
 from stream.formats.seals import LONGEST_SEAL_BYTES, seal_from_bytes, seal_key, seal_to_bytes
 
@@ -104,6 +104,23 @@ def test_labels_of_regions_stay_with_their_groups() -> None:
     joined = Trace.of_regions(KEY, [trace([(7, 0), (9, 1)], ["x", "y"]), trace([(8, 0)], ["z"])])
     labels = {user: joined.labels[group] for user, group in zip(joined.users.tolist(), joined.groups, strict=True)}
     assert labels == {7: "x", 9: "y", 8: "z"}
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(-30, 30), st.integers(1, 9))
+def test_no_window_after_the_last_to_know_depends_on_a_trace(horizon: int, size: int, end: int, own: int) -> None:
+    """
+    The last one does depend on it, if the trace is of a window of the same size; windows had another size before a
+    change of settings.
+    """
+    policy = WindowPolicy(size_ms=size, allowed_lateness_ms=0, idle_timeout_ms=0, max_open=1, horizon=horizon)
+    one = trace([(7, 0)], key=WindowKey(end, Kind.FRAGMENTS, "a", end - own))
+    last = policy.last_to_know(one.key)
+    later = [WindowKey(start + size, Kind.FRAGMENTS, "a", start) for start in range(-40 * size, 80 * size, size)]
+    dependent = [key for key in later if History.of(key, [one], horizon=horizon).traces]
+    assert all(key <= last for key in dependent)
+    assert last in later
+    if end % size == 0 and horizon > 1:
+        assert dependent[-1] == last
 
 
 def test_the_digest_tells_every_difference() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records.record import VISIT, Chunk, Kind, Source
+from core.windows.history import Trace
 from core.windows.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy
@@ -22,9 +23,15 @@ NOW_MS = 40
 OTHER = Source("checkins", 1)
 
 
-def partition(*, max_open: int = 100, lateness_ms: int = 0) -> Partition:
+def partition(*, max_open: int = 100, lateness_ms: int = 0, horizon: int = 1) -> Partition:
     """An empty partition whose seals are signed by "me"."""
-    policy = WindowPolicy(size_ms=10, allowed_lateness_ms=lateness_ms, idle_timeout_ms=IDLE_MS, max_open=max_open)
+    policy = WindowPolicy(
+        size_ms=10,
+        allowed_lateness_ms=lateness_ms,
+        idle_timeout_ms=IDLE_MS,
+        max_open=max_open,
+        horizon=horizon,
+    )
     return Partition({Kind.CHECKINS: policy}, lambda key, last, n, _: seal(key, last, n_rows=n))
 
 
@@ -582,6 +589,157 @@ def due_by_looking_at_every_window(machine: Partition, clock_ms: int) -> tuple[W
             if passed or (idle and key.end_ms <= NOW_MS) or n_open > feed.policy.max_open:
                 to_seal = key
     return release, to_seal
+
+
+def trace(key: WindowKey, part: int = 0, n_parts: int = 1) -> Trace:
+    return Trace(key=key, users=np.array([7], np.uint64), groups=np.zeros(1, np.int64), part=part, n_parts=n_parts)
+
+
+class TestIdleShardsForget:
+    """
+    Shard "a" has released its window [10, 20) and then has no records; the horizon is 3 windows. Windows up to [30, 40)
+    depend on that trace. Shard "b" moves the watermark on.
+    """
+
+    def machine(self, *parts: Trace) -> Partition:
+        machine = partition(horizon=3)
+        machine.apply_seal(completion(20, last_offset=4))
+        for part in parts or (trace(window(10)),):
+            machine.apply_seal(part)
+        machine.skip(9)
+        return machine
+
+    def reach(self, machine: Partition, offset: int, at_ms: int, shard: str = "b") -> None:
+        put(machine, offset, (offset, at_ms), shard=shard, n_partitions=1, source=Source("checkins", 0))
+
+    def test_once_no_window_can_depend_on_them(self) -> None:
+        """
+        Not before the watermark has passed the last window that can; then this window is sealed without rows, nothing
+        of it is released, and its completion removes the trace in all its parts.
+        """
+        parts = trace(window(10), 0, 2), trace(window(10), 1, 2)
+        machine = self.machine(*parts)
+        self.reach(machine, 10, 39)
+        assert machine.next_action(clock_ms=0) is None
+        self.reach(machine, 11, 40)
+        released_b = machine.next_action(clock_ms=0)
+        assert isinstance(released_b, WriteSeal)
+        assert released_b.seal.key == window(30, "b")
+        machine.apply_seal(released_b.seal)
+        complete(machine)
+        action = machine.next_action(clock_ms=0)
+        assert isinstance(action, WriteSeal)
+        assert (action.seal, len(action.rows)) == (seal(window(30), 11, n_rows=0), 0)
+        machine.apply_seal(action.seal)
+        done = machine.next_action(clock_ms=0)
+        assert done == WriteCompletion(
+            completion(40, last_offset=11), (action.seal, completion(20, last_offset=4), *parts)
+        )
+        machine.completed(done)
+        assert machine.next_action(clock_ms=0) is None
+        assert not machine.has_trace(window(10))
+
+    def test_a_record_before_that_still_finds_them(self) -> None:
+        machine = self.machine()
+        self.reach(machine, 10, 39)
+        self.reach(machine, 11, 35, shard="a")
+        self.reach(machine, 12, 40)
+        sealed = [action for action in self.carry_out(machine) if isinstance(action, WriteSeal)]
+        assert [(one.seal.key, len(one.history.traces)) for one in sealed] == [(window(30), 1), (window(30, "b"), 0)]
+        assert not machine.has_trace(window(10))  # the release of [30, 40) has removed it
+
+    def test_a_record_after_that_is_late(self) -> None:
+        """
+        It would open a window that depends on what is forgotten; a record of the next window does not.
+        """
+        machine = self.machine()
+        self.reach(machine, 10, 50)
+        self.carry_out(machine)
+        assert put(machine, 11, (0, 39), (1, 40)) == Accepted(buffered=1, late=1, duplicates=0)
+
+    def test_silence_forgets_nothing_that_the_watermark_has_not_passed(self) -> None:
+        """
+        After an outage the next records may be of just those windows. What the watermark has passed is forgotten even
+        if other windows came first and all sources are silent by then.
+        """
+        machine = self.machine()
+        self.reach(machine, 10, 39)
+        assert [type(action) for action in self.carry_out(machine, clock_ms=10 * IDLE_MS)] == [
+            WriteSeal,
+            ReleaseWindow,
+            WriteCompletion,
+        ]
+        assert machine.has_trace(window(10))
+        self.reach(machine, 11, 45)
+        self.reach(machine, 12, 55)
+        others = machine.next_action(clock_ms=0)
+        assert isinstance(others, WriteSeal)
+        assert others.seal.key == window(40, "b")
+        self.carry_out(machine, clock_ms=20 * IDLE_MS)
+        assert not machine.has_trace(window(10))
+
+    def test_a_record_that_comes_while_the_seal_is_written_is_late(self) -> None:
+        machine = self.machine()
+        self.reach(machine, 10, 50)
+        action = machine.next_action(clock_ms=0)
+        assert isinstance(action, WriteSeal)
+        assert action.seal.key == window(30)
+        assert put(machine, 11, (0, 25), (1, 39)).buffered == 2
+        assert machine.apply_seal(action.seal) == 2
+        assert isinstance(machine.next_action(clock_ms=0), WriteCompletion)
+
+    def test_a_rival_that_had_records_comes_first(self) -> None:
+        """
+        Somebody else sealed the same window with a record first: that is what it contains, and it is released.
+        """
+        machine = self.machine()
+        self.reach(machine, 10, 50)
+        action = machine.next_action(clock_ms=0)
+        assert isinstance(action, WriteSeal)
+        put(machine, 11, (0, 39))
+        machine.apply_seal(seal(window(30), 11, writer="another"))
+        assert machine.apply_seal(action.seal) == 0
+        assert released(machine) == [0]
+
+    def test_a_worker_that_stopped_before_the_removal_leaves_the_rest_to_the_next(self) -> None:
+        """
+        No window needs to be sealed again: the completion is written once more, and the trace is removed.
+        """
+        kept = trace(window(10))
+        machine = self.machine(kept)
+        machine.apply_seal(completion(40, last_offset=8))
+        self.reach(machine, 10, 50)
+        action = machine.next_action(clock_ms=0)
+        assert action == WriteCompletion(completion(40, last_offset=8), (completion(20, last_offset=4), kept))
+
+    def test_a_seal_without_rows_is_completed_by_whoever_finds_it(self) -> None:
+        machine = self.machine()
+        machine.apply_seal(seal(window(30), 10, n_rows=0, writer="another"))
+        assert machine.next_action(clock_ms=0) is None  # offset 10 may hold a record of the shard
+        machine.skip(10)
+        assert isinstance(machine.next_action(clock_ms=0), WriteCompletion)
+
+    def test_rows_that_a_seal_without_rows_does_not_know_are_not_dropped_in_silence(self) -> None:
+        """
+        The window is handed on as any other, and withheld there, because the seal counts other rows.
+        """
+        machine = self.machine()
+        put(machine, 10, (0, 39))
+        machine.apply_seal(seal(window(30), 10, n_rows=0, writer="another"))
+        assert released(machine) == [0]
+
+    def carry_out(self, machine: Partition, *, clock_ms: int = 0) -> list[Action]:
+        """Carry out all that is due."""
+        actions = []
+        while (action := machine.next_action(clock_ms=clock_ms)) is not None:
+            actions.append(action)
+            if isinstance(action, WriteSeal):
+                machine.apply_seal(action.seal)
+            elif isinstance(action, ReleaseWindow):
+                machine.released(action.seal)
+            else:
+                machine.completed(action)
+        return actions
 
 
 def test_seals_of_a_kind_that_is_switched_off_wait() -> None:

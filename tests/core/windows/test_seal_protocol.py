@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain, product, starmap
 from typing import ClassVar, NamedTuple
 
@@ -45,9 +45,9 @@ POLICY = WindowPolicy(
     max_open=2,
     max_lead_ms=20,
     horizon=HORIZON,
-    carries=True,
 )
 SHARDS = ("a", "b")
+OTHER_SHARD = "c"
 POLL = 2  # seal records that one fetch brings
 
 Steps = Generator[str, None, None]
@@ -59,6 +59,8 @@ class Worker:
 
     machine_class: ClassVar[type[Partition]] = Partition
     policy: ClassVar[WindowPolicy] = POLICY
+    carries: ClassVar[bool] = False
+    """Whether each window has to hand something on to the next one of its shard."""
 
     def __init__(self, broker: SimulatedPartition, name: str, *, start: int) -> None:
         self.name, self._broker, self._position = name, broker, start
@@ -132,7 +134,7 @@ class Worker:
         content = tuple(sorted(action.rows["user"].tolist()))
         messages = contents(action.seal.key, content, action.history, seal=action.seal)
         if len(messages) > 1 and not self.machine.has_trace(action.seal.key):
-            yield from self._remember(trace_of(action.seal.key, content, action.history))
+            yield from self._remember(trace_of(action.seal.key, content, action.history, carries=self.carries))
         if not self.machine.is_to_be_released(action.seal):
             return  # another worker has completed the window
         for message in messages:
@@ -278,7 +280,7 @@ class Protocol(RuleBasedStateMachine):
         self, n_partitions: int, n_sources: int, n_workers: int, rivals_read: int, chunks: list[list[Chunk]]
     ) -> None:
         """Workers start on a topic that holds something already."""
-        self.partitions = [SimulatedPartition() for _ in range(n_partitions)]
+        self.partitions = [SimulatedPartition(carries=self.worker_class.carries) for _ in range(n_partitions)]
         self.workers: list[list[Worker]] = [[] for _ in self.partitions]
         """For each partition its owner, last, and before it workers that have not noticed that they lost it."""
         self.sources = [Source("checkins", i) for i in range(n_sources)]
@@ -420,6 +422,16 @@ class Protocol(RuleBasedStateMachine):
             if len(partition.seals.live) > 2 * len(SHARDS):  # how far it is completed, and its last trace
                 raise ProtocolError("seal records pile up")
 
+            # The feed goes on in another shard: what no window can depend on any more is forgotten.
+            for source in self.sources:
+                partition.forward(source, len(self.sources), OTHER_SHARD, [(20_000, later_ms + 2 * HORIZON * SIZE_MS)])
+            self._run_to_the_end(workers)
+            partition.check_all_accounted_for()
+            kept = {record.shard for record in partition.seals.live if isinstance(record, Trace)}
+            in_memory = {name for name, shard in workers[0].machine._feeds[KIND].shards.items() if shard.traces}
+            if kept | in_memory > {OTHER_SHARD} and not self.worker_class.carries:
+                raise ProtocolError("an idle shard keeps its traces")
+
             # A fresh worker that reads everything again has nothing to do.
             n_emitted, fresh = len(partition.emitted), self.worker_class(partition, "fresh", start=0)
             self._run_to_the_end([fresh])
@@ -442,12 +454,19 @@ class Protocol(RuleBasedStateMachine):
                 raise ProtocolError("a worker never comes to rest")
 
 
-def test_a_window_is_released_once() -> None:
+class CarryingWorker(Worker):
+    policy = replace(POLICY, carries=True)
+    carries = True
+
+
+@pytest.mark.parametrize("worker_class", [Worker, CarryingWorker])
+def test_a_window_is_released_once(worker_class: type[Worker]) -> None:
     """
     Under any faults: one content a window, never before its seal; no record lost; no needed seal removed.
     """
     n = examples(500, thorough=20_000)
-    run_state_machine_as_test(Protocol, settings=settings(max_examples=n, stateful_step_count=15))
+    machine = type("Kept", (Protocol,), {"worker_class": worker_class})
+    run_state_machine_as_test(machine, settings=settings(max_examples=n, stateful_step_count=15))
 
 
 # ----------------------------------------------------------------- mistakes that have to be found
@@ -530,8 +549,55 @@ class ForgetsTracesTooSoon(Worker):
     machine_class = _ForgetsTooSoon
 
 
-class ForgetsWhatIsCarried(Worker):
-    policy = replace(POLICY, carries=False)
+class ForgetsWhatIsCarried(CarryingWorker):
+    policy = POLICY
+
+
+class _NeverForgetsWhenIdle(Partition):
+    def _forget(self, next_offset: int) -> Action | None:
+        return None
+
+
+class KeepsTracesOfIdleShards(Worker):
+    machine_class = _NeverForgetsWhenIdle
+
+
+class _ForgetsWithoutASeal(Partition):
+    def _forget(self, next_offset: int) -> Action | None:
+        action = super()._forget(next_offset)
+        if not isinstance(action, WriteSeal):
+            return action
+        key = action.seal.key
+        shard = self._feeds[KIND].shard(key.shard)
+        until = self._completion(key, int(shard.sealed_ms), shard.completed_offset)
+        traces = [part for parts in shard.traces.values() for part in parts.values()]
+        return replace(until, obsolete=(*until.obsolete, *traces))
+
+
+class LetsLateRecordsOpenForgottenWindows(Worker):
+    machine_class = _ForgetsWithoutASeal
+
+
+class _CompletesWhatItDidNotSeal(Partition):
+    def _forget(self, next_offset: int) -> Action | None:
+        action = super()._forget(next_offset)
+        if not isinstance(action, WriteSeal):
+            return action
+        return self._completion(action.seal.key, action.seal.key.end_ms, next_offset - 1)
+
+
+class ForgetsWithoutAskingItsRivals(Worker):
+    machine_class = _CompletesWhatItDidNotSeal
+
+
+class _HastyPolicy(WindowPolicy):
+    def last_to_know(self, key: WindowKey) -> WindowKey:
+        last = WindowPolicy.last_to_know(self, key)
+        return last._replace(start_ms=last.start_ms - SIZE_MS, end_ms=last.end_ms - SIZE_MS)
+
+
+class ForgetsAWindowTooSoon(Worker):
+    policy = _HastyPolicy(**asdict(POLICY))
 
 
 class _KnowsHalfATrace(Partition):
@@ -596,6 +662,10 @@ MISTAKES = [
     ForgetsTracesTooSoon,
     ForgetsWhatIsCarried,
     KeepsOnePartOfATrace,
+    KeepsTracesOfIdleShards,
+    LetsLateRecordsOpenForgottenWindows,
+    ForgetsWithoutAskingItsRivals,
+    ForgetsAWindowTooSoon,
 ]
 
 

@@ -26,9 +26,40 @@ ClusterStep = tuple[tuple[int, int], ...]
 """Trajectories that go to another cluster at the same time, each with its new cluster or ``TRASH``."""
 
 
-def _cheapest_first(costs: list[FloatArray], steps: list[ClusterStep]) -> Iterator[ClusterStep]:
-    for at in np.argsort(np.concatenate([*costs, np.empty(0)]), kind="stable").tolist():
-        yield steps[at]
+class _Offers:
+    """Steps by which one trajectory leaves its cluster and another one may take its place, as columns.
+
+    Few of the steps of a cluster are ever looked at, so each becomes a :data:`ClusterStep` only then.
+
+    Args:
+        c: The cluster that is left, or ``TRASH``.
+    """
+
+    def __init__(self, c: int) -> None:
+        self._c = c
+        self._costs = [np.empty(0)]
+        self._steps = [np.empty((0, 3), dtype=np.int64)]
+
+    def add(self, i: int, costs: FloatArray, to: IntArray | int, instead: IntArray | int = TRASH) -> None:
+        """Offer steps of a trajectory.
+
+        Args:
+            i: The trajectory.
+            costs: What each step costs, shape ``(q,)``.
+            to: Its new cluster in each step, or ``TRASH``.
+            instead: The trajectory that takes its place in each step, or ``TRASH`` if none does.
+        """
+        steps = np.empty((len(costs), 3), dtype=np.int64)
+        steps[:, 0], steps[:, 1], steps[:, 2] = i, to, instead
+        self._costs.append(costs)
+        self._steps.append(steps)
+
+    def cheapest_first(self) -> Iterator[ClusterStep]:
+        """Yield the steps; of equally cheap ones the first offered."""
+        steps = np.concatenate(self._steps)
+        for at in np.argsort(np.concatenate(self._costs), kind="stable"):
+            i, to, instead = steps[at].tolist()
+            yield ((i, to),) if instead == TRASH else ((i, to), (instead, self._c))
 
 
 class Neighbours:
@@ -46,12 +77,9 @@ class Neighbours:
     """
 
     def __init__(self, block: Block, demands: Demands, cluster: IntArray, pivots: IntArray, radius: int) -> None:
-        self._distances, self._users, self._k, self._radius = (
-            block.distances,
-            block.trajectories.users,
-            demands.k,
-            radius,
-        )
+        self._distances, self._radius = block.distances, radius
+        self._users: list[int] = block.trajectories.users.tolist()
+        self._k: list[int] = demands.k.tolist()
         self.cluster, self.pivots = cluster.copy(), pivots.copy()
         self.members: list[list[int]] = [np.flatnonzero(cluster == c).tolist() for c in range(len(pivots))]
         """Members of each cluster, ascending; none of a dissolved one."""
@@ -62,7 +90,7 @@ class Neighbours:
         self._spare = np.zeros(len(cluster), dtype=np.bool_)  # whether a member's cluster could do without it
         self.tracks = tracks.priced(0.0)
         for c in range(len(pivots)):
-            self._measure(c)
+            self._measure_pairs(c)
         placed = np.flatnonzero(cluster >= 0)
         sizes = np.bincount(cluster[placed], minlength=len(pivots))
         away_mm = np.sort(_FROM_MEAN * self._own[placed] / sizes[cluster[placed]] / tracks.moments[placed])
@@ -76,11 +104,16 @@ class Neighbours:
 
     def _measure(self, c: int) -> None:
         """Measure the members of a cluster anew."""
+        self._measure_pairs(c)
+        members = self.members[c]
+        for i in members:
+            self._spare[i] = self._is_satisfied([j for j in members if j != i])
+        self._means[c] = self._places[members].sum(axis=0) / len(members) if members else np.inf
+
+    def _measure_pairs(self, c: int) -> None:
+        """Measure how far the members of a cluster are from one another."""
         members = np.array(self.members[c], dtype=np.int64)
         self._own[members] = distances_mm(self.tracks, members, members).sum(axis=1)
-        for i in self.members[c]:
-            self._spare[i] = self._is_satisfied(members[members != i])
-        self._means[c] = self._places[members].sum(axis=0) / len(members) if len(members) else np.inf
 
     def near(self, c: int) -> IntArray:
         """Return the clusters near a cluster, this one not among them, and nearest first."""
@@ -95,60 +128,40 @@ class Neighbours:
         near: IntArray = found[(found >= 0) & np.isfinite(self._means[found, 0])]
         return near
 
-    def _near_members(self, c: int) -> IntArray:
-        """Return the members of the clusters near a cluster, then trajectories of the trash that are near."""
-        placed = [i for other in self.near(c).tolist() for i in self.members[other]]
-        trash = np.flatnonzero(self.cluster < 0)
-        if len(trash):
-            trash = trash[nearest_places(self._means[c : c + 1], self._places[trash], _NEAR)[0]]
-        return np.array([*placed, *trash.tolist()], dtype=np.int64)
-
     def exchanges(self, c: int, leaving: list[int]) -> Iterator[ClusterStep]:
         """Yield steps by which a member leaves a cluster, the cheapest first.
 
         A member changes places with a member of a near cluster or with a trajectory of the trash, or moves to a near
-        cluster.
+        cluster. Whether a step keeps everybody within the radius is for :meth:`may`: to measure that takes longer than
+        the price, and few steps are tried.
 
         Args:
             c: The cluster.
             leaving: Those of its members that may leave.
         """
-        prices = self._prices(c)
-        costs, steps = [], list[ClusterStep]()
+        prices, offers = self._prices(c), _Offers(c)
         for i in leaving:
-            fits = prices.reached | (i == self.pivots[c])
-            near = are_within(self._distances.data, i, self.pivots[prices.clusters], self._radius)
-            reaches = np.append(near, True)[prices.column] | (prices.others == self.pivots[prices.their])
-            at = np.flatnonzero(fits & reaches)
             cost = prices.replaced(i) + prices.joined_for(i)
-            at = at[cost[at] <= self._most_mm[i]]
-            costs.append(cost[at])
-            steps += [
-                ((i, to), (j, c)) for j, to in zip(prices.others[at].tolist(), prices.their[at].tolist(), strict=True)
-            ]
+            at = np.flatnonzero(cost <= self._most_mm[i])
+            offers.add(i, cost[at], prices.their[at], prices.others[at])
             if self._spare[i]:
                 cost = prices.left(i) + prices.joined(i)
-                there = np.flatnonzero(near & (cost <= self._most_mm[i]))
-                costs.append(cost[there])
-                steps += [((i, to),) for to in prices.clusters[there].tolist()]
-        yield from _cheapest_first(costs, steps)
+                at = np.flatnonzero(cost <= self._most_mm[i])
+                offers.add(i, cost[at], prices.clusters[at])
+        yield from offers.cheapest_first()
 
     def suppressions(self, c: int, leaving: list[int]) -> Iterator[ClusterStep]:
         """Yield steps by which a member goes to the trash, the cheapest first; another one may take its place."""
-        prices = self._prices(c)
-        costs, steps = [], list[ClusterStep]()
+        prices, offers = self._prices(c), _Offers(c)
+        reached = are_within(self._distances.data, int(self.pivots[c]), prices.others, self._radius)
         for i in leaving:
             if self._spare[i]:
-                costs.append(np.array([prices.left(i)]))
-                steps.append(((i, TRASH),))
-            at = np.flatnonzero(
-                (prices.reached | (i == self.pivots[c])) & (prices.their >= 0) & self._spare[prices.others]
-            )
+                offers.add(i, np.array([prices.left(i)]), TRASH)
+            at = np.flatnonzero((reached | (i == self.pivots[c])) & (prices.their >= 0) & self._spare[prices.others])
             cost = prices.replaced(i) + prices.gained()
             at = at[cost[at] <= self._most_mm[prices.others[at]]]
-            costs.append(cost[at])
-            steps += [((i, TRASH), (j, c)) for j in prices.others[at].tolist()]
-        yield from _cheapest_first(costs, steps)
+            offers.add(i, cost[at], TRASH, prices.others[at])
+        yield from offers.cheapest_first()
 
     def places_for(self, i: int) -> Iterator[ClusterStep]:
         """Yield steps by which a trajectory of the trash joins a near cluster, the cheapest first."""
@@ -159,14 +172,19 @@ class Neighbours:
             members = np.array(self.members[c], dtype=np.int64)
             pairs, s = float(self._own[members].sum()) / 2, len(members)
             costs.append((pairs + distances_mm(self.tracks, members, np.array([i])).sum()) / (s + 1) - pairs / s)
-        cost = np.array(costs, dtype=np.float64)
+        cost, offers = np.array(costs, dtype=np.float64), _Offers(TRASH)
         cheap = cost <= self._most_mm[i]
-        yield from _cheapest_first([cost[cheap]], [((i, c),) for c in near[cheap].tolist()])
+        offers.add(i, cost[cheap], near[cheap])
+        yield from offers.cheapest_first()
 
     def _prices(self, c: int) -> StepPrices:
-        others = self._near_members(c)
-        clusters = np.sort(self.near(c))
-        their = self.cluster[others]
+        clusters = self.near(c)
+        placed = [i for other in clusters.tolist() for i in self.members[other]]
+        trash = np.flatnonzero(self.cluster < 0)
+        if len(trash):
+            trash = trash[nearest_places(self._means[c : c + 1], self._places[trash], _NEAR)[0]]
+        others = np.array([*placed, *trash.tolist()], dtype=np.int64)
+        clusters, their = np.sort(clusters), self.cluster[others]
         members = np.array(self.members[c], dtype=np.int64)
         return StepPrices(
             members=members,
@@ -174,7 +192,6 @@ class Neighbours:
             others=others,
             their=their,
             column=np.where(their < 0, len(clusters), np.searchsorted(clusters, their)),
-            reached=are_within(self._distances.data, int(self.pivots[c]), others, self._radius),
             apart=distances_mm(self.tracks, members, others),
             own=self._own,
             sizes=np.array([len(self.members[one]) for one in clusters.tolist()], dtype=np.float64),
@@ -198,16 +215,15 @@ class Neighbours:
                 changed[to].append(i)
         return {c: sorted(members) for c, members in changed.items()}
 
-    def _is_satisfied(self, members: IntArray) -> bool:
+    def _is_satisfied(self, members: list[int]) -> bool:
         """Return whether a cluster with some members has the users that each demands."""
-        return bool(len(members)) and len(set(self._users[members].tolist())) >= self._k[members].max()
+        return bool(members) and len({self._users[i] for i in members}) >= max(self._k[i] for i in members)
 
     def _pivot(self, c: int, members: list[int]) -> int | None:
         """Return the pivot of a cluster with some members: the same if it is one of them. None if there can be none."""
-        array = np.array(members, dtype=np.int64)
-        if not self._is_satisfied(array):
+        if not self._is_satisfied(members):
             return None
-        pivot = int(self.pivots[c])
+        array, pivot = np.array(members, dtype=np.int64), int(self.pivots[c])
         tried = [pivot] if pivot in members else members
         return next((i for i in tried if are_within(self._distances.data, i, array, self._radius).all()), None)
 

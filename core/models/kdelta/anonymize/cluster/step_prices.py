@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.records.arrays import FloatArray, IntArray
 
 __all__ = ["StepPrices"]
 
@@ -28,9 +28,6 @@ class StepPrices:
 
     column: IntArray
     """Position of this cluster among the near ones, or ``q``."""
-
-    reached: BoolArray
-    """Whether each of the others is within the radius of the cluster's pivot."""
 
     apart: FloatArray
     """Distances of members and others, shape ``(s, o)``."""

@@ -13,8 +13,8 @@ from core.records.arrays import FloatArray
 
 __all__ = ["box_outline", "cut_outline", "parts_of", "uncut"]
 
-_STEP_DEG = 1e-7
-"""Corners are rounded to this, a centimetre, so that neighbours have the same corners."""
+_DIGITS = 7
+"""Corners are rounded to a centimetre, so that neighbours have the same corners."""
 
 _EARTH = shapely.box(-180.0, -90.0, 180.0, 90.0)
 
@@ -68,8 +68,10 @@ def _unwrapped(ring: FloatArray) -> Polygon:
 def _cut(areas: Sequence[Polygon]) -> Polygon | MultiPolygon:
     turned = [translate(area, xoff=turn) for area in areas for turn in (-360.0, 0.0, 360.0)]
     here = [area for area in turned if area.bounds[0] < 180.0 and area.bounds[2] > -180.0]
-    whole = shapely.union_all(here, grid_size=_STEP_DEG)
-    found = parts_of(shapely.intersection(whole, _EARTH))
-    rounded = [shapely.transform(part, lambda corners: corners.round(7)) for part in found]
-    rounded = shapely.orient_polygons(rounded).tolist()
-    return rounded[0] if len(rounded) == 1 else MultiPolygon(rounded)
+    found = parts_of(shapely.intersection(shapely.union_all(_rounded(here)), _EARTH))
+    parts = shapely.orient_polygons(_rounded(found)).tolist()
+    return parts[0] if len(parts) == 1 else MultiPolygon(parts)
+
+
+def _rounded(areas: Sequence[Polygon]) -> list[Polygon]:
+    return [shapely.transform(area, lambda corners: corners.round(_DIGITS)) for area in areas]

@@ -22,7 +22,7 @@ from stream.replay.frontier_labels import CHAR, Box
 
 __all__ = ["regions_as_svg"]
 
-_WIDE, _TALLEST = 860.0, 1200.0
+_WIDE, _TALLEST = 860.0, 860.0
 """Width and greatest height of the map, pixels."""
 
 _TOP, _EDGE, _BELOW = 62.0, 44.0, 58.0

@@ -6,7 +6,8 @@ papers leave details open; :func:`dense_rectangles` states the definition that i
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
 
 import h3.api.basic_int as h3
 import numpy as np
@@ -21,9 +22,6 @@ __all__ = ["CellDivision", "GridDivision", "H3Division", "dense_rectangles", "le
 
 _MOST_TRIED = 100
 """Most thresholds that are tried to find a wanted number of regions."""
-
-_OUTWARDS = ((1, 0), (0, 1), (-1, 0), (0, -1))
-"""North, east, south, west, as steps of row and column."""
 
 
 class CellDivision(Protocol):
@@ -117,12 +115,12 @@ class H3Division:
 def dense_rectangles(counts: PeopleCounts, least: int, *, n_rows: int, n_columns: int) -> list[IntArray]:
     """Cover the dense cells of a grid by disjoint rectangles of cells.
 
-    A cell is dense if at least ``least`` people were in it. The density of several cells is their mean number of people;
-    a cell that ``counts`` does not have counts 0. The dense cells are taken in descending order of their people, then by
-    row and column. One that is in no rectangle yet becomes a rectangle. This is extended by one row or column of cells
-    as long as there is a direction in which the new cells are on the grid and in no other rectangle, and have a density
-    of at least ``least``. Of several directions the one that gives the rectangle the greatest density is taken, then
-    the first of north, east, south and west.
+    A cell is dense if at least ``least`` people were in it. The density of several cells is their mean number of
+    people; a cell that ``counts`` does not have counts 0. The dense cells are taken in descending order of their
+    people, then by row and column. One that is in no rectangle yet becomes a rectangle. This is extended by one row or
+    column of cells as long as there is a direction in which the new cells are on the grid and in no other rectangle,
+    and have a density of at least ``least``. Of several directions the one that gives the rectangle the greatest
+    density is taken, then the first of north, east, south and west.
 
     So the rectangles are disjoint and hold every dense cell; each has a density of at least ``least``, and none can be
     extended by dense cells. Larger rectangles are preferred only if they add dense regions (Pensa et al. 2008): were
@@ -138,41 +136,59 @@ def dense_rectangles(counts: PeopleCounts, least: int, *, n_rows: int, n_columns
         The cells of each rectangle, ascending.
     """
     people = dict(zip(counts.cells.tolist(), counts.people.tolist(), strict=True))
-    dense = {cell for cell, n in people.items() if n >= least}
+    dense = [cell for cell, n in people.items() if n >= least]
     taken: set[int] = set()
     regions: list[IntArray] = []
     for cell in sorted(dense, key=lambda cell: (-people[cell], cell)):
         if cell in taken:
             continue
-        region, total = [cell], people[cell]
-        south, west, high, wide = cell >> 32, cell & 0xFFFFFFFF, 1, 1
+        region, total, span = [cell], people[cell], _Span(cell >> 32, cell & 0xFFFFFFFF, 1, 1)
         while True:
-            best: tuple[int, int, list[int], tuple[int, int]] | None = None
-            for north, east in _OUTWARDS:
-                if (wide == n_columns) if east else not 0 <= (south + high if north > 0 else south - 1) < n_rows:
-                    continue
-                rows = range(south, south + high)
-                columns = range(west, west + wide)
-                if north:
-                    rows = range(south + high, south + high + 1) if north > 0 else range(south - 1, south)
-                else:
-                    columns = range(west + wide, west + wide + 1) if east > 0 else range(west - 1, west)
-                strip = [row << 32 | column % n_columns for row in rows for column in columns]
+            best: tuple[int, list[int], _Span] | None = None
+            for larger, strip in span.extensions(n_rows, n_columns):
                 added = sum(people.get(one, 0) for one in strip)
-                if not taken.isdisjoint(strip) or added < least * len(strip):
+                if added < least * len(strip) or not taken.isdisjoint(strip):
                     continue
-                larger, size = total + added, len(region) + len(strip)
-                if best is None or larger * best[1] > best[0] * size:
-                    best = larger, size, strip, (north, east)
+                # Densities are compared as products of whole numbers, which are exact.
+                if best is None or (total + added) * best[2].size > best[0] * larger.size:
+                    best = total + added, strip, larger
             if best is None:
                 break
-            total, _, strip, (north, east) = best
+            total, strip, span = best
             region += strip
-            south, west = south - (north < 0), west - (east < 0)
-            high, wide = high + abs(north), wide + abs(east)
         taken.update(region)
         regions.append(np.array(sorted(region), np.int64))
     return regions
+
+
+class _Span(NamedTuple):
+    """A rectangle of cells."""
+
+    south: int
+    west: int
+    high: int
+    wide: int
+
+    @property
+    def size(self) -> int:
+        return self.high * self.wide
+
+    def extensions(self, n_rows: int, n_columns: int) -> Iterator[tuple[_Span, list[int]]]:
+        """Yield the rectangles that are larger by one row or column, and the new cells of each: N, E, S, W."""
+        south, west, high, wide = self
+        rows, columns = range(south, south + high), range(west, west + wide)
+        if south + high < n_rows:
+            yield _Span(south, west, high + 1, wide), _cells([south + high], columns, n_columns)
+        if wide < n_columns:
+            yield _Span(south, west, high, wide + 1), _cells(rows, [west + wide], n_columns)
+        if south > 0:
+            yield _Span(south - 1, west, high + 1, wide), _cells([south - 1], columns, n_columns)
+        if wide < n_columns:
+            yield _Span(south, west - 1, high, wide + 1), _cells(rows, [west - 1], n_columns)
+
+
+def _cells(rows: Iterable[int], columns: Iterable[int], n_columns: int) -> list[int]:
+    return [row << 32 | column % n_columns for row in rows for column in columns]
 
 
 def least_people_for(division: CellDivision, counts: PeopleCounts, n_regions: int) -> int | None:

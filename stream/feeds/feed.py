@@ -64,7 +64,7 @@ class Feed:
             keyed_id(user_key, "vocabulary"),
             _IDENTITY,
             *([] if self.profile is None else [repr(self.profile)]),
-            *([] if own.location.regions_file is None else ["regions", file_digest(own.location.regions_file)]),
+            *([file_digest(own.location.regions_file)] if own.location.kind == "regions" else []),
         )
         self.rules = rules = Rules(
             user_key=user_key,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -40,11 +41,11 @@ def test_counts_are_those_of_sets(batches: list[Rows], most_pairs: int) -> None:
     """
     counts, reads = counted(batches, most_pairs)
     sets = defaultdict(set)
-    for cell, person in sum(batches, []):
+    for cell, person in chain.from_iterable(batches):
         sets[cell].add(person)
     assert counts.cells.tolist() == sorted(sets)
     assert counts.people.tolist() == [len(sets[cell]) for cell in sorted(sets)]
-    assert counts.total == len({person for _, person in sum(batches, [])})
+    assert counts.total == len({person for _, person in chain.from_iterable(batches)})
     assert counts.passes == reads
 
 
@@ -58,7 +59,7 @@ def test_a_feed_that_fits_is_read_once_and_its_pairs_are_kept(batches: list[Rows
     assert counts.pairs is not None
     pairs = list(zip(counts.pairs[0].tolist(), counts.pairs[1].tolist(), strict=True))
     assert len(pairs) == len(set(pairs))
-    assert set(pairs) == {(cell, hash_of(person)) for cell, person in sum(batches, [])}
+    assert set(pairs) == {(cell, hash_of(person)) for cell, person in chain.from_iterable(batches)}
 
 
 def test_a_feed_that_does_not_fit_is_read_again_for_other_people() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,13 +47,16 @@ def read_regions(file: Path | None) -> DrawnRegions:
         raise SettingsError(f"{_SETTING} is not set: location.kind regions needs a GeoJSON of polygons with names")
     area_of: dict[str, Polygon | MultiPolygon] = {}
     for number, feature in enumerate(_features(file), 1):
-        name = _name(feature, lambda rule, number=number: _wrong(file, f"feature {number}", rule))
+        where = f"{_SETTING} {file}, feature {number}"
+        name = _name(feature)
+        if not name:
+            raise SettingsError(f"{where}: has no name: it needs a property name, a text or a whole number")
         if name in area_of:
-            raise _wrong(file, f"feature {number}", f"the name {name!r} occurs before: give each region its own name")
+            raise SettingsError(f"{where}: the name {name!r} occurs before: give each region its own name")
         try:
             area_of[name] = _area(feature.get("geometry"))
         except _GeometryError as fault:
-            raise _wrong(file, f"region {name!r}", str(fault)) from None
+            raise SettingsError(f"{_SETTING} {file}, region {name!r}: {fault}") from None
     if not area_of:
         raise SettingsError(f"{_SETTING} {file}: needs at least one region")
     names = sorted(area_of)
@@ -61,10 +64,6 @@ def read_regions(file: Path | None) -> DrawnRegions:
         return DrawnRegions(names, [area_of[name] for name in names])
     except DrawnRegionsError as fault:
         raise SettingsError(f"{_SETTING} {file}: {fault}") from None
-
-
-def _wrong(file: Path, where: str, rule: str) -> SettingsError:
-    return SettingsError(f"{_SETTING} {file}, {where}: {rule}")
 
 
 def _features(file: Path) -> list[Mapping[str, Any]]:
@@ -83,15 +82,13 @@ def _features(file: Path) -> list[Mapping[str, Any]]:
     return found
 
 
-def _name(feature: Mapping[str, Any], wrong: Callable[[str], SettingsError]) -> str:
+def _name(feature: Mapping[str, Any]) -> str:
+    """Return the name of a region, composed and with single spaces; empty if it has none."""
     properties = feature.get("properties")
     name = properties.get("name") if isinstance(properties, dict) else None
     if isinstance(name, int) and not isinstance(name, bool):  # editors make numbers of names such as 7
         name = str(name)
-    written = " ".join(unicodedata.normalize("NFC", name).split()) if isinstance(name, str) else ""
-    if not written:
-        raise wrong("has no name: it needs a property name, a text that is not empty or a whole number")
-    return written
+    return " ".join(unicodedata.normalize("NFC", name).split()) if isinstance(name, str) else ""
 
 
 def _area(geometry: Any) -> Polygon | MultiPolygon:

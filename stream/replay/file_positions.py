@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -51,7 +51,7 @@ class FilePositions:
     summary: Summary = field(default_factory=Summary, init=False)
     """Counts the records of the last pass, and those that were rejected."""
 
-    def batches(self) -> Iterator[PeopleAt]:
+    def batches(self) -> Generator[PeopleAt, None, None]:
         """Read the files from their start.
 
         Raises:

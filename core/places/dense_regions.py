@@ -191,7 +191,7 @@ def _cells(rows: Iterable[int], columns: Iterable[int], n_columns: int) -> list[
     return [row << 32 | column % n_columns for row in rows for column in columns]
 
 
-def least_people_for(division: CellDivision, counts: PeopleCounts, n_regions: int) -> int | None:
+def least_people_for(division: CellDivision, counts: PeopleCounts, n_regions: int, *, step: int) -> int | None:
     """Find how many people a cell needs to be dense so that there are about as many regions as wanted.
 
     Few people make few large regions, very many people few small ones. So from the number of people that makes most
@@ -201,11 +201,13 @@ def least_people_for(division: CellDivision, counts: PeopleCounts, n_regions: in
         division: Makes regions.
         counts: People of cells.
         n_regions: The wanted number of regions, at least 1.
+        step: The result is a multiple of it, so that it is not the number of people of one cell.
 
     Returns:
-        People of a dense cell; None if there are no cells.
+        People of a dense cell; None if no cell has ``step`` people.
     """
-    steps = np.unique(counts.people)
+    steps = np.unique(counts.people // step * step)
+    steps = steps[steps > 0]
     if not len(steps):
         return None
     # The smallest numbers are all tried only if there are few: beyond, the steps are in proportion.

@@ -90,7 +90,7 @@ class RegionSearch:
             )
         progress("finding regions")
         if self.density is None:
-            least = least_people_for(division, counted, self.n_regions) or self.k
+            least = least_people_for(division, counted, self.n_regions, step=self.k) or self.k
         else:
             least = max(self.k, int(np.ceil(self.density * counts.total)))
         regions = find_regions(division, counts, cells_of_people, least=least, k=self.k, most_pairs=self.most_pairs)

@@ -189,17 +189,18 @@ def test_a_hexagon_around_a_pole_reaches_all_longitudes() -> None:
 # ---------------------------------------------------------------- the number of regions
 
 
-@given(people=GRIDS, wanted=st.integers(1, 12))
-def test_the_density_fits_the_wanted_number(people: dict[Cell, int], wanted: int) -> None:
+@given(people=GRIDS, wanted=st.integers(1, 12), step=st.integers(1, 5))
+def test_the_density_fits_the_wanted_number(people: dict[Cell, int], wanted: int, step: int) -> None:
     """
-    No density above the one that makes most regions comes nearer to the wanted number.
+    No multiple of the step above the one that makes most regions comes nearer to the wanted number.
     """
     division = GridDivision(5_000_000.0, 0.0)
     counts = counts_of({(row % division.n_rows) << 32 | column: n for (row, column), n in people.items()})
-    least = least_people_for(division, counts, wanted)
-    assert (least is None) == (not people)
+    least = least_people_for(division, counts, wanted, step=step)
+    assert (least is None) == (max(counts.people.tolist(), default=0) < step)
     if least is not None:
-        made = {one: len(division.regions(counts, one)) for one in counts.people.tolist()}
+        assert least % step == 0
+        made = {one: len(division.regions(counts, one)) for one in range(step, max(counts.people) + 1, step)}
         most = min(one for one, n in made.items() if n == max(made.values()))
         nearest = min(abs(n - wanted) for one, n in made.items() if one >= most)
         assert least >= most
@@ -220,7 +221,7 @@ def test_a_feed_with_many_different_counts_does_not_try_all() -> None:
     division = Watched(100_000.0, 0.0)
     # Every other cell of a row, so that no two are neighbours.
     counts = counts_of({5 << 32 | 2 * i: 10 + i for i in range(150)})
-    least = least_people_for(division, counts, 40)
+    least = least_people_for(division, counts, 40, step=1)
     assert len(tried) <= 100
     assert least is not None
     assert abs(len(division.regions(counts, least)) - 40) <= 3

@@ -115,7 +115,7 @@ def test_the_number_of_regions_chooses_the_density(shoal: SHOAL, feed: Path, tmp
         result = shoal("regions", feed, "--kind", "checkins", "--out", out, "--regions", wanted, "--json")
         printed = json.loads(result.stdout)
         assert len(printed["regions"]) == len(json.loads(out.read_text())["features"]) == wanted
-        assert printed["least_people"] == 24 - 4 * wanted
+        assert printed["least_people"] == 25 - 5 * wanted  # a multiple of k, not the number of one cell
     result = shoal("regions", feed, "--kind", "checkins", "--out", out, "--k", 2, "--json")
     assert json.loads(result.stdout)["least_people"] == 8
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def locating() -> Iterator[str]:
     lat, lon = rng.uniform(40.0, 40.625, MILLION), rng.uniform(-74.0, -73.375, MILLION)
     records = [(i, CheckIn(user=f"u{i % 997}", ts=NOW_MS // 1000 - 60, lat=lat[i], lon=lon[i])) for i in range(BATCH)]
     rules = Rules(user_key=bytes(32), earliest_ms=0, latest_ms=2 * NOW_MS, max_ahead_ms=0)
-    yield f"{'microseconds a record':24}{'ingest':>10}{'locating':>10}{'a million at once':>20}"
+    source = Source("checkins", 0)
+    yield f"{'microseconds a record':24}{'intake':>10}{'locating':>10}{'a million at once':>20}"
     locators: list[tuple[str, Locator]] = [
         ("cells of 500 m", MetricGrid(500.0)),
         ("200 rectangles", DrawnRegions(names, boxes)),
@@ -67,16 +69,9 @@ def locating() -> Iterator[str]:
     ]
     for name, locator in locators:
         intake = CheckInIntake(rules, locator, SingleShard(), vocabulary="")
-
-        def ingest(intake: CheckInIntake = intake) -> None:
-            intake.run(records, source=Source("checkins", 0), n_partitions=1, now_ms=NOW_MS)
-
-        def locate(n: int, locator: Locator = locator) -> None:
-            locator.locate(lat[:n], lon[:n], [None] * min(n, BATCH))
-
-        whole = fastest(ingest, BATCHES) / BATCH
-        alone = fastest(lambda locate=locate: locate(BATCH), BATCHES) / BATCH
-        at_once = fastest(lambda locate=locate: locate(MILLION), 3) / MILLION
+        whole = fastest(partial(intake.run, records, source=source, n_partitions=1, now_ms=NOW_MS), BATCHES) / BATCH
+        alone = fastest(partial(locator.locate, lat[:BATCH], lon[:BATCH], [None] * BATCH), BATCHES) / BATCH
+        at_once = fastest(partial(locator.locate, lat, lon, []), 3) / MILLION
         yield f"{name:24}{1e6 * whole:10.2f}{1e6 * alone:10.3f}{1e6 * at_once:20.3f}"
 
 

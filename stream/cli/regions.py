@@ -87,6 +87,8 @@ def regions(
         raise click.UsageError("--cell-m and --h3-resolution exclude each other: choose squares or hexagons")
     if density is not None and n_regions is not None:
         raise click.UsageError("--density and --regions exclude each other: a density makes its own number of regions")
+    if (picture := output.with_suffix(".svg")) == output:
+        raise click.UsageError("--out ends with .svg, as the map does: name a file such as regions.geojson")
     settings = _settings(config, given, Kind(kind))
     search = RegionSearch(
         k=k or settings.for_kind(Kind(kind)).privacy.k,
@@ -102,7 +104,6 @@ def regions(
         task = bar.add_task(f"reading {kind}", total=sum(path.stat().st_size for path in files))
         positions.progress = lambda done: bar.update(task, completed=done)
         found = search.run(positions, lambda step: bar.update(task, description=step))
-    picture = output.with_suffix(".svg")
     cells = f"{found.division}; a dense cell had {found.least:,} people or more"
     with PartFiles(output.parent) as parts:
         parts.open(output.name).write(regions_as_geojson(found.regions))

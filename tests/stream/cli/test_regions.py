@@ -124,6 +124,7 @@ def test_the_number_of_regions_chooses_the_density(shoal: SHOAL, feed: Path, tmp
     ("options", "code", "says"),
     [
         (("--cell-m", 100, "--h3-resolution", 8), 2, "--cell-m and --h3-resolution exclude each other"),
+        (("--out", "regions.svg"), 2, "--out ends with .svg, as the map does: name a file such as regions.geojson"),
         (("--density", 0.1, "--regions", 8), 2, "--density and --regions exclude each other"),
         (("--k", 21), 1, "no cell had 21 people or more: make cells larger"),
         (("--density", 1, "--k", 6, "--set", "privacy.k=3"), 0, ""),

@@ -80,8 +80,8 @@ def regions(
     and the number of people, rounded down to a multiple of k. Rename or redraw the regions in any GIS editor. FILES
     are read as `shoal replay` reads them, with the same settings.
 
-    A region has cells with at least k people each; who was in other cells changes nothing. So the file may be
-    published, as the names of locations are in releases.
+    Only cells with at least k people count; who was in other cells changes nothing. So the file may be published, as
+    the names of locations are in releases.
     """
     if cell_m is not None and h3_resolution is not None:
         raise click.UsageError("--cell-m and --h3-resolution exclude each other: choose squares or hexagons")

@@ -19,7 +19,7 @@ from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.records.identity import Names
 from core.records.record import Reason
 
-__all__ = ["Area", "AreaGrid", "H3Cells", "Locator", "MetricGrid", "Venues", "h3_cells"]
+__all__ = ["Area", "AreaGrid", "H3Cells", "Located", "Locator", "MetricGrid", "Venues", "h3_cells", "quadrants"]
 
 EARTH_MERIDIAN_M = 111_194.9
 """Mean length of one degree of latitude, metres."""
@@ -95,7 +95,7 @@ class MetricGrid:
     def ancestors(self, locations: IntArray) -> list[Path]:
         """See :meth:`Locator.ancestors`: quadrants of the earth, in degrees, down to two cells."""
         _, lat, lon = self.describe(locations)
-        return _quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=self.n_rows.bit_length())
+        return quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=self.n_rows.bit_length())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class AreaGrid:
         row, column = locations >> 32, locations & 0xFFFFFFFF
         levels = max(0, (max(self.rows, self.columns) - 1).bit_length() - 1)
         side = 2.0 ** (levels + 1)
-        return _quadrants(row / side, column / side, levels=levels)
+        return quadrants(row / side, column / side, levels=levels)
 
 
 def h3_cells(lat_deg: FloatArray, lon_deg: FloatArray, resolution: int) -> IntArray:
@@ -225,10 +225,10 @@ class Venues:
     def ancestors(self, locations: IntArray) -> list[Path]:
         """See :meth:`Locator.ancestors`: quadrants of the earth, down to some 40 m."""
         lat, lon = self.lat_deg[locations], self.lon_deg[locations]
-        return _quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=19)
+        return quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=19)
 
 
-def _quadrants(up: FloatArray, along: FloatArray, *, levels: int) -> list[Path]:
+def quadrants(up: FloatArray, along: FloatArray, *, levels: int) -> list[Path]:
     """Return the quadrants around positions in the unit square, level by level, the largest first."""
     steps = 2.0 ** np.arange(1, levels + 1)
     rows = np.floor(np.clip(up, 0.0, 1.0 - 1e-12)[:, None] * steps).astype(np.int64)  # (n, levels)

@@ -12,6 +12,7 @@ import click
 
 from stream.cli.config import check_config, print_secret
 from stream.cli.demo import demo, generate
+from stream.cli.regions import regions
 from stream.cli.replay import reconstruct_windows, replay
 from stream.cli.topics import topics
 from stream.cli.try_input import try_input
@@ -25,6 +26,7 @@ from stream.formats.input.encodings.extras import MissingExtraError
 from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
 from stream.replay.reconstruction import ReconstructionError
+from stream.replay.region_search import RegionSearchError
 from stream.settings.errors import SettingsError
 from stream.worker.replayed_windows import ViewError
 from stream.worker.status import StatusError
@@ -33,7 +35,7 @@ __all__ = ["main"]
 
 _OUR_ERRORS = (
     *(ClusterError, FileFormatError, DemoError, BrokerError),
-    *(ListenError, MissingExtraError, ReconstructionError, StatusError, TrialError, ViewError),
+    *(ListenError, MissingExtraError, ReconstructionError, RegionSearchError, StatusError, TrialError, ViewError),
 )
 """Errors other than those of settings; their messages say what to do."""
 
@@ -72,7 +74,7 @@ def main() -> None:
 
 for command in (
     *(worker, status, health),
-    *(try_input, replay, reconstruct_windows, view),
+    *(try_input, regions, replay, reconstruct_windows, view),
     topics,
     *(check_config, print_secret),
     *(demo, generate),

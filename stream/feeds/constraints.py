@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from core.places.constraints import Constraints, LevelConstraints, ListedConstraints
+from core.places.drawn_regions import DrawnRegions
 from core.places.locate import Locator, Venues
 from core.records.identity import Names
 from stream.feeds.csv_tables import find_name, read_table, wrong_line
@@ -28,7 +29,7 @@ def build_constraints(settings: KindSettings, locator: Locator) -> Constraints:
     if (level := constraint_level(name)) is not None:
         return LevelConstraints(build_taxonomy(settings, locator), level)
     file, setting = Path(name), "privacy.constraints"
-    known = locator.names if isinstance(locator, Venues) else []
+    known = locator.names if isinstance(locator, Venues | DrawnRegions) else []
     venues = Names(known)
     constraint_of: dict[str, str] = {}
     line_of: dict[str, int] = {}
@@ -47,13 +48,15 @@ def build_constraints(settings: KindSettings, locator: Locator) -> Constraints:
         default = find_name(default, Names(listed), listed) or default
     if default is None:
         left_out = (
-            [venue for venue in locator.names if venue not in constraint_of] if isinstance(locator, Venues) else None
+            [name for name in known if name not in constraint_of]
+            if isinstance(locator, Venues | DrawnRegions)
+            else None
         )
         if left_out is None or left_out:
             how_many = (
                 "locations that are not listed may occur"
                 if left_out is None
-                else f"{len(left_out)} venues are not listed"
+                else f"{len(left_out)} {'venues' if isinstance(locator, Venues) else 'regions'} are not listed"
             )
             raise SettingsError(f"{setting} {file}: {how_many}: set privacy.default_constraint")
     return ListedConstraints(constraint_of, default, file_label(file))

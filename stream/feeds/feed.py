@@ -58,14 +58,15 @@ class Feed:
         self.hierarchies = read_hierarchies(own)
         self.profile = build_profile(own, self.hierarchies)
         vocabulary = digest(
-            own.location.model_dump(mode="json", exclude={"venues_file"}),
+            own.location.model_dump(mode="json", exclude={"venues_file", "regions_file"}),
             venues,
             own.shard.model_dump(mode="json", exclude={"finest_resolution"}),  # it decides nothing before a window
             keyed_id(user_key, "vocabulary"),
             _IDENTITY,
             *([] if self.profile is None else [repr(self.profile)]),
+            *([file_digest(own.location.regions_file)] if own.location.kind == "regions" else []),
         )
-        rules = Rules(
+        self.rules = rules = Rules(
             user_key=user_key,
             earliest_ms=own.time.earliest,
             latest_ms=own.time.latest,

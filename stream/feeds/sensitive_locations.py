@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.places.drawn_regions import DrawnRegions
 from core.places.locate import Locator, Venues
 from core.places.meaning import VenueTaxonomy
 from core.records.identity import Names
@@ -22,9 +23,12 @@ def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[s
     setting, named = "privacy.sensitive_locations", settings.privacy.sensitive_locations
     categories_named = [name.removeprefix("category:") for name in named if name.startswith("category:")]
     found = {name for name in named if not name.startswith("category:")}
-    if isinstance(locator, Venues):
+    if isinstance(locator, Venues | DrawnRegions):
+        allowed = (
+            "a venue of location.venues_file" if isinstance(locator, Venues) else "a region of location.regions_file"
+        )
         found = {
-            listed_name(name, venues, locator.names, f"{setting} names", "a venue of location.venues_file")
+            listed_name(name, venues, locator.names, f"{setting} names", allowed)
             for venues in [Names(locator.names)]
             for name in sorted(found)
         }

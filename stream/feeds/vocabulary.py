@@ -1,4 +1,4 @@
-"""The vocabulary of locations: cells of a grid, or the venues of a file."""
+"""The vocabulary of locations: cells of a grid, or the venues or regions of a file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from core.places.locate import Area, AreaGrid, H3Cells, Locator, MetricGrid, Venues
 from stream.feeds.csv_tables import read_table, wrong_line
+from stream.feeds.regions_file import read_regions
 from stream.formats.input.numbers import to_number
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import LocationSettings
@@ -19,12 +20,14 @@ def build_locator(location: LocationSettings) -> Locator:
     """Build the locator, which finds the location of a record.
 
     Raises:
-        SettingsError: The area is invalid, or the file of venues cannot be read or is wrong.
+        SettingsError: The area is invalid, or the file of venues or regions cannot be read or is wrong.
     """
     if location.kind == "h3":
         return H3Cells(location.h3_resolution)
     if location.kind == "venues" and location.venues_file is not None:
         return _venues(location.venues_file)
+    if location.kind == "regions":
+        return read_regions(location.regions_file)
     if location.area is None:
         return MetricGrid(location.cell_m)
     south, west, north, east = location.area

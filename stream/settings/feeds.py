@@ -33,8 +33,9 @@ __all__ = [
 class LocationSettings(Section):
     """The vocabulary of locations to which check-ins are mapped."""
 
-    kind: Literal["grid", "h3", "venues"] = "grid"
-    """``grid`` (``cell_m``, or ``area`` and ``cells``), ``h3`` (``h3_resolution``) or ``venues`` (``venues_file``)."""
+    kind: Literal["grid", "h3", "venues", "regions"] = "grid"
+    """``grid`` (``cell_m``, or ``area`` and ``cells``), ``h3`` (``h3_resolution``), ``venues`` (``venues_file``) or
+    ``regions`` (``regions_file``)."""
 
     cell_m: Annotated[float, Field(ge=1, le=1_000_000)] = 500.0
     """Side of a grid cell, metres, if no ``area`` is given."""
@@ -54,6 +55,10 @@ class LocationSettings(Section):
 
     venues_file: Path | None = None
     """CSV with the header ``venue,lat,lon``; other columns are allowed."""
+
+    regions_file: Path | None = None
+    """GeoJSON of polygons, each with a property ``name``, from ``shoal regions`` or any GIS editor. Regions must not
+    overlap. Records outside all of them are rejected."""
 
 
 ShardKind = Literal["single", "region", "user"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from core.places.drawn_regions import DrawnRegions
 from core.places.locate import Locator
 from stream.worker.shapes import NamedPlace, outline
 
@@ -32,6 +33,8 @@ def fitting_vocabulary(vocabularies: Sequence[Locator], places: Sequence[NamedPl
 
 def _fits(locator: Locator, place: NamedPlace) -> bool:
     """Whether the outlines of a location's members lie around its centroid."""
+    if isinstance(locator, DrawnRegions):  # corners of a drawn outline lie anywhere around its centroid
+        return set(place.members) <= set(locator.names)
     outlines = [np.array(outline(locator, name)) for name in place.members]
     if any(not len(corners) for corners in outlines):
         return False

@@ -8,6 +8,7 @@ import h3
 import msgspec
 import numpy as np
 
+from core.places.drawn_regions import DrawnRegions
 from core.places.locate import AreaGrid, H3Cells, Locator, MetricGrid, Venues
 
 __all__ = [
@@ -173,6 +174,8 @@ def _corners(locator: Locator, name: str) -> Corners:
         ids, known = locator.locate(np.empty(1), np.empty(1), [name])
         _, lat, lon = locator.describe(ids[known])
         return list(zip(lat.tolist(), lon.tolist(), strict=True))
+    if isinstance(locator, DrawnRegions):
+        return locator.border(name)
     return []
 
 

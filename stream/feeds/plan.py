@@ -104,7 +104,7 @@ def _stop_rule(own: KindSettings) -> StopRule:
         radius_m=own.stops.radius_m,
         min_duration_ms=own.stops.min_duration,
         max_gap_ms=own.stops.max_gap,
-        by_place=False,
+        by_place=own.location.kind == "regions",
     )
 
 

@@ -27,9 +27,7 @@ class CategoryNames:
         self._whole = Names(self.known)
         lasts = [_last(name) for name in self.known]
         n_of = Counter(canonical(last) for last in lasts)
-        self._by_last = {
-            last: name for last, name in zip(lasts, self.known, strict=True) if n_of[canonical(last)] == 1
-        }
+        self._by_last = {last: name for last, name in zip(lasts, self.known, strict=True) if n_of[canonical(last)] == 1}
         self._lasts = list(self._by_last)
         self._last = Names(self._lasts)
 

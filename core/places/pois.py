@@ -1,8 +1,8 @@
 """Points of interest: link a position, with what its record says of the place, to the best of the known places.
 
-Semantic enrichment after Baquara² (Fileto et al. 2015), Algorithm 1: the candidates of a check-in, or of a stop, are the
-places within a distance. Those whose class or text does not fit are left out; the others are ranked by distance and by
-similarity of text. Which functions measure these is left to the application. Shoal's are:
+Semantic enrichment after Baquara² (Fileto et al. 2015), Algorithm 1: the candidates of a check-in, or of a stop, are
+the places within a distance. Those whose class or text does not fit are left out; the others are ranked by distance and
+by similarity of text. The formulas are Shoal's own:
 
 - closeness ``c = 1 - distance / distance_m``;
 - similarity of names ``n``: 1 if the record names the place's own id; else twice the length of the longest common
@@ -85,7 +85,7 @@ class Places:
 
     def __post_init__(self) -> None:
         columns = (self.names, self.titles, self.ids, self.lat_deg, self.lon_deg, self.categories)
-        if len({*map(len, columns)}) != 1:
+        if len({len(column) for column in columns}) != 1:
             raise ValueError("places: every column needs one value for each place")
         if any(a >= b for a, b in pairwise(self.names)) or any(map(is_cell_name, self.names)):
             raise ValueError("places: names must be unique, in ascending order, and no names of cells")

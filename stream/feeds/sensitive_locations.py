@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from core.places.category_names import CategoryNames
 from core.places.locate import Locator, Venues
-from core.places.meaning import VenueTaxonomy
+from core.places.pois import PointsOfInterest, is_cell_name
 from core.records.identity import Names
 from stream.feeds.csv_tables import listed_name
-from stream.feeds.taxonomies import build_taxonomy
+from stream.feeds.place_categories import listed_category
+from stream.feeds.taxonomies import category_taxonomy
 from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
 
@@ -22,23 +24,25 @@ def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[s
     setting, named = "privacy.sensitive_locations", settings.privacy.sensitive_locations
     categories_named = [name.removeprefix("category:") for name in named if name.startswith("category:")]
     found = {name for name in named if not name.startswith("category:")}
-    if isinstance(locator, Venues):
-        found = {
-            listed_name(name, venues, locator.names, f"{setting} names", "a venue of location.venues_file")
-            for venues in [Names(locator.names)]
-            for name in sorted(found)
+    if isinstance(locator, Venues | PointsOfInterest):
+        is_venue = isinstance(locator, Venues)
+        allowed = "a venue of location.venues_file" if is_venue else "a place of location.pois_file, or a cell"
+        cells = set() if is_venue else set(filter(is_cell_name, found))
+        names = Names(locator.names)
+        found = cells | {
+            listed_name(name, names, locator.names, f"{setting} names", allowed) for name in sorted(found - cells)
         }
     if not categories_named:
         return frozenset(found)
-    tree = build_taxonomy(settings, locator)
-    if not isinstance(tree, VenueTaxonomy):
-        raise SettingsError(f"{setting} names a category: it needs location.kind venues and a file in privacy.taxonomy")
-    known = list(tree.categories.parent_of)
-    names = Names(known)
-    wanted = {
-        listed_name(name, names, known, f"{setting} names the category", "one of privacy.taxonomy")
-        for name in categories_named
-    }
+    tree = category_taxonomy(settings, locator)
+    if tree is None:
+        raise SettingsError(
+            f"{setting} names a category: this needs location.kind pois or venues, whose files have categories, not "
+            f"{settings.location.kind}"
+        )
+    category_names = CategoryNames(tree.categories)
+    of = "a category of the places" if tree.name == "categories" else "one of privacy.taxonomy"
+    wanted = {listed_category(name, category_names, f"{setting} names the category", of) for name in categories_named}
     return frozenset(
         found | {venue for venue, own in tree.category_of.items() if wanted.intersection(tree.categories.path(own))}
     )

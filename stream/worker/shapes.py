@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from core.places.locate import AreaGrid, H3Cells, Locator, MetricGrid, Venues
+from core.places.pois import PointsOfInterest
 
 __all__ = [
     "DRAWN_CELLS",
@@ -157,6 +158,9 @@ def outline(locator: Locator, name: str) -> Corners:
 
 
 def _corners(locator: Locator, name: str) -> Corners:
+    if isinstance(locator, PointsOfInterest):
+        place = locator.position(name)
+        return [place] if place is not None else _corners(locator.cells, name)
     if isinstance(locator, H3Cells):
         return list(h3.cell_to_boundary(name))
     if isinstance(locator, MetricGrid):

@@ -16,14 +16,17 @@ from stream.feeds.poi_files.found_place import CategoryPath
 from stream.settings.errors import SettingsError
 from stream.settings.privacy import PrivacySettings
 
-__all__ = ["listed_category", "place_categories", "read_categories", "taxonomy_file"]
+__all__ = ["CATEGORIES", "listed_category", "place_categories", "read_categories", "taxonomy_file"]
+
+CATEGORIES = "categories"
+"""Value of ``privacy.taxonomy``, and name of the taxonomy, for the categories as they are written beside the places."""
 
 _SETTING = "privacy.taxonomy"
 
 
 def taxonomy_file(privacy: PrivacySettings) -> Path | None:
     """Return the file that ``privacy.taxonomy`` names; None if it names none."""
-    return None if privacy.taxonomy in {"own", "categories"} else Path(privacy.taxonomy)
+    return None if privacy.taxonomy in {"own", CATEGORIES} else Path(privacy.taxonomy)
 
 
 def place_categories(

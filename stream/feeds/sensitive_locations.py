@@ -7,7 +7,7 @@ from core.places.locate import Locator, Venues
 from core.places.pois import PointsOfInterest, is_cell_name
 from core.records.identity import Names
 from stream.feeds.csv_tables import listed_name
-from stream.feeds.place_categories import listed_category
+from stream.feeds.place_categories import CATEGORIES, listed_category
 from stream.feeds.taxonomies import category_taxonomy
 from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
@@ -41,7 +41,11 @@ def sensitive_locations(settings: KindSettings, locator: Locator) -> frozenset[s
             f"{settings.location.kind}"
         )
     category_names = CategoryNames(tree.categories)
-    of = "a category of the places" if tree.name == "categories" else "one of privacy.taxonomy"
+    of = (
+        f"a category of location.{settings.location.kind}_file"
+        if tree.name == CATEGORIES
+        else "one of privacy.taxonomy"
+    )
     wanted = {listed_category(name, category_names, f"{setting} names the category", of) for name in categories_named}
     return frozenset(
         found | {venue for venue, own in tree.category_of.items() if wanted.intersection(tree.categories.path(own))}

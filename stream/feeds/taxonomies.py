@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from core.places.locate import Locator, Venues
 from core.places.meaning import OwnTaxonomy, Taxonomy, VenueTaxonomy
 from core.places.pois import PointsOfInterest
 from stream.feeds.csv_tables import read_table
 from stream.feeds.digests import file_label
-from stream.feeds.place_categories import place_categories, taxonomy_file
+from stream.feeds.place_categories import CATEGORIES, place_categories, taxonomy_file
 from stream.feeds.poi_files.found_place import category_paths
 from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
@@ -33,9 +35,8 @@ def category_taxonomy(settings: KindSettings, locator: Locator) -> VenueTaxonomy
         SettingsError: A file cannot be read, is not a taxonomy, or leaves a venue out.
     """
     file = taxonomy_file(settings.privacy)
-    name = "categories" if file is None else file_label(file)
     if isinstance(locator, PointsOfInterest):
-        return VenueTaxonomy(locator.tree, locator.category_of, name)
+        return VenueTaxonomy(locator.tree, locator.category_of, _label(file))
     if not isinstance(locator, Venues):
         return None
     source = f"location.venues_file {settings.location.venues_file}"
@@ -46,4 +47,8 @@ def category_taxonomy(settings: KindSettings, locator: Locator) -> VenueTaxonomy
     ]
     tree, categories = place_categories([category_paths(iter([given])) for _, given in rows], source, settings.privacy)
     category_of = {venue: one for (venue, _), one in zip(rows, categories, strict=True) if one is not None}
-    return VenueTaxonomy(tree, category_of, name)
+    return VenueTaxonomy(tree, category_of, _label(file))
+
+
+def _label(file: Path | None) -> str:
+    return CATEGORIES if file is None else file_label(file)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
 from stream.feeds.csv_tables import read_named_table
-from stream.feeds.poi_files.found_place import CATEGORY, ID, LAT, LON, NAME, FoundPlace, category_paths
-from stream.formats.input.numbers import to_number
+from stream.feeds.poi_files.found_place import CATEGORY, ID, LAT, LON, NAME, FoundPlace, category_paths, degrees
 
 __all__ = ["csv_places"]
 
@@ -23,11 +21,4 @@ def csv_places(file: Path, setting: str) -> Iterator[FoundPlace]:
     for line, (name, lat, lon, category, own_id) in read_named_table(
         file, setting, columns, optional=("category", "id")
     ):
-        yield FoundPlace(f"line {line}", own_id, name, _degrees(lat), _degrees(lon), category_paths(iter([category])))
-
-
-def _degrees(text: str) -> float:
-    try:
-        return to_number(text)
-    except ValueError:
-        return math.nan
+        yield FoundPlace(f"line {line}", own_id, name, degrees(lat), degrees(lon), category_paths(iter([category])))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+
+from stream.formats.input.numbers import to_number
 
 __all__ = [
     "CATEGORY",
@@ -15,6 +18,7 @@ __all__ = [
     "FoundPlace",
     "PoiFileError",
     "category_paths",
+    "degrees",
     "value_of",
 ]
 
@@ -72,6 +76,18 @@ def category_paths(values: Iterator[Any]) -> tuple[CategoryPath, ...]:
         if path := tuple(text for one in texts if (text := " ".join(one.split()))):
             found.append(path)
     return tuple(found)
+
+
+def degrees(value: Any) -> float:
+    """Return a coordinate that is a number or a text; NaN for what is neither.
+
+    >>> degrees("48.2"), degrees("48,2"), degrees(None)
+    (48.2, nan, nan)
+    """
+    try:
+        return to_number(value) if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def value_of(properties: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[Any]:

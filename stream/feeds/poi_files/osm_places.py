@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -38,7 +39,7 @@ _NOTHING = {"no", "vacant", "disused", "abandoned"}
 
 def is_osm(file: Path) -> bool:
     """Whether a file is an extract by its name: ``.osm.pbf``, ``.pbf`` or ``.osm``, which may be compressed."""
-    return file.name.lower().endswith((".pbf", ".osm", ".osm.gz", ".osm.bz2"))
+    return file.name.endswith((".pbf", ".osm", ".osm.gz", ".osm.bz2"))
 
 
 def osm_places(file: Path) -> Iterator[FoundPlace]:
@@ -64,11 +65,15 @@ def osm_places(file: Path) -> Iterator[FoundPlace]:
             if not name.strip() or path is None:
                 continue
             if isinstance(one, osmium.osm.Node):
-                yield FoundPlace(f"node {one.id}", f"n{one.id}", name, one.location.lat, one.location.lon, (path,))
+                at = one.location
+                lat, lon = (at.lat, at.lon) if at.valid() else (math.nan, math.nan)
+                yield FoundPlace(f"node {one.id}", f"n{one.id}", name, lat, lon, (path,))
             else:
                 point = shapely.point_on_surface(shapely.from_wkb(outlines.create_multipolygon(one)))
                 kind, number = "way" if one.from_way() else "relation", one.orig_id()
                 yield FoundPlace(f"{kind} {number}", f"{kind[0]}{number}", name, point.y, point.x, (path,))
+    except osmium.InvalidLocationError:
+        raise PoiFileError("has a position that is no number of degrees") from None
     except RuntimeError as fault:  # of osmium; it names bytes and elements of XML, no position
         raise PoiFileError(f"is damaged, or no extract of OpenStreetMap ({fault})") from None
 

@@ -18,6 +18,7 @@ from stream.feeds.poi_files.found_place import (
     FoundPlace,
     PoiFileError,
     category_paths,
+    degrees,
     value_of,
 )
 from stream.formats.files.columns import in_words
@@ -103,9 +104,8 @@ def _points(batch: pa.RecordBatch) -> list[tuple[float, float] | None]:
 
 def _position(row: dict[str, Any]) -> tuple[float, float]:
     """Return latitude and longitude by the columns of numbers, or the middle of ``bbox``."""
-    lat, lon = next(value_of(row, LAT), None), next(value_of(row, LON), None)
-    if lat is None or lon is None:
-        box = row.get("bbox") or {}
-        south, north, west, east = (float(box.get(edge, math.nan)) for edge in ("ymin", "ymax", "xmin", "xmax"))
+    lat, lon = (degrees(next(value_of(row, names), None)) for names in (LAT, LON))
+    if isinstance(box := row.get("bbox"), dict):
+        south, north, west, east = (degrees(box.get(edge)) for edge in ("ymin", "ymax", "xmin", "xmax"))
         return (south + north) / 2, (west + east) / 2
-    return float(lat), float(lon)
+    return lat, lon

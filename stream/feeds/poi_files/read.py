@@ -54,7 +54,7 @@ def public_names(places: Sequence[FoundPlace]) -> list[str]:
 
     >>> a, b = (FoundPlace("line 2", one, "Bar", 48.2, 16.37, ()) for one in ("", "7"))
     >>> public_names([a, b])
-    ['Bar (48.2,16.37)', 'Bar (7)']
+    ['Bar (48.2 16.37)', 'Bar (7)']
     """
     names = [place.name for place in places]
     while True:
@@ -67,7 +67,7 @@ def public_names(places: Sequence[FoundPlace]) -> list[str]:
 
 
 def _own(place: FoundPlace) -> str:
-    return place.id or f"{place.lat},{place.lon}"
+    return place.id or f"{place.lat} {place.lon}"
 
 
 def _places(file: Path) -> Iterator[FoundPlace]:

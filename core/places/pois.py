@@ -202,8 +202,11 @@ class PointsOfInterest:
         closeness = 1.0 - distance_m / self._distance_m
         fits = text >= self._agreement * weight
         score = (CLOSENESS_WEIGHT * closeness + text) / (CLOSENESS_WEIGHT + weight)
-        order = np.lexsort((place, distance_m, -score, record))  # numbers of places ascend as their names do
-        order = order[fits[order]]
+        highest = np.full(len(lat_deg), -np.inf)
+        np.maximum.at(highest, record[fits], score[fits])
+        equal = np.flatnonzero(fits & (score == highest[record]))
+        # Numbers of places ascend as their names do.
+        order = equal[np.lexsort((place[equal], distance_m[equal], record[equal]))]
         records, first = np.unique(record[order], return_index=True)
         best = np.full(len(lat_deg), -1, np.int64)
         best[records] = place[order][first]

@@ -224,8 +224,12 @@ def test_a_sensitive_category_needs_places_with_categories(files: Files) -> None
         "privacy.sensitive_locations names a category: this needs location.kind pois or venues, whose files have "
         "categories, not grid"
     )
-    assert files.complaint("zga", **given).startswith(
-        "privacy.sensitive_locations names the category 'health': it must be a category of location.venues_file"
+    plan = files.feed("zga", **given).plan
+    assert isinstance(plan, KLmPlan)
+    assert plan.sensitive == {"v3"}
+    assert files.complaint("zga", **given | {"sensitive_locations": "category:heath"}) == (
+        "privacy.sensitive_locations names the category 'heath': it must be a category of location.venues_file; did "
+        "you mean 'health'?"
     )
 
 

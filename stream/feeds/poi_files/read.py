@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +24,10 @@ __all__ = ["public_names", "read_places"]
 
 _SETTING = "location.pois_file"
 
+_COUNTED = 1_000
+_LINE_EVERY_S = 2.0
+"""After so many places the clock is read, and a line of progress written if the last is so long ago."""
+
 
 def read_places(file: Path) -> list[FoundPlace]:
     """Read the places of a file, in its order.
@@ -32,7 +38,7 @@ def read_places(file: Path) -> list[FoundPlace]:
     places: list[FoundPlace] = []
     seen: dict[str | tuple[str, str], str] = {}
     try:
-        for found in _places(file):
+        for found in _with_progress(_places(file), file):
             place = found._replace(name=written(found.name), id=written(found.id))
             _check(place)
             for key, what in ((place.id, "id"), ((place.name, _own(place)), "name and position")):
@@ -68,6 +74,16 @@ def public_names(places: Sequence[FoundPlace]) -> list[str]:
 
 def _own(place: FoundPlace) -> str:
     return place.id or f"{place.lat} {place.lon}"
+
+
+def _with_progress(places: Iterator[FoundPlace], file: Path) -> Iterator[FoundPlace]:
+    """Yield places; if that takes long, say now and then on standard error how many they are."""
+    told_s = time.monotonic()
+    for n, place in enumerate(places):
+        if n % _COUNTED == 0 and time.monotonic() - told_s >= _LINE_EVERY_S:
+            sys.stderr.write(f"shoal: reading {file}: {n:,} places so far\n")
+            told_s = time.monotonic()
+        yield place
 
 
 def _places(file: Path) -> Iterator[FoundPlace]:

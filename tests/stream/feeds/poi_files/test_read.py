@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,24 @@ def test_the_published_case_of_latin_1_is_refused() -> None:
     with pytest.raises(SettingsError, match="is not UTF-8"):
         read_places(folder / "venues.csv")
     assert [one.name for one in read_places(folder / "venues_utf8.csv")] == ["Café 0", "Café 1"]
+
+
+def test_a_long_file_shows_progress(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    On standard error, now and then; a short one shows none.
+    """
+    content = "id,name,lat,lon\n" + "".join(f"{i},A,1,2\n" for i in range(5_000))
+    ticks = iter(range(0, 999))
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
+    assert len(read(file, content)) == 5_000
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"shoal: reading {file}: 1,000 places so far"
+    assert 1 < len(lines) < 5
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    assert len(read(file, content)) == 5_000
+    assert capsys.readouterr().err == ""
 
 
 # ---------------------------------------------------------------- GeoJSON

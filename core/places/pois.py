@@ -221,7 +221,7 @@ class PointsOfInterest:
         if len(at):
             titles = np.array(said.titles, object)[record[at]]
             similarity[at] = cpdist(titles, self._titles[place[at]], scorer=fuzz.ratio, dtype=np.float64) / 100.0
-            similarity[said.ids[record] == self._id[place]] = 1.0
+            similarity[has_title & (said.ids[record] == self._id[place])] = 1.0
         begin = self._begin[place]
         agrees = has_category & (begin >= said.begin[record]) & (begin < said.end[record])
         weight = NAME_WEIGHT * has_title + CATEGORY_WEIGHT * has_category

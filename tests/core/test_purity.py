@@ -19,7 +19,10 @@ STANDARD = {
     *("__future__", "abc", "array", "bisect", "collections", "dataclasses", "datetime", "decimal", "enum", "fractions"),
     *("functools", "hashlib", "heapq", "itertools", "math", "operator", "re", "types", "typing", "unicodedata"),
 }
-INSTALLED = {"core", "h3", "msgspec", "numba", "numpy", "prefixspan", "pydantic", "pyproj", "sortedcontainers"}
+INSTALLED = {
+    "core", "h3", "msgspec", "numba", "numpy", "prefixspan", "pydantic", "pyproj", "rapidfuzz", "shapely",
+    "sortedcontainers",
+}  # fmt: skip
 
 CLOCK = {"now", "utcnow", "today", "fromtimestamp", "utcfromtimestamp", "localtime", "gmtime", "astimezone"}
 """Methods that read the clock, or the zone of the machine unless they are given one."""

@@ -241,7 +241,7 @@ def test_an_unknown_sensitive_place_is_refused(named: str, says: str, files: Fil
         ({"location__area": "1,2,3,4"}, "location.area is set: this needs location.kind grid, not pois"),
     ],
 )
-def test_settings_that_do_not_fit_are_named(given: dict[str, object], says: str, files: Files) -> None:
+def test_settings_that_do_not_fit_are_named(given: dict[str, Any], says: str, files: Files) -> None:
     """
     The start ends with a sentence that says what is allowed.
     """

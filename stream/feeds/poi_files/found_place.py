@@ -79,13 +79,13 @@ def category_paths(values: Iterator[Any]) -> tuple[CategoryPath, ...]:
 
 
 def degrees(value: Any) -> float:
-    """Return a coordinate that is a number or a text; NaN for what is neither.
+    """Return a coordinate that is a number or a text, perhaps with a decimal comma; NaN for what is neither.
 
     >>> degrees("48.2"), degrees("48,2"), degrees(None)
-    (48.2, nan, nan)
+    (48.2, 48.2, nan)
     """
     try:
-        return to_number(value) if isinstance(value, str) else float(value)
+        return to_number(value, "," if "," in value else ".") if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         return math.nan
 

@@ -1,8 +1,8 @@
-"""Places in GeoJSON: a collection of features, or a feature a line."""
+"""Places in GeoJSON: a collection or a list of features, or a feature a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import shapely
@@ -11,7 +11,7 @@ from shapely.geometry import shape
 from stream.feeds.poi_files.found_place import CATEGORY, ID, NAME, FoundPlace, PoiFileError, category_paths, value_of
 from stream.formats.files.form_error import FormError
 from stream.formats.files.geojson import features, is_collection
-from stream.formats.files.json_values import documents
+from stream.formats.files.json_values import documents, elements
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import BOM, json_document
 
@@ -26,11 +26,17 @@ def geojson_places(content: bytes) -> Iterator[FoundPlace]:
     """
     content = content.removeprefix(BOM).replace(b"\x1e", b"\n")  # marks of a text sequence (RFC 8142)
     try:
-        found = features(content)[0] if is_collection(content.lstrip()) else documents(content)
-        for number, feature in enumerate(found, 1):
+        for number, feature in enumerate(_features(content), 1):
             yield _place(f"feature {number}", json_document(feature))
     except (FormError, UnreadableError) as fault:
         raise PoiFileError(f"is no GeoJSON of places: {fault}") from None
+
+
+def _features(content: bytes) -> Iterable[bytes]:
+    start = content.lstrip()
+    if is_collection(start):
+        return features(content)[0]
+    return (one for _, one in elements(content)) if start.startswith(b"[") else documents(content)
 
 
 def _place(where: str, feature: Any) -> FoundPlace:

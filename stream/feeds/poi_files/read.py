@@ -96,7 +96,7 @@ def _places(file: Path) -> Iterator[FoundPlace]:
             yield from osm_places(file)
         elif opened.magic.startswith(b"PAR1"):
             yield from parquet_places(opened.seekable())
-        elif opened.magic.removeprefix(BOM).lstrip().startswith((b"{", b"\x1e")):
+        elif opened.magic.removeprefix(BOM).lstrip().startswith((b"{", b"[", b"\x1e")):
             yield from geojson_places(opened.binary.read())
         else:
             yield from csv_places(file, _SETTING)

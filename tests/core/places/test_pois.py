@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.ingest.intake import CheckInIntake
 from core.ingest.shard import SingleShard
 from core.places.locate import MetricGrid
 from core.places.meaning import WITHOUT_CATEGORY, VenueTaxonomy
+from core.places.nearby import NearbyPoints
 from core.places.pois import Places, PointsOfInterest, is_cell_name
 from core.places.taxonomy import Categories
 from core.places.vocabulary import Vocabulary
 from core.records.arrays import FloatArray
 from core.records.record import CheckIn, Reason
+from tests.budgets import examples
 from tests.builders.strategies import positions
 from tests.builders.windows import NOW_MS, SOURCE, rules
 from tests.oracles.pois import OraclePlace, best_place
@@ -79,6 +81,7 @@ STREET = [BAKERY, CLINIC]
 # ---------------------------------------------------------------- which place
 
 
+@settings(max_examples=examples(400))
 @given(
     places=tables(),
     records=st.lists(
@@ -147,6 +150,34 @@ def test_equal_places_are_told_apart_by_name() -> None:
     """
     halls = [OraclePlace(f"hall {i}", "Hall", "", 48.2, 16.37, ()) for i in (1, 2)]
     assert linked(built(halls), 48.2, 16.37) == linked(built(halls), 48.2001, 16.37, "Hall") == "hall 1"
+
+
+def test_of_equal_scores_the_nearest_wins() -> None:
+    """
+    Whose category differs, at the position, has (1 + 0) / 2; who agrees, at the greatest distance, (0 + 1) / 2.
+    """
+    far_m = float(
+        NearbyPoints(np.array([48.2]), np.array([16.37]), 100.0).pairs(np.array([48.2]), np.array([16.3704]))[2][0]
+    )
+    near = OraclePlace("z bakery", "Süd", "", 48.2, 16.37, BAKERY.path)
+    for places in ([BAKERY, CLINIC], [CLINIC, near]):
+        assert linked(built(places, distance_m=far_m, agreement=0.0), 48.2, 16.37, None, "clinic") == (
+            "a bakery" if places[0] is BAKERY else "z bakery"
+        )
+        assert linked(built(places, distance_m=far_m), 48.2, 16.37, None, "clinic") == "b clinic"
+
+
+@pytest.mark.parametrize(("north_m", "expected"), [(45, "far"), (55, "near")])
+def test_a_name_counts_twice_as_much_as_closeness(north_m: float, expected: str) -> None:
+    """
+    "abcd" has 3 of 4 letters with one place, all with the other, which is farther: (1 + 2 * 0.75) against
+    (1 - d / 100 + 2), equal at 50 m.
+    """
+    places = [
+        OraclePlace("far", "abcd", "", 48.2 + north_m / 111_200, 16.37, ()),
+        OraclePlace("near", "abcx", "", 48.2, 16.37, ()),
+    ]
+    assert linked(built(places), 48.2, 16.37, "ABCD") == expected
 
 
 def test_stops_have_positions_alone() -> None:

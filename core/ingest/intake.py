@@ -85,10 +85,11 @@ class CheckInIntake:
             source=source,
             now_ms=now_ms,
             needs_position=locator.needs_position,
+            reads_category=locator.reads_category,
             profile=self._profile,
             elements=elements,
         )
-        locations, found = locator.locate(valid.lat_deg, valid.lon_deg, valid.venues)
+        locations, found = locator.locate(valid.lat_deg, valid.lon_deg, valid.venues, valid.categories)
         reason, detail = locator.refusal
         rejected += [
             Rejected(

@@ -109,6 +109,8 @@ class ValidCheckIns:
     lon_deg: FloatArray = field(repr=False)
     venues: list[str | None] = field(repr=False)
     profiles: Codes = field(repr=False)
+    categories: list[str | None] | None = field(repr=False)
+    """The category of the place that each record names; None if they were not asked for."""
 
 
 def user_hash(user: str, key: bytes) -> int:
@@ -129,6 +131,7 @@ def validate_checkins(
     source: Source,
     now_ms: int,
     needs_position: bool,
+    reads_category: bool = False,
     profile: Profile | None = None,
     elements: Elements | None = None,
 ) -> tuple[ValidCheckIns, list[Rejected]]:
@@ -140,6 +143,7 @@ def validate_checkins(
         source: The source of the records.
         now_ms: The present, Unix milliseconds.
         needs_position: Whether a record must have a position (else it must name a venue).
+        reads_category: Whether to return the categories that records name; none is needed.
         profile: The attributes of the person, in the order of the records' attribute fields; None for none.
         elements: Number of each record in the list of its message; None if every message is one record.
 
@@ -178,6 +182,7 @@ def validate_checkins(
         lon_deg=lon[kept],
         venues=[venues[i] for i in kept.tolist()],
         profiles=codes[kept],
+        categories=[_text(records[i][1].category) for i in kept.tolist()] if reads_category else None,
     ), verdict.rejected
 
 
@@ -293,6 +298,10 @@ def _stated(
         if fragment.delta_m is not None:
             delta_m[i] = fragment.delta_m
     return k, delta_m
+
+
+def _text(value: Identifier | None) -> str | None:
+    return None if value is None else str(value)
 
 
 def _degrees(values: Sequence[float | None]) -> FloatArray:

@@ -47,6 +47,7 @@ class DrawnRegions:
     """
 
     needs_position = True
+    reads_category = False
     refusal: PlaceRejection = (Reason.OUTSIDE_AREA, "the position is in no region of location.regions_file")
 
     def __init__(self, names: Sequence[str], areas: Sequence[Polygon | MultiPolygon]) -> None:
@@ -64,8 +65,14 @@ class DrawnRegions:
         """Leave the index out: another process builds its own when it first locates a position."""
         return DrawnRegions, (self.names, self.areas)
 
-    def locate(self, lat_deg: FloatArray, lon_deg: FloatArray, venues: Sequence[str | None] = ()) -> Located:
-        """See :meth:`core.places.locate.Locator.locate`; ``venues`` are not used."""
+    def locate(
+        self,
+        lat_deg: FloatArray,
+        lon_deg: FloatArray,
+        venues: Sequence[str | None] = (),
+        categories: Sequence[str | None] | None = None,
+    ) -> Located:
+        """See :meth:`core.places.locate.Locator.locate`; ``venues`` and ``categories`` are not used."""
         ids = self._index.find(lat_deg, lon_deg)
         # The other name of the antimeridian, where a region may end.
         (turned,) = np.nonzero((np.abs(lon_deg) == 180.0) & (np.abs(lat_deg) <= 90.0))

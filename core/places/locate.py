@@ -36,11 +36,28 @@ class Locator(Protocol):
     needs_position: bool
     """Whether a record is located by its position (else by the venue it names)."""
 
+    reads_category: bool
+    """Whether it makes use of the category that a record names."""
+
     refusal: PlaceRejection
     """Reason and detail for a valid record that has no location in this vocabulary."""
 
-    def locate(self, lat_deg: FloatArray, lon_deg: FloatArray, venues: Sequence[str | None]) -> Located:
-        """Find the location of each record; positions are valid degrees or NaN, each input has length ``n``."""
+    def locate(
+        self,
+        lat_deg: FloatArray,
+        lon_deg: FloatArray,
+        venues: Sequence[str | None],
+        categories: Sequence[str | None] | None = None,
+    ) -> Located:
+        """Find the location of each record.
+
+        Args:
+            lat_deg: Latitudes, valid or NaN, shape ``(n,)``.
+            lon_deg: Longitudes, valid or NaN.
+            venues: The venue that each record names.
+            categories: The category that each record names; None where :attr:`reads_category` is false, or if there
+                are none.
+        """
         ...
 
     def describe(self, locations: IntArray) -> tuple[list[str], FloatArray, FloatArray]:
@@ -60,6 +77,7 @@ class MetricGrid:
     """
 
     needs_position = True
+    reads_category = False
     refusal: PlaceRejection = (Reason.MISSING_FIELD, "lat and lon are needed")
 
     def __init__(self, cell_m: float) -> None:
@@ -75,7 +93,13 @@ class MetricGrid:
         around_m = 360 * EARTH_MERIDIAN_M * np.cos(middle)
         return np.maximum(1, np.round(around_m / self.cell_m)).astype(np.int64)
 
-    def locate(self, lat_deg: FloatArray, lon_deg: FloatArray, venues: Sequence[str | None]) -> Located:
+    def locate(
+        self,
+        lat_deg: FloatArray,
+        lon_deg: FloatArray,
+        venues: Sequence[str | None],
+        categories: Sequence[str | None] | None = None,
+    ) -> Located:
         """See :meth:`Locator.locate`."""
         found = np.isfinite(lat_deg) & np.isfinite(lon_deg)
         row = self._row(np.where(found, lat_deg, 0.0))
@@ -127,12 +151,19 @@ class AreaGrid:
     """``rows`` by ``columns`` cells over a rectangle; records outside it are rejected."""
 
     needs_position = True
+    reads_category = False
     refusal: PlaceRejection = (Reason.OUTSIDE_AREA, "the position is outside location.area")
 
     def __init__(self, area: Area, *, rows: int, columns: int) -> None:
         self.area, self.rows, self.columns = area, rows, columns
 
-    def locate(self, lat_deg: FloatArray, lon_deg: FloatArray, venues: Sequence[str | None]) -> Located:
+    def locate(
+        self,
+        lat_deg: FloatArray,
+        lon_deg: FloatArray,
+        venues: Sequence[str | None],
+        categories: Sequence[str | None] | None = None,
+    ) -> Located:
         """See :meth:`Locator.locate`."""
         up = (lat_deg - self.area.south) / (self.area.north - self.area.south)
         along = (lon_deg - self.area.west) % 360.0 / self.area.width_deg
@@ -169,12 +200,19 @@ class H3Cells:
     """Hexagonal cells of one H3 resolution (0, a continent, to 15, a square metre)."""
 
     needs_position = True
+    reads_category = False
     refusal: PlaceRejection = (Reason.MISSING_FIELD, "lat and lon are needed")
 
     def __init__(self, resolution: int) -> None:
         self.resolution = resolution
 
-    def locate(self, lat_deg: FloatArray, lon_deg: FloatArray, venues: Sequence[str | None]) -> Located:
+    def locate(
+        self,
+        lat_deg: FloatArray,
+        lon_deg: FloatArray,
+        venues: Sequence[str | None],
+        categories: Sequence[str | None] | None = None,
+    ) -> Located:
         """See :meth:`Locator.locate`."""
         found = np.isfinite(lat_deg) & np.isfinite(lon_deg)
         cells = np.zeros(len(found), dtype=np.int64)
@@ -203,6 +241,7 @@ class Venues:
     """
 
     needs_position = False
+    reads_category = False
     refusal: PlaceRejection = (Reason.UNKNOWN_VENUE, "venue is not in location.venues_file")
 
     def __init__(self, names: Sequence[str], lat_deg: FloatArray, lon_deg: FloatArray) -> None:
@@ -213,7 +252,13 @@ class Venues:
         self.names, self.lat_deg, self.lon_deg = list(names), lat_deg, lon_deg
         self._names = Names(names)
 
-    def locate(self, lat_deg: FloatArray, lon_deg: FloatArray, venues: Sequence[str | None]) -> Located:
+    def locate(
+        self,
+        lat_deg: FloatArray,
+        lon_deg: FloatArray,
+        venues: Sequence[str | None],
+        categories: Sequence[str | None] | None = None,
+    ) -> Located:
         """See :meth:`Locator.locate`."""
         ids = np.array([-1 if v is None else self._names.find(v) for v in venues], dtype=np.int64)
         return ids, ids >= 0

@@ -10,7 +10,10 @@ from core.places.locate import Locator
 from core.places.taxonomy import Categories, Path
 from core.places.vocabulary import Vocabulary
 
-__all__ = ["OwnTaxonomy", "Taxonomy", "VenueTaxonomy"]
+__all__ = ["WITHOUT_CATEGORY", "OwnTaxonomy", "Taxonomy", "VenueTaxonomy"]
+
+WITHOUT_CATEGORY: Path = (None,)
+"""Path of the locations without a category, such as cells in which no place is known: a node that no name can mean."""
 
 
 class Taxonomy(Protocol):
@@ -40,12 +43,15 @@ class OwnTaxonomy:
 
 @dataclass(frozen=True, slots=True)
 class VenueTaxonomy:
-    """A publisher's categories, and the category of each venue."""
+    """A publisher's categories, and the category of each venue or place."""
 
     categories: Categories = field(repr=False)
     category_of: Mapping[str, str] = field(repr=False)
+    """By public name. Locations that it lacks are together, apart from all categories."""
+
     name: str
 
     def paths(self, vocabulary: Vocabulary) -> list[Path]:
         """See :meth:`Taxonomy.paths`."""
-        return [self.categories.path(self.category_of[name]) for name in vocabulary.names]
+        found = [self.category_of.get(name) for name in vocabulary.names]
+        return [WITHOUT_CATEGORY if one is None else self.categories.path(one) for one in found]

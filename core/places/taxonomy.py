@@ -13,7 +13,10 @@ import numpy as np
 
 from core.records.arrays import FloatArray, IntArray
 
-__all__ = ["Categories", "LocationTree", "Path", "TaxonomyError"]
+__all__ = ["BELOW", "Categories", "LocationTree", "Path", "TaxonomyError"]
+
+BELOW = " > "
+"""Stands between a category and the one below it, in the name of a category that comes from a path."""
 
 Path = tuple[Hashable, ...]
 """Nodes from below the root down to a location's own category, the coarsest first; empty at the root."""
@@ -54,6 +57,22 @@ class Categories:
             known = parent_of.setdefault(category, parent or None)
             if known != (parent or None):
                 raise TaxonomyError(f"category {category!r} has two parents: it must have one")
+        return cls(parent_of)
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Sequence[str]]) -> Categories:
+        """Build the tree that holds some paths, each from below the root down; a category is named by its whole path.
+
+        >>> Categories.from_paths([("Food", "Bakery")]).parent_of
+        {'Food': None, 'Food > Bakery': 'Food'}
+        """
+        parent_of: dict[str, str | None] = {}
+        for path in paths:
+            parent = None
+            for length in range(1, len(path) + 1):
+                category = BELOW.join(path[:length])
+                parent_of[category] = parent
+                parent = category
         return cls(parent_of)
 
     def path(self, category: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from core.places.taxonomy import Categories
 from core.records.profile import Categorical, Numeric, Profile
 from core.records.record import Kind
-from stream.feeds.taxonomies import read_categories
+from stream.feeds.place_categories import read_categories
 from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
 

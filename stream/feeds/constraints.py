@@ -8,6 +8,7 @@ from pathlib import Path
 from core.places.constraints import Constraints, LevelConstraints, ListedConstraints
 from core.places.drawn_regions import DrawnRegions
 from core.places.locate import Locator, Venues
+from core.places.pois import PointsOfInterest
 from core.records.identity import Names
 from stream.feeds.csv_tables import find_name, read_table, wrong_line
 from stream.feeds.digests import file_label
@@ -29,7 +30,7 @@ def build_constraints(settings: KindSettings, locator: Locator) -> Constraints:
     if (level := constraint_level(name)) is not None:
         return LevelConstraints(build_taxonomy(settings, locator), level)
     file, setting = Path(name), "privacy.constraints"
-    known = locator.names if isinstance(locator, Venues | DrawnRegions) else []
+    known = locator.names if isinstance(locator, Venues | DrawnRegions | PointsOfInterest) else []
     venues = Names(known)
     constraint_of: dict[str, str] = {}
     line_of: dict[str, int] = {}

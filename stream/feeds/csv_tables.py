@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from core.records.identity import Names, canonical
+from stream.formats.files.dialect import DELIMITERS
 from stream.formats.files.lines import CsvError, blocks, cells, numbered
 from stream.formats.input.json_messages import BOM, is_utf16
 from stream.settings.errors import SettingsError
 
-__all__ = ["TableRow", "find_name", "listed_name", "read_table", "wrong_line"]
+__all__ = ["TableRow", "find_name", "listed_name", "read_named_table", "read_table", "written", "wrong_line"]
 
 _LONGEST_LINE = 2**20
 
@@ -43,23 +44,71 @@ def read_table(file: Path, setting: str, columns: Sequence[str]) -> Iterator[Tab
         SettingsError: The file cannot be read, is not CSV in UTF-8, or lacks a column. The message names the setting,
             the file and the line, and repeats no value.
     """
+
+    def indices(names: Sequence[str]) -> list[int]:
+        for name in columns:
+            if names.count(name) != 1:
+                rule = f"the header must have each of the columns {', '.join(columns)} once; {name} occurs "
+                raise CsvError(f"{rule}{names.count(name)} times")
+        return [names.index(name) for name in columns]
+
+    return _rows(file, setting, [","], indices)
+
+
+def read_named_table(
+    file: Path, setting: str, columns: Mapping[str, Sequence[str]], *, optional: Collection[str]
+) -> Iterator[TableRow]:
+    """Yield the lines of a CSV that other programs wrote, as :func:`read_table` does.
+
+    Args:
+        file: A CSV in UTF-8. Semicolons, tabs or pipes may stand between its values.
+        setting: The setting that names it.
+        columns: The columns to return, and the names under which each is found, the preferred first; case does not
+            count.
+        optional: Those of them that the file may lack; their values are then empty.
+
+    Raises:
+        SettingsError: As for :func:`read_table`.
+    """
+
+    def indices(names: Sequence[str]) -> list[int]:
+        folded = [name.casefold() for name in names]
+        found: list[int] = []
+        for column, known in columns.items():
+            name = next((one for one in known if one in folded), None)
+            if name is None and column not in optional:
+                raise CsvError(f"the header must have a column {column} (or {', '.join(known[1:])})")
+            if name is not None and folded.count(name) > 1:
+                raise CsvError(f"the header must have the column {name} once, but has it {folded.count(name)} times")
+            found.append(len(names) if name is None else folded.index(name))
+        return found
+
+    return _rows(file, setting, list(filter(None, DELIMITERS.values())), indices)
+
+
+def _rows(
+    file: Path, setting: str, delimiters: Sequence[str], indices_in: Callable[[Sequence[str]], list[int]]
+) -> Iterator[TableRow]:
+    """Yield the lines of a table; ``indices_in`` finds the columns in the names of a header, one beyond for none."""
     try:
         with file.open("rb") as stream:
             filled = ((number, line) for number, line in numbered(blocks(stream), _LONGEST_LINE) if line.strip())
             number, header = next(filled, (1, b""))
-            names = _cells(header.removeprefix(BOM), setting, file, number)
-            for name in columns:
-                if names.count(name) != 1:
-                    rule = f"the header must have each of the columns {', '.join(columns)} once; {name} occurs "
-                    raise wrong_line(setting, file, number, f"{rule}{names.count(name)} times")
-            indices = [names.index(name) for name in columns]
+            header = header.removeprefix(BOM)
+            delimiter = max(delimiters, key=lambda sign: header.count(sign.encode()))
+            names = _cells(header, setting, file, number, delimiter)
+            try:
+                indices = indices_in(names)
+            except CsvError as fault:
+                raise wrong_line(setting, file, number, str(fault)) from None
             for number, line in filled:
-                values = _cells(line, setting, file, number)
+                values = _cells(line, setting, file, number, delimiter)
                 # An extra comma, as in 1,5 for 1.5, would shift the values after it by one column.
                 if len(values) != len(names):
                     rule = f"must have {len(names)} values like the header, but has {len(values)}"
                     raise wrong_line(setting, file, number, rule)
-                yield TableRow(number, tuple(_written(values[i]) for i in indices))
+                values.append("")
+                yield TableRow(number, tuple(written(values[i]) for i in indices))
     except OSError as fault:
         raise SettingsError(f"{setting} {file}: cannot be read ({fault.strerror})") from None
 
@@ -72,7 +121,7 @@ def find_name(name: str, names: Names, known: Sequence[str]) -> str | None:
         names: Index of the list.
         known: The list.
     """
-    found = names.find(_written(name))
+    found = names.find(written(name))
     return known[found] if found >= 0 else None
 
 
@@ -101,7 +150,12 @@ def wrong_line(setting: str, file: Path, line: int, rule: str) -> SettingsError:
     return SettingsError(f"{setting} {file}, line {line}: {rule}")
 
 
-def _cells(line: bytes, setting: str, file: Path, number: int) -> list[str]:
+def written(value: str) -> str:
+    """Return a text in composed characters (NFC), with single spaces inside and none around."""
+    return " ".join((value if value.isascii() else unicodedata.normalize("NFC", value)).split())
+
+
+def _cells(line: bytes, setting: str, file: Path, number: int, delimiter: str) -> list[str]:
     if len(line) > _LONGEST_LINE:
         raise wrong_line(setting, file, number, f"is longer than {_LONGEST_LINE} bytes")
     try:
@@ -111,10 +165,6 @@ def _cells(line: bytes, setting: str, file: Path, number: int) -> list[str]:
     if text is None or is_utf16(line):
         raise SettingsError(f"{setting} {file} is not UTF-8 (line {number}): save it as UTF-8")
     try:
-        return cells(text)
+        return cells(text, delimiter)
     except CsvError as fault:
         raise wrong_line(setting, file, number, f"is not CSV: {fault}") from None
-
-
-def _written(value: str) -> str:
-    return " ".join((value if value.isascii() else unicodedata.normalize("NFC", value)).split())

@@ -18,12 +18,14 @@ from stream.feeds.attributes import build_profile, read_hierarchies
 from stream.feeds.decoders import message_decoder
 from stream.feeds.default_demands import read_default_demands
 from stream.feeds.digests import digest, file_digest
+from stream.feeds.place_categories import taxonomy_file
 from stream.feeds.plan import build_plan
 from stream.feeds.taxonomies import build_taxonomy
 from stream.feeds.vocabulary import build_locator
 from stream.settings.checks import NO_KEY_IS_SET
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import ShardSettings
+from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
 from stream.settings.secret import secret_fault
 
@@ -32,6 +34,10 @@ __all__ = ["Feed", "build_feeds"]
 _IDENTITY = "identity 2"
 """Version of the rule that decides which spellings of an id mean one person. Records hashed under different rules must
 not be mixed."""
+
+
+_OF_POIS = ("pois_file", "poi_distance_m", "poi_agreement")
+"""Settings that other vocabularies do not depend on: without them a release is what it was in earlier versions."""
 
 
 class Feed:
@@ -52,19 +58,20 @@ class Feed:
             raise SettingsError(f"the secret used in place of privacy.secret {fault}")
         self.kind = kind
         own = settings.for_kind(kind)
-        locator: Locator = build_locator(own.location) if like is None else like._locator
+        locator: Locator = build_locator(own.location, own.privacy) if like is None else like._locator
         venues = file_digest(own.location.venues_file)
         user_key = _derived_key(secret, "users")
         self.hierarchies = read_hierarchies(own)
         self.profile = build_profile(own, self.hierarchies)
         vocabulary = digest(
-            own.location.model_dump(mode="json", exclude={"venues_file", "regions_file"}),
+            own.location.model_dump(mode="json", exclude={"venues_file", "regions_file", *_OF_POIS}),
             venues,
             own.shard.model_dump(mode="json", exclude={"finest_resolution"}),  # it decides nothing before a window
             keyed_id(user_key, "vocabulary"),
             _IDENTITY,
             *([] if self.profile is None else [repr(self.profile)]),
             *([file_digest(own.location.regions_file)] if own.location.kind == "regions" else []),
+            *_pois(own),
         )
         self.rules = rules = Rules(
             user_key=user_key,
@@ -152,6 +159,15 @@ def build_feeds(settings: Settings, *, secret: str | None = None) -> dict[Kind, 
         message_decoder(settings, kind)  # to refuse a wrong schema file before anything starts
         feeds[kind] = Feed(settings, kind, secret=given)
     return feeds
+
+
+def _pois(own: KindSettings) -> list[object]:
+    """Return what decides which place a record is linked to; nothing where locations are no places of a file."""
+    location, privacy = own.location, own.privacy
+    if location.kind != "pois":
+        return []
+    files = [file_digest(location.pois_file), file_digest(taxonomy_file(privacy))]
+    return [*files, location.poi_distance_m, location.poi_agreement, privacy.default_category]
 
 
 def _derived_key(secret: str, purpose: str) -> bytes:

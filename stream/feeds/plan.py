@@ -21,6 +21,7 @@ from core.trajectories.stops import StopRule
 from stream.feeds.attributes import hierarchy_files
 from stream.feeds.constraints import build_constraints, constraint_level
 from stream.feeds.digests import digest, file_digest
+from stream.feeds.place_categories import taxonomy_file
 from stream.feeds.sensitive_locations import sensitive_locations
 from stream.feeds.taxonomies import build_taxonomy
 from stream.formats.release.avro_schemas import fingerprint
@@ -143,5 +144,5 @@ def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds:
 def _semantic_files(settings: KindSettings) -> list[Path]:
     """Return the files that decide how locations are generalized; their content is part of a release's settings."""
     privacy = settings.privacy
-    named = [privacy.taxonomy if privacy.taxonomy != "own" else None, privacy.constraints]
-    return [Path(name) for name in named if name is not None and constraint_level(name) is None]
+    named = [taxonomy_file(privacy), privacy.constraints]
+    return [Path(name) for name in named if name is not None and constraint_level(str(name)) is None]

@@ -1,20 +1,20 @@
-"""Trees of categories from files, and the taxonomy of a feed's locations."""
+"""The taxonomy of a feed's locations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from core.places.locate import Locator, Venues
 from core.places.meaning import OwnTaxonomy, Taxonomy, VenueTaxonomy
-from core.places.taxonomy import Categories, TaxonomyError
-from core.records.identity import Names
-from stream.feeds.csv_tables import find_name, listed_name, read_table
+from core.places.pois import PointsOfInterest
+from stream.feeds.csv_tables import read_table
 from stream.feeds.digests import file_label
+from stream.feeds.place_categories import CATEGORIES, place_categories, taxonomy_file
+from stream.feeds.poi_files.found_place import category_paths
 from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
 
-__all__ = ["build_taxonomy", "read_categories"]
+__all__ = ["build_taxonomy", "category_taxonomy"]
 
 
 def build_taxonomy(settings: KindSettings, locator: Locator) -> Taxonomy:
@@ -23,61 +23,32 @@ def build_taxonomy(settings: KindSettings, locator: Locator) -> Taxonomy:
     Raises:
         SettingsError: A file cannot be read, is not a taxonomy, or leaves a venue out.
     """
-    name = settings.privacy.taxonomy
-    if name == "own" or not isinstance(locator, Venues):
+    if settings.privacy.taxonomy == "own" or (found := category_taxonomy(settings, locator)) is None:
         return OwnTaxonomy(locator)
-    file, setting = Path(name), "privacy.taxonomy"
-    tree = read_categories(file, setting)
-    known = list(tree.parent_of)
-    names, default = Names(known), settings.privacy.default_category
-    if default is not None:
-        default = listed_name(default, names, known, "privacy.default_category is", f"a category of {setting} {file}")
-
-    def category(name: str) -> str | None:
-        return find_name(name, names, known) or default
-
-    category_of = _categories_of_venues(settings, locator, category)
-    return VenueTaxonomy(tree, category_of, file_label(file))
+    return found
 
 
-def read_categories(file: Path, setting: str) -> Categories:
-    """Read a tree of categories, a CSV with the header ``category,parent``.
-
-    Args:
-        file: The file.
-        setting: The setting that names it.
+def category_taxonomy(settings: KindSettings, locator: Locator) -> VenueTaxonomy | None:
+    """Build the taxonomy by the categories of venues or places; None if locations are neither.
 
     Raises:
-        SettingsError: The file cannot be read, or is not a tree.
+        SettingsError: A file cannot be read, is not a taxonomy, or leaves a venue out.
     """
-    rows = [row.values for row in read_table(file, setting, ("category", "parent"))]
-    known = list(dict.fromkeys(category for category, _ in rows))
-    names = Names(known)
-    try:
-        return Categories.from_rows(
-            (category, find_name(parent, names, known) or parent if parent else "") for category, parent in rows
-        )
-    except TaxonomyError as fault:
-        raise SettingsError(f"{setting} {file}: {fault}") from None
-
-
-def _categories_of_venues(
-    settings: KindSettings, locator: Venues, category: Callable[[str], str | None]
-) -> dict[str, str]:
-    file = settings.location.venues_file
-    if file is None:
+    file = taxonomy_file(settings.privacy)
+    if isinstance(locator, PointsOfInterest):
+        return VenueTaxonomy(locator.tree, locator.category_of, _label(file))
+    if not isinstance(locator, Venues):
+        return None
+    source = f"location.venues_file {settings.location.venues_file}"
+    if settings.location.venues_file is None:
         raise SettingsError("location.venues_file is not set: privacy.taxonomy needs the category of each venue")
-    category_of: dict[str, str] = {}
-    uncovered = 0
-    for _, (venue, given) in read_table(file, "location.venues_file", ("venue", "category")):
-        # A path such as "Food > Bakery" stands for its last part.
-        if (found := category(given.rpartition(">")[2])) is not None:
-            category_of[venue] = found
-        else:
-            uncovered += 1
-    if uncovered:
-        raise SettingsError(
-            f"location.venues_file {file}: {uncovered} of {len(locator.names)} venues have no category of "
-            "privacy.taxonomy: give them one, or set privacy.default_category"
-        )
-    return category_of
+    rows = [
+        row.values for row in read_table(settings.location.venues_file, "location.venues_file", ("venue", "category"))
+    ]
+    tree, categories = place_categories([category_paths(iter([given])) for _, given in rows], source, settings.privacy)
+    category_of = {venue: one for (venue, _), one in zip(rows, categories, strict=True) if one is not None}
+    return VenueTaxonomy(tree, category_of, _label(file))
+
+
+def _label(file: Path | None) -> str:
+    return CATEGORIES if file is None else file_label(file)

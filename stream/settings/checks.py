@@ -121,15 +121,20 @@ def check_kind(settings: KindSettings) -> None:
             f"privacy.sensitive_locations is set: privacy.model {model} does not protect them; "
             f"{', '.join(protecting)} do"
         )
-    if privacy.taxonomy != "own" and location.kind != "venues":
+    if privacy.taxonomy != "own" and location.kind not in {"venues", "pois"}:
+        what = "categories" if privacy.taxonomy == "categories" else "a file"
         raise SettingsError(
-            f"privacy.taxonomy is a file: this needs location.kind venues, whose file has a category, "
+            f"privacy.taxonomy is {what}: this needs location.kind venues or pois, whose files have categories, "
             f"not {location.kind}"
         )
     if kind is Kind.CHECKINS and location.kind == "venues" and location.venues_file is None:
         raise SettingsError("location.venues_file is not set: location.kind venues needs a CSV with venue,lat,lon")
     if kind is Kind.STOPS:
         _check_stops(settings)
+    if kind.model_kind is Kind.CHECKINS and location.kind == "pois" and location.pois_file is None:
+        raise SettingsError(
+            "location.pois_file is not set: location.kind pois needs a file of places, such as a CSV with name,lat,lon"
+        )
     if location.kind != "grid" and location.area is not None:
         raise SettingsError(f"location.area is set: this needs location.kind grid, not {location.kind}")
 

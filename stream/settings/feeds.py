@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import NoDecode
 
 from core.models.common.values import Duration, PositiveDuration, none_by_name
+from core.places.nearby import FARTHEST_M
 from stream.settings.section import Section
 from stream.settings.values import (
     Count,
@@ -33,12 +34,14 @@ __all__ = [
 class LocationSettings(Section):
     """The vocabulary of locations to which check-ins are mapped."""
 
-    kind: Literal["grid", "h3", "venues", "regions"] = "grid"
-    """``grid`` (``cell_m``, or ``area`` and ``cells``), ``h3`` (``h3_resolution``), ``venues`` (``venues_file``) or
-    ``regions`` (``regions_file``)."""
+    kind: Literal["grid", "h3", "venues", "regions", "pois"] = "grid"
+    """``grid`` (``cell_m``, or ``area`` and ``cells``), ``h3`` (``h3_resolution``), ``venues`` (``venues_file``: each
+    record names its venue), ``regions`` (``regions_file``) or ``pois`` (``pois_file``: each position is linked to a
+    place near it)."""
 
     cell_m: Annotated[float, Field(ge=1, le=1_000_000)] = 500.0
-    """Side of a grid cell, metres, if no ``area`` is given."""
+    """Side of a grid cell, metres, if no ``area`` is given; with ``pois`` also of the cells of positions that no place
+    fits."""
 
     area: Annotated[tuple[float, float, float, float] | None, BeforeValidator(four_degrees), NoDecode] = None
     """South, west, north and east of the area of the grid, degrees; records outside it are rejected."""
@@ -59,6 +62,17 @@ class LocationSettings(Section):
     regions_file: Path | None = None
     """GeoJSON of polygons, each with a property ``name``, from ``shoal regions`` or any GIS editor. Regions must not
     overlap. Records outside all of them are rejected."""
+
+    pois_file: Path | None = None
+    """Places for ``pois``: a CSV with the columns ``name``, ``lat``, ``lon`` and perhaps ``category`` and ``id``;
+    GeoJSON; an extract of OpenStreetMap (``.osm.pbf``, ``.osm``); or Parquet, such as places of Overture Maps."""
+
+    poi_distance_m: Annotated[float, Field(ge=1, le=FARTHEST_M)] = 100.0
+    """Greatest distance between a position and the place to which it is linked, metres."""
+
+    poi_agreement: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """How well a place must fit the venue and the category that a record names, from 0 to 1. With 0 they only rank the
+    places within the distance."""
 
 
 ShardKind = Literal["single", "region", "user"]

@@ -55,11 +55,14 @@ class _PromiseSettings(Section):
     empty value demands nothing. Read at the start."""
 
     taxonomy: str = "own"
-    """Taxonomy of locations, for ``sd-seqanon`` and levels of ``constraints``: ``own`` (H3 parents, grid quadrants), or
-    a CSV with the header ``category,parent``, which needs a column ``category`` in ``location.venues_file``."""
+    """Taxonomy of locations, for ``sd-seqanon`` and levels of ``constraints``: ``own`` (H3 parents, grid quadrants);
+    ``categories``, those of ``location.pois_file`` or of the column ``category`` in ``location.venues_file``, with the
+    hierarchy that is written in them (``Food > Bakery``); or a CSV with the header ``category,parent``, which has these
+    categories."""
 
     default_category: str | None = None
-    """Category of venues that have none, or one that is not in the taxonomy; if not set, every venue must have one."""
+    """Category of venues and places that have none, or one that is not in the taxonomy; if not set, every one must have
+    one."""
 
     constraints: str | None = None
     """Which locations may be generalized together, for ``u-seqanon``: ``level:N`` of the taxonomy, or a CSV with the
@@ -74,7 +77,8 @@ class _PromiseSettings(Section):
 
     sensitive_locations: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
     """Locations that are sensitive for these models: a list of names, or names separated by commas. ``category:NAME``
-    means every venue of a category of ``taxonomy``. A sensitive location is released as it is, or suppressed."""
+    means every venue or place of a category or of one below it. A sensitive location is released as it is, or
+    suppressed."""
 
 
 class _PeopleSettings(Section):

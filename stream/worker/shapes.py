@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 
 import h3
 import msgspec
@@ -10,6 +11,7 @@ import numpy as np
 
 from core.places.drawn_regions import DrawnRegions
 from core.places.locate import AreaGrid, H3Cells, Locator, MetricGrid, Venues
+from core.places.pois import PointsOfInterest
 
 __all__ = [
     "DRAWN_CELLS",
@@ -157,26 +159,48 @@ def outline(locator: Locator, name: str) -> Corners:
         return []
 
 
+@singledispatch
 def _corners(locator: Locator, name: str) -> Corners:
-    if isinstance(locator, H3Cells):
-        return list(h3.cell_to_boundary(name))
-    if isinstance(locator, MetricGrid):
-        row, column = map(int, name.split("-"))
-        _, _, (first,) = locator.describe(np.array([row << 32]))
-        width, height = 2 * (float(first) + 180.0), 180.0 / locator.n_rows
-        return _box(row * height - 90.0, column * width - 180.0, height, width)
-    if isinstance(locator, AreaGrid):
-        row, column = map(int, name.removeprefix("r").split("c"))
-        area = locator.area
-        width, height = area.width_deg / locator.columns, (area.north - area.south) / locator.rows
-        return _box(area.south + row * height, area.west + column * width, height, width)
-    if isinstance(locator, Venues):
-        ids, known = locator.locate(np.empty(1), np.empty(1), [name])
-        _, lat, lon = locator.describe(ids[known])
-        return list(zip(lat.tolist(), lon.tolist(), strict=True))
-    if isinstance(locator, DrawnRegions):
-        return locator.border(name)
     return []
+
+
+@_corners.register
+def _(locator: PointsOfInterest, name: str) -> Corners:
+    place = locator.position(name)
+    return [place] if place is not None else _corners(locator.cells, name)
+
+
+@_corners.register
+def _(locator: H3Cells, name: str) -> Corners:
+    return list(h3.cell_to_boundary(name))
+
+
+@_corners.register
+def _(locator: MetricGrid, name: str) -> Corners:
+    row, column = map(int, name.split("-"))
+    _, _, (first,) = locator.describe(np.array([row << 32]))
+    width, height = 2 * (float(first) + 180.0), 180.0 / locator.n_rows
+    return _box(row * height - 90.0, column * width - 180.0, height, width)
+
+
+@_corners.register
+def _(locator: AreaGrid, name: str) -> Corners:
+    row, column = map(int, name.removeprefix("r").split("c"))
+    area = locator.area
+    width, height = area.width_deg / locator.columns, (area.north - area.south) / locator.rows
+    return _box(area.south + row * height, area.west + column * width, height, width)
+
+
+@_corners.register
+def _(locator: Venues, name: str) -> Corners:
+    ids, known = locator.locate(np.empty(1), np.empty(1), [name])
+    _, lat, lon = locator.describe(ids[known])
+    return list(zip(lat.tolist(), lon.tolist(), strict=True))
+
+
+@_corners.register
+def _(locator: DrawnRegions, name: str) -> Corners:
+    return locator.border(name)
 
 
 def _box(south: float, west: float, height: float, width: float) -> Corners:

@@ -45,6 +45,9 @@ SENSITIVE_VALUES: dict[str, tuple[str, ...]] = {
 }
 """Categories that are sensitive for ``lkc``; Gowalla has none."""
 
+TAXONOMIES = {"fsq_calgary": ("venue_categories.csv", "Shop & Service")}
+"""The file behind the categories of a feed's venues, and the category of those that it lacks."""
+
 PLANS = (
     ("any", ""),
     ("prepaid", "any"),
@@ -78,8 +81,12 @@ class Model:
     values: bool = False
     """Whether it uses categories that are sensitive, where there are some."""
 
+    linked: bool = False
+    """Whether its records are linked to the venues of the feed, by position and category; only if these have one."""
+
 
 _D = (("distance_m", "D", ",.0f"),)
+_MEANING = (*_D, ("semantic_penalty", "SD", ".3f"))
 _PATTERNS = (("visits_kept_share", "kept", ".2f"), ("sim1", "SIM1", ".2f"), ("sim2", "SIM2", ".2f"))
 _PAIRS = (("visits_kept_share", "kept", ".2f"),)
 _LOSSES = (("ncp", "NCP", ".2f"), ("ul", "UL", ".2f"))
@@ -91,6 +98,8 @@ MODELS = (
     Model(
         label="u-seqanon, level:1", given={"privacy.model": "u-seqanon", "privacy.constraints": "level:1"}, figures=_D
     ),
+    Model(label="seqanon, places", given={}, figures=_MEANING, linked=True),
+    Model(label="sd-seqanon, places", given={"privacy.model": "sd-seqanon"}, figures=_MEANING, linked=True),
     Model(label="least-loss", given={"privacy.model": "least-loss"}, figures=_D),
     Model(label="auto", given={"privacy.model": "auto"}, figures=_D),
     Model(label="lm-anon, l=2", given={"privacy.model": "lm-anon"}, figures=_D, places=True),
@@ -130,6 +139,9 @@ class Inputs:
     sensitive: tuple[str, ...]
     """Names of locations."""
 
+    places: dict[str, object] | None
+    """Settings of locations that are its venues, with their categories as taxonomy; None if these have none."""
+
     @classmethod
     def make(cls, name: str, data: Path, folder: Path) -> Inputs:
         """Draw what the feed does not have."""
@@ -141,13 +153,22 @@ class Inputs:
             csv.writer(out).writerows((("category", "parent"), *PLANS))
         with_people = folder / f"{name}.ndjson"
         _write_people(rows, with_people)
-        return cls(name=name, file=file, with_people=with_people, plans=plans, sensitive=_sensitive(name, rows))
+        return cls(
+            name=name,
+            file=file,
+            with_people=with_people,
+            plans=plans,
+            sensitive=_sensitive(name, rows),
+            places=_places(name, rows, data, folder),
+        )
 
     def given(self, model: Model, k: int) -> dict[str, object]:
         """Return the settings of a run."""
         given = {**REAL_FEEDS[self.name], **model.given, "privacy.k": k, "privacy.m": M}
         if given.get("privacy.time_slot") == "window":
             given["privacy.time_slot"] = given["window.size"]
+        if model.linked:
+            given |= self.places or {}
         if model.places:
             given["privacy.sensitive_locations"] = self.sensitive
         if model.values and self.name in SENSITIVE_VALUES:
@@ -171,6 +192,27 @@ def _write_people(rows: list[dict[str, str]], file: Path) -> None:
             where = {"lat": float(row["lat"]), "lon": float(row["lon"])}
             record = {"user": row["user"], "ts": float(row["ts"]), **where, "age": age, "plan": plan}
             out.write(json.dumps(record) + "\n")
+
+
+def _places(name: str, rows: list[dict[str, str]], data: Path, folder: Path) -> dict[str, object] | None:
+    """Write the venues of a feed, each at the middle of its records, as a file of places."""
+    of_venue: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        of_venue.setdefault(row["venue"], []).append(row)
+    if not all(row["category"] for row in rows):
+        return None
+    file = folder / "places.csv"
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["id", "name", "lat", "lon", "category"])
+        for venue, of_it in sorted(of_venue.items()):
+            lat, lon = (float(np.median([float(row[which]) for row in of_it])) for which in ("lat", "lon"))
+            writer.writerow([venue, f"venue {venue}", lat, lon, of_it[0]["category"]])
+    given: dict[str, object] = {"location.kind": "pois", "location.pois_file": str(file), "fields.venue": "unused"}
+    if name not in TAXONOMIES:
+        return given | {"privacy.taxonomy": "categories"}
+    tree, default = TAXONOMIES[name]
+    return given | {"privacy.taxonomy": str(data / tree), "privacy.default_category": default}
 
 
 def _sensitive(name: str, rows: list[dict[str, str]]) -> tuple[str, ...]:
@@ -249,6 +291,8 @@ def table(data: Path, feeds: list[str]) -> Iterator[str]:
             inputs = Inputs.make(name, data, Path(folder))
             for k, model in product(KS, MODELS):
                 n_done += 1
+                if model.linked and inputs.places is None:
+                    continue
                 sys.stderr.write(f"{n_done} of {n_runs}: {name}, k={k}, {model.label} ...\n")
                 yield f"| {' | '.join([name, str(k), model.label, *_cells(model, run(inputs, model, k))])} |"
 

@@ -20,17 +20,9 @@ STANDARD = {
     *("functools", "hashlib", "heapq", "itertools", "math", "operator", "re", "types", "typing", "unicodedata"),
 }
 INSTALLED = {
-    "core",
-    "h3",
-    "msgspec",
-    "numba",
-    "numpy",
-    "prefixspan",
-    "pydantic",
-    "pyproj",
-    "shapely",
+    "core", "h3", "msgspec", "numba", "numpy", "prefixspan", "pydantic", "pyproj", "rapidfuzz", "shapely",
     "sortedcontainers",
-}
+}  # fmt: skip
 
 CLOCK = {"now", "utcnow", "today", "fromtimestamp", "utcfromtimestamp", "localtime", "gmtime", "astimezone"}
 """Methods that read the clock, or the zone of the machine unless they are given one."""

@@ -216,14 +216,22 @@ def test_a_sensitive_location_that_there_is_not_is_named(model: str, named: str,
     assert files.complaint(model, sensitive_locations=named) == says
 
 
-def test_a_sensitive_category_needs_a_taxonomy_of_venues(files: Files) -> None:
+def test_a_sensitive_category_needs_places_with_categories(files: Files) -> None:
     """
-    Cells have no categories, and neither have venues without a file that says them.
+    Cells have none. Venues have those of their own file if no other says what is below what.
     """
-    says = "privacy.sensitive_locations names a category: it needs location.kind venues and a file in privacy.taxonomy"
     given: dict[str, Any] = {"sensitive_locations": "category:health", "taxonomy": "own"}
-    assert files.complaint("zga", **given) == says
-    assert files.complaint("zga", **given | {"location.kind": "grid"}) == says
+    assert files.complaint("zga", **given | {"location.kind": "grid"}) == (
+        "privacy.sensitive_locations names a category: this needs location.kind pois or venues, whose files have "
+        "categories, not grid"
+    )
+    plan = files.feed("zga", **given).plan
+    assert isinstance(plan, KLmPlan)
+    assert plan.sensitive == {"v3"}
+    assert files.complaint("zga", **given | {"sensitive_locations": "category:heath"}) == (
+        "privacy.sensitive_locations names the category 'heath': it must be a category of location.venues_file; did "
+        "you mean 'health'?"
+    )
 
 
 @pytest.mark.parametrize("model", OF_ATTRIBUTES)

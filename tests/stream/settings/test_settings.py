@@ -328,7 +328,7 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
         ("location.cells", "0x20", "greater than or equal to 1"),
         ("location.cells", "20x200000", "less than or equal to 100000"),
         ("location.cell_m", float("nan"), "less than or equal to"),
-        ("location.kind", "hexagons", "'grid', 'h3', 'venues' or 'regions'"),
+        ("location.kind", "hexagons", "'grid', 'h3', 'venues', 'regions' or 'pois'"),
         ("location.h3_resolution", 16, "less than or equal to 15"),
         ("shard.kind", "city", "'single', 'region' or 'user'"),
         ("kafka.bootstrap_servers", "kafka", "kafka-1:9092"),

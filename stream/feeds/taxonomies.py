@@ -37,7 +37,7 @@ def build_taxonomy(settings: KindSettings, locator: Locator) -> Taxonomy:
         return find_name(name, names, known) or default
 
     category_of = _categories_of_venues(settings, locator, category)
-    return VenueTaxonomy(tree, category_of, file_label(file))
+    return VenueTaxonomy(tree, category_of, file_label(file), locator)
 
 
 def read_categories(file: Path, setting: str) -> Categories:

@@ -198,11 +198,23 @@ _LOCATIONS: JSON = {
                 "type": "array",
                 "items": {"type": "string"},
                 "minItems": 1,
-                "description": "Names of the locations that were merged.",
+                "description": "Names of the locations that were merged, or the name of an area.",
             },
-            "lat": {"type": "number", "description": "Latitude of the members' centroid, degrees."},
-            "lon": {"type": "number", "description": "Longitude of the members' centroid, degrees."},
+            "lat": {
+                "type": "number",
+                "description": "Latitude of the members' centroid or of the area's centre, degrees.",
+            },
+            "lon": {
+                "type": "number",
+                "description": "Longitude of the members' centroid or of the area's centre, degrees.",
+            },
             "sensitive": {"const": True, "description": "Present where the location is sensitive."},
+            "radius_m": {
+                "type": "number",
+                "minimum": 0,
+                "description": "Present where the location is an area of the hierarchy, under its own name: distance of "
+                "its farthest corner from its centre, metres.",
+            },
         },
         "required": ["members", "lat", "lon"],
         "additionalProperties": False,

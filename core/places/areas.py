@@ -16,6 +16,9 @@ __all__ = ["EARTH", "Areas", "Extent", "distance_m", "h3_areas", "quadrant_areas
 _EARTH_RADIUS_M = 6_371_008.8
 """Mean radius of the earth."""
 
+_FARTHEST_M = float(np.ceil(np.pi * _EARTH_RADIUS_M))
+"""No two places on the earth are farther from each other."""
+
 
 class Areas(NamedTuple):
     """``n`` areas."""
@@ -32,20 +35,22 @@ class Areas(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """A rectangle of degrees that quadrants divide; it may be larger than the area whose locations it holds."""
+    """A rectangle of degrees, and the larger one that quadrants divide."""
 
     south: float
     west: float
     height_deg: float
     width_deg: float
+    divided_height_deg: float
+    divided_width_deg: float
 
 
-EARTH = Extent(-90.0, -180.0, 180.0, 360.0)
+EARTH = Extent(-90.0, -180.0, 180.0, 360.0, 180.0, 360.0)
 """The extent of quadrants of the earth."""
 
 
 def quadrant_areas(paths: Sequence[Path], extent: Extent = EARTH) -> Areas:
-    """Describe the last quadrant of each path; an empty path is the whole extent.
+    """Describe the last quadrant of each path, as far as it is in the extent; an empty path is the whole extent.
 
     Quadrant ``q3-5-2`` is of the third division: row 5 from the south, column 2 from the west, of 8 by 8.
 
@@ -55,13 +60,16 @@ def quadrant_areas(paths: Sequence[Path], extent: Extent = EARTH) -> Areas:
     """
     levels = np.array([len(path) for path in paths], dtype=np.int64)
     cells = np.array([path[-1] if path else (0, 0) for path in paths], dtype=np.int64).reshape(-1, 2)
-    height, width = extent.height_deg / 2.0**levels, extent.width_deg / 2.0**levels
+    height, width = extent.divided_height_deg / 2.0**levels, extent.divided_width_deg / 2.0**levels
     south, west = extent.south + cells[:, 0] * height, extent.west + cells[:, 1] * width
+    height = np.minimum(height, extent.south + extent.height_deg - south)
+    width = np.minimum(width, extent.west + extent.width_deg - west)
     lat, lon = south + height / 2, west + width / 2
-    # The corner that is nearest to the equator is the farthest from the centre.
+    # The corner that is nearest to the equator is the farthest from the centre, up to half of the earth's width.
     corner = np.where(np.abs(south) < np.abs(south + height), south, south + height)
+    radius_m = np.where(width > 180.0, _FARTHEST_M, distance_m(lat, lon, corner, west))
     names = [f"q{level}-{row}-{column}" for level, (row, column) in zip(levels.tolist(), cells.tolist(), strict=True)]
-    return Areas(names, lat, _around(lon), distance_m(lat, lon, np.clip(corner, -90.0, 90.0), west))
+    return Areas(names, lat, _around(lon), radius_m)
 
 
 def h3_areas(paths: Sequence[Path]) -> Areas:
@@ -71,7 +79,7 @@ def h3_areas(paths: Sequence[Path]) -> Areas:
         if not path:
             names.append("earth")
             centres.append((0.0, 0.0))
-            radius_m.append(np.ceil(np.pi * _EARTH_RADIUS_M))
+            radius_m.append(_FARTHEST_M)
             continue
         cell = path[-1]
         names.append(h3.int_to_str(cell))

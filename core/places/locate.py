@@ -170,9 +170,9 @@ class AreaGrid:
     def areas(self, paths: Sequence[Path]) -> Areas:
         """See :meth:`Locator.areas`."""
         side = 2.0 ** (self._levels + 1)
-        height_deg = (self.area.north - self.area.south) * side / self.rows
-        width_deg = self.area.width_deg * side / self.columns
-        return quadrant_areas(paths, Extent(self.area.south, self.area.west, height_deg, width_deg))
+        height_deg, width_deg = self.area.north - self.area.south, self.area.width_deg
+        divided = height_deg * side / self.rows, width_deg * side / self.columns
+        return quadrant_areas(paths, Extent(self.area.south, self.area.west, height_deg, width_deg, *divided))
 
     @property
     def _levels(self) -> int:

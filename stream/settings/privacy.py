@@ -55,8 +55,9 @@ class _PromiseSettings(Section):
     empty value demands nothing. Read at the start."""
 
     taxonomy: str = "own"
-    """Taxonomy of locations, for ``sd-seqanon`` and levels of ``constraints``: ``own`` (H3 parents, grid quadrants), or
-    a CSV with the header ``category,parent``, which needs a column ``category`` in ``location.venues_file``."""
+    """Taxonomy of locations, for ``sd-seqanon``, ``flows`` and levels of ``constraints``: ``own`` (H3 parents, grid
+    quadrants), or a CSV with the header ``category,parent``, which needs a column ``category`` in
+    ``location.venues_file``."""
 
     default_category: str | None = None
     """Category of venues that have none, or one that is not in the taxonomy; if not set, every venue must have one."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["CountedFlow", "FlowCandidate", "NamedPlace"]
+__all__ = ["CountedFlow", "FlowCandidate", "FlowPlace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedPlace:
+class FlowPlace:
     """A place of a release."""
 
     name: str
@@ -42,7 +42,7 @@ class FlowCandidate:
     users: Sequence[int] = field(repr=False)
     """The user of each person counted in each flow; not published."""
 
-    places: tuple[NamedPlace, ...] = field(repr=False)
+    places: tuple[FlowPlace, ...] = field(repr=False)
     """The places between which there are flows."""
 
     flows: tuple[CountedFlow, ...] = field(repr=False)

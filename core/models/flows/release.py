@@ -9,10 +9,10 @@ import numpy as np
 
 from core.models.common.family import Contents, Verdict
 from core.models.flows.anonymize.divide import divide
-from core.models.flows.flows import CountedFlow, FlowCandidate, NamedPlace
+from core.models.flows.flows import CountedFlow, FlowCandidate, FlowPlace
 from core.models.flows.plan import FlowPlan
 from core.models.flows.released import PublishedFlow
-from core.models.flows.tree import Place, PlaceTree
+from core.models.flows.tree import TreePlace, PlaceTree
 from core.models.flows.trips import FlowWindow, Trips, trips_of
 from core.models.flows.verify import verify_flows
 from core.records.arrays import BoolArray, IntArray
@@ -29,7 +29,7 @@ __all__ = ["FlowResult", "anonymize", "assemble", "candidate", "publish", "verif
 class FlowResult:
     """A window that is divided into places."""
 
-    places: list[Place] = field(repr=False)
+    places: list[TreePlace] = field(repr=False)
     """All places that there are; those in use are the ones that locations have."""
 
     place_of: IntArray = field(repr=False)
@@ -73,7 +73,7 @@ def candidate(window: FlowWindow, result: FlowResult, plan: FlowPlan) -> FlowCan
 
 
 def _counted(
-    users: IntArray, origins: IntArray, destinations: IntArray, places: list[Place], k: int
+    users: IntArray, origins: IntArray, destinations: IntArray, places: list[TreePlace], k: int
 ) -> tuple[tuple[CountedFlow, ...], list[int], int]:
     """Count people and trips of each flow.
 
@@ -100,9 +100,9 @@ def _counted(
     return tuple(sorted(flows, key=lambda flow: (flow.origin, flow.destination))), everybody, len(hidden)
 
 
-def _named(place: Place, window: FlowWindow) -> NamedPlace:
+def _named(place: TreePlace, window: FlowWindow) -> FlowPlace:
     names = window.visits.vocabulary.names
-    return NamedPlace(
+    return FlowPlace(
         name=place.name,
         path=None if place.is_location else place.path,
         members=tuple(names[location] for location in place.locations),

@@ -12,11 +12,11 @@ from core.places.taxonomy import Path
 from core.places.vocabulary import Vocabulary
 from core.records.arrays import IntArray
 
-__all__ = ["Place", "PlaceTree", "errors_m"]
+__all__ = ["TreePlace", "PlaceTree", "errors_m"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TreePlace:
     """A location of the window, or a node of the hierarchy with at least two branches in the window."""
 
     path: Path
@@ -77,20 +77,20 @@ class PlaceTree:
         self.places = [
             _location(vocabulary, path, locations)
             if not children
-            else Place(path, locations, tuple(children), *next(described))
+            else TreePlace(path, locations, tuple(children), *next(described))
             for path, locations, children in shapes
         ]
         self.n_levels = max(map(len, paths)) + 1
         """Levels of the hierarchy below the root; the last one is that of the locations."""
 
 
-def _location(vocabulary: Vocabulary, path: Path, locations: tuple[int, ...]) -> Place:
+def _location(vocabulary: Vocabulary, path: Path, locations: tuple[int, ...]) -> TreePlace:
     (only,) = locations
     at = float(vocabulary.lat_deg[only]), float(vocabulary.lon_deg[only])
-    return Place(path, locations, (), vocabulary.names[only], *at, None)
+    return TreePlace(path, locations, (), vocabulary.names[only], *at, None)
 
 
-def errors_m(place: Place, vocabulary: Vocabulary) -> IntArray:
+def errors_m(place: TreePlace, vocabulary: Vocabulary) -> IntArray:
     """Return how far each location of a place is from its centre, whole metres; a location as it is has no error."""
     if place.is_location:
         return np.zeros(1, np.int64)

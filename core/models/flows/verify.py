@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.models.flows.flows import FlowCandidate, NamedPlace
+from core.models.flows.flows import FlowCandidate, FlowPlace
 from core.models.flows.guarantee import KAnonymousFlows, TripRule
 
 __all__ = ["FlowReport", "verify_flows"]
@@ -90,7 +90,7 @@ def _trips(names: Sequence[str], rule: TripRule) -> Iterator[tuple[str, str]]:
             yield before, after
 
 
-def _n_wrong_places(places: Sequence[NamedPlace], path_of: Mapping[str, tuple[Hashable, ...]]) -> int:
+def _n_wrong_places(places: Sequence[FlowPlace], path_of: Mapping[str, tuple[Hashable, ...]]) -> int:
     """Count places that do not have exactly the locations below their node, or share a location or name with another.
 
     A place has all locations below its node, and no two share one: so no node is below another one.

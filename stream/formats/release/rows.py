@@ -1,7 +1,7 @@
 """A release as flat rows: what one message states, for tables.
 
-A row of the table ``anonymized`` is one visit, point or location of a message, or one flow; of ``windows`` one window and shard; of
-``locations`` one generalized location of a release.
+A row of the table ``anonymized`` is one visit, point or location of a message, or one flow; of ``windows`` one window
+and shard; of ``locations`` one generalized location of a release.
 """
 
 from __future__ import annotations

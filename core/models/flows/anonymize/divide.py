@@ -9,7 +9,7 @@ as in ODkAnon (Armenante, Huang, Jha, Vassio 2025, arXiv:2509.12950).
 
 from __future__ import annotations
 
-from core.models.flows.anonymize.division import Change, Division
+from core.models.flows.anonymize.division import PlaceChange, Division
 from core.models.flows.tree import PlaceTree
 from core.models.flows.trips import Trips
 from core.places.vocabulary import Vocabulary
@@ -57,7 +57,7 @@ def _split_to(level: int, number: int, division: Division, tree: PlaceTree) -> N
 def _improve(division: Division, tree: PlaceTree, max_suppressed: int) -> None:
     """Split and join places until no single change lowers the loss. It ends, because the loss is a whole number."""
 
-    def is_better(change: Change) -> bool:
+    def is_better(change: PlaceChange) -> bool:
         return change.gain_m > 0 and division.n_suppressed + change.newly_suppressed <= max_suppressed
 
     is_changed = True

@@ -13,11 +13,11 @@ from core.places.geo import LocalProjection
 from core.places.vocabulary import Vocabulary
 from core.records.arrays import BoolArray, IntArray, distinct, ranges, starts_of
 
-__all__ = ["Change", "Division", "flow_people", "price_m"]
+__all__ = ["PlaceChange", "Division", "flow_people", "price_m"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Change:
+class PlaceChange:
     """A change of some locations' places, and what it does to the trips that begin or end there."""
 
     locations: IntArray
@@ -81,15 +81,15 @@ class Division:
         """The loss, metres."""
         return self._loss_m(np.arange(len(self._trips)), self.kept, self._error_m)
 
-    def split(self, number: int) -> Change:
+    def split(self, number: int) -> PlaceChange:
         """Return the change that divides a place in use into its children."""
         return self._change(self._tree.places[number].children)
 
-    def join(self, number: int) -> Change:
+    def join(self, number: int) -> PlaceChange:
         """Return the change that makes one place of everything in it."""
         return self._change((number,))
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: PlaceChange) -> None:
         """Make a change."""
         self.cut.difference_update(self.place_of[change.locations].tolist())
         self.cut.update(change.places.tolist())
@@ -97,7 +97,7 @@ class Division:
         self._error_m[change.locations] = change.errors_m
         self.kept[change.trips] = change.kept
 
-    def _change(self, numbers_of_places: Sequence[int]) -> Change:
+    def _change(self, numbers_of_places: Sequence[int]) -> PlaceChange:
         places = [self._tree.places[number] for number in numbers_of_places]
         locations = np.concatenate([np.array(place.locations) for place in places])
         numbers = np.repeat(np.array(numbers_of_places), [len(place.locations) for place in places])
@@ -109,7 +109,7 @@ class Division:
         # All trips of a flow that begins or ends in these places are among these trips.
         kept = flow_people(self._trips, trips, place_of) >= self._k
         before = self.kept[trips]
-        return Change(
+        return PlaceChange(
             locations=locations,
             places=numbers,
             errors_m=errors,
@@ -130,7 +130,7 @@ def flow_people(trips: Trips, some: IntArray, place_of: IntArray) -> IntArray:
     Args:
         trips: The window's trips.
         some: Numbers of trips, shape ``(s,)``.
-        place_of: Place of each location.
+        place_of: TreePlace of each location.
     """
     n_places = int(place_of.max(initial=0)) + 1
     pair = place_of[trips.origins[some]] * n_places + place_of[trips.destinations[some]]

@@ -9,6 +9,7 @@ from sortedcontainers import SortedDict
 
 from core.records.record import Source
 from core.windows.buffer import WindowBuffer
+from core.windows.draw import Draw
 from core.windows.history import History, Trace
 from core.windows.seal import Seal, SealedUntil
 from core.windows.watermark import Watermark
@@ -32,6 +33,9 @@ class ShardProgress:
     known: set[Seal | SealedUntil] = field(default_factory=set)
     traces: dict[WindowKey, dict[int, Trace]] = field(default_factory=dict)
     """Traces of windows of the horizon, by window and part."""
+
+    draws: dict[WindowKey, list[Draw]] = field(default_factory=dict)
+    """Draws of windows that are not completed, in the order of the seals topic."""
 
     heard: dict[tuple[Source, str], int] = field(default_factory=dict)
     """Highest offset of each log of each source."""
@@ -73,11 +77,17 @@ class OpenWindows:
         parts = self.shard(key.shard).traces.get(key, {})
         return bool(parts) and all(number in parts for number in range(max(one.n_parts for one in parts.values())))
 
-    def forgettable(self, key: WindowKey) -> tuple[Trace, ...]:
-        """Return the traces in the shard of a completed window that no later window depends on."""
+    def draw(self, key: WindowKey) -> Draw | None:
+        """Return the draw of a window that counts: the first one; None if there is none."""
+        return next(iter(self.shard(key.shard).draws.get(key, ())), None)
+
+    def forgettable(self, key: WindowKey) -> tuple[Trace | Draw, ...]:
+        """Return the traces in the shard of a completed window that no later window depends on, and spent draws."""
+        shard = self.shard(key.shard)
+        spent = [draw for of, draws in sorted(shard.draws.items()) if of.end_ms <= key.end_ms for draw in draws]
         since_ms = key.end_ms - (self.policy.horizon - 1) * self.policy.size_ms
-        traces = self.shard(key.shard).traces
-        return tuple(one for of, parts in sorted(traces.items()) if of.end_ms <= since_ms for one in parts.values())
+        traces = [one for of, parts in sorted(shard.traces.items()) if of.end_ms <= since_ms for one in parts.values()]
+        return (*traces, *spent)
 
     def open_window(self, key: WindowKey) -> WindowBuffer:
         """Return an open window, opened if it is not."""

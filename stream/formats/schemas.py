@@ -174,8 +174,8 @@ _COUNTS: JSON = {
     },
     "people": {
         "type": ["integer", "null"],
-        "description": "People in the release; null if it would reveal that 1 to k-1 people have several trajectories, or "
-        "are in several flows.",
+        "description": "People in the release; null if it would reveal that 1 to k-1 people have several trajectories "
+        "or are in several flows.",
     },
     "trajectories": {"type": "integer", "minimum": 1, "description": "Messages of the release on `anonymized`."},
     "points_released": {

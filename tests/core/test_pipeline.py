@@ -24,6 +24,9 @@ from core.models.common.sequences import SequenceTrajectory
 from core.models.disassociation.anonymize.disassociate import DisassociationOptions
 from core.models.disassociation.plan import DisassociationPlan
 from core.models.disassociation.released import ClusterGroup
+from core.models.flows.guarantee import TripRule
+from core.models.flows.plan import FlowPlan
+from core.models.flows.released import PublishedFlow
 from core.models.kdelta.anonymize.across import Across
 from core.models.kdelta.anonymize.sets import AnonymitySets
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions, wait4me
@@ -37,9 +40,6 @@ from core.models.klm.plan import KLmPlan
 from core.models.km.algorithms import LeastLoss
 from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions
 from core.models.km.anonymize.seqanon import Generalization
-from core.models.flows.guarantee import TripRule
-from core.models.flows.plan import FlowPlan
-from core.models.flows.released import PublishedFlow
 from core.models.km.guarantee import KmAnonymity
 from core.models.km.plan import KmPlan
 from core.models.lkc.pairs import Cycle

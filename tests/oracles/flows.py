@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 
 Path = tuple[Hashable, ...]
 Ends = tuple[int, int]
@@ -17,7 +17,7 @@ def trips_of(visits: Sequence[int], *, first_last: bool = False) -> list[Ends]:
     stays = [place for at, place in enumerate(visits) if at == 0 or visits[at - 1] != place]
     if first_last:
         return [(stays[0], stays[-1])] if stays and stays[0] != stays[-1] else []
-    return list(zip(stays, stays[1:], strict=False))
+    return list(pairwise(stays))
 
 
 def divisions(paths: Sequence[Path], locations: Sequence[int] | None = None, depth: int = 0) -> Iterator[Division]:

@@ -11,11 +11,13 @@ import numpy as np
 import pyproj
 
 from core.models.common.guarantee import Guarantee, Parameters
+from core.models.common.noise import LaplaceNoise
 from core.places.locate import Locator
 from core.places.regions import Regions
 from core.records.keys import check_key, keyed_generator, keyed_id
 from core.release.outcome import Account, ReleaseRefused, Withheld, WithholdReason
 from core.trajectories.assemble import Limits
+from core.windows.draw import Counts
 from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
@@ -55,6 +57,9 @@ class Plan(ABC):
     history: History = field(default=NO_HISTORY, repr=False)
     """What earlier windows of the shard released, as far as the promise spans windows; see :meth:`after`."""
 
+    noisy: Counts | None = field(default=None, repr=False)
+    """The counts of the window with noise, if there is :attr:`noise`; drawn once for each window, and an argument."""
+
     def __post_init__(self) -> None:
         check_key(self.secret, "the plan's secret")
 
@@ -82,6 +87,11 @@ class Plan(ABC):
     def horizon(self) -> int:
         """Over how many successive windows of a shard the promise holds; 1 if every window stands alone."""
         return 1
+
+    @property
+    def noise(self) -> LaplaceNoise | None:
+        """Which noise is added to counts before they are released; None if they are exact."""
+        return None
 
     @property
     def promised_linkage(self) -> float | None:

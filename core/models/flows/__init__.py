@@ -1,9 +1,9 @@
 """Flows: how many people went from one place to another, if at least k did (see README.md)."""
 
 from core.models.common.family import Family, ModelSummary
-from core.models.flows import measure, plan, release
+from core.models.flows import measure, noisy, plan, release
 from core.models.flows.released import PublishedFlow
-from core.models.flows.settings import FlowSettings
+from core.models.flows.settings import FlowSettings, check_budget
 from core.records.record import Kind
 
 __all__ = ["FAMILY"]
@@ -16,6 +16,7 @@ FAMILY = Family(
     },
     promise="each released number of people who went from one place to another is at least `k`, and no two places of a "
     "release overlap",
+    parameters={"threshold": "Smallest noisy number of people that is released (`noise: laplace`)."},
     figures={
         "places": "Places between which there are flows.",
         "original_locations": "Places that are one location as it is.",
@@ -35,4 +36,6 @@ FAMILY = Family(
     publish=release.publish,
     loss=measure.loss,
     measure=measure.measure,
+    count=noisy.count,
+    check=check_budget,
 )

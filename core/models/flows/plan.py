@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.models.common.guarantee import Parameters
+from core.models.common.noise import LaplaceNoise
 from core.models.common.plan import Plan
 from core.models.common.settings import PlanInputs
 from core.models.flows.guarantee import KAnonymousFlows, TripRule
@@ -27,6 +28,14 @@ class FlowPlan(Plan):
     max_suppressed_percent: float
     """Most trips that may be left out to keep places small, percent."""
 
+    laplace: LaplaceNoise | None = None
+    """The noise that is added to numbers of people; None if they are exact."""
+
+    @property
+    def noise(self) -> LaplaceNoise | None:
+        """See :attr:`Plan.noise`."""
+        return self.laplace
+
     @property
     def model(self) -> str:
         """See :attr:`Plan.model`."""
@@ -35,9 +44,16 @@ class FlowPlan(Plan):
     @property
     def parameters(self) -> Parameters:
         """See :attr:`Plan.parameters`."""
-        return {
-            "k": self.guarantee.k,
-            "trips": self.guarantee.trips.value,
+        shared: Parameters = {"k": self.guarantee.k, "trips": self.guarantee.trips.value}
+        if self.laplace is not None:
+            return shared | {
+                "noise": "laplace",
+                "epsilon": self.laplace.epsilon,
+                "dp_delta": self.laplace.delta,
+                "max_flows_per_person": self.laplace.most_counts,
+                "threshold": self.laplace.threshold,
+            }
+        return shared | {
             "taxonomy": self.taxonomy.name,
             "max_suppressed_trips": self.max_suppressed_percent,
         }
@@ -45,11 +61,16 @@ class FlowPlan(Plan):
     @property
     def promise(self) -> str:
         """See :attr:`Plan.promise`."""
-        return "flows of k people"
+        return "flows of k people" if self.laplace is None else "differentially private flows"
 
 
 def make_plan(settings: FlowSettings, inputs: PlanInputs) -> FlowPlan:
     """Make the plan that the settings ask for."""
+    laplace = None
+    if settings.noise == "laplace" and settings.epsilon is not None:
+        laplace = LaplaceNoise(
+            epsilon=settings.epsilon, delta=settings.dp_delta, most_counts=settings.max_flows_per_person
+        )
     return FlowPlan(
         guarantee=KAnonymousFlows(k=inputs.k, trips=TripRule(settings.trips)),
         limits=inputs.limits,
@@ -57,4 +78,5 @@ def make_plan(settings: FlowSettings, inputs: PlanInputs) -> FlowPlan:
         locator=inputs.locator,
         taxonomy=inputs.taxonomy(),
         max_suppressed_percent=settings.max_suppressed_trips,
+        laplace=laplace,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,11 +9,12 @@ import numpy as np
 from core.models.common.family import Contents, Verdict
 from core.models.flows.anonymize.divide import divide
 from core.models.flows.flows import CountedFlow, FlowCandidate, FlowPlace
+from core.models.flows.noisy import kept_trips, noisy_candidate
 from core.models.flows.plan import FlowPlan
 from core.models.flows.released import PublishedFlow
-from core.models.flows.tree import TreePlace, PlaceTree
-from core.models.flows.trips import FlowWindow, Trips, trips_of
-from core.models.flows.verify import verify_flows
+from core.models.flows.tree import PlaceTree, TreePlace
+from core.models.flows.trips import FlowWindow, trips_of
+from core.models.flows.verify import verify_flows, verify_noisy_flows
 from core.records.arrays import BoolArray, IntArray
 from core.records.record import Rows
 from core.release.counts import Headcount, publishable
@@ -45,9 +45,19 @@ def assemble(seal: Seal, rows: Rows, plan: FlowPlan) -> FlowWindow:
 
 
 def anonymize(seal: Seal, window: FlowWindow, plan: FlowPlan) -> FlowResult:
-    """Divide the window into places."""
+    """Divide the window into places; with noise these are the locations as they are, which no person decides.
+
+    Raises:
+        ValueError: The plan adds noise, but has no noisy counts.
+    """
     vocabulary, trips = window.visits.vocabulary, window.trips
     tree = PlaceTree(vocabulary, plan.taxonomy)
+    if plan.noise is not None:
+        if plan.noisy is None:
+            raise ValueError("the plan adds noise, but has no noisy counts of this window: draw them first")
+        number_of = {place.locations[0]: number for number, place in enumerate(tree.places) if place.is_location}
+        place_of = np.array([number_of[location] for location in range(len(vocabulary.ids))], np.int64)
+        return FlowResult(places=tree.places, place_of=place_of, kept=kept_trips(window, plan))
     if not len(trips):
         return FlowResult(places=tree.places, place_of=np.zeros(len(vocabulary.ids), np.int64), kept=np.zeros(0, bool))
     max_suppressed = int(len(trips) * plan.max_suppressed_percent / 100)
@@ -57,6 +67,8 @@ def anonymize(seal: Seal, window: FlowWindow, plan: FlowPlan) -> FlowResult:
 
 def candidate(window: FlowWindow, result: FlowResult, plan: FlowPlan) -> FlowCandidate | None:
     """Count the flows; None if none is kept."""
+    if plan.noise is not None:
+        return noisy_candidate(window, plan)
     if not result.kept.any():
         return None
     trips, kept, k = window.trips, result.kept, plan.guarantee.k
@@ -110,7 +122,10 @@ def _named(place: TreePlace, window: FlowWindow) -> FlowPlace:
 
 
 def verify(window: FlowWindow, candidate: FlowCandidate, plan: FlowPlan) -> Verdict:
-    """Count every flow again, from the visits of each person."""
+    """Count every flow again, from the visits of each person; noisy ones are checked against the promise alone."""
+    if plan.laplace is not None:
+        finding = verify_noisy_flows(window.visits.vocabulary.names, candidate, plan.guarantee, plan.laplace.threshold)
+        return Verdict(finding=finding, smallest_support=plan.guarantee.k)
     sequences, vocabulary = window.visits.sequences, window.visits.vocabulary
     visited: list[list[str]] = [[] for _ in range(window.n_users)]
     for user, location in zip(sequences.owners.tolist(), sequences.locations.tolist(), strict=True):
@@ -127,7 +142,9 @@ def publish(
 ) -> Contents:
     """Return what the release publishes: a message for each flow, and where the places are."""
     # By name: the order of the places in the tree depends on the names of what they contain.
-    shown = sorted((result.places[number] for number in _in_flows(result, window.trips)), key=lambda place: place.name)
+    names = {place.name for place in candidate.places}
+    in_use = (result.places[number] for number in np.unique(result.place_of).tolist())
+    shown = sorted((place for place in in_use if place.name in names), key=lambda place: place.name)
     radius_of = {place.name: place.radius_m or 0.0 for place in shown}
     released = _visits_of(window, result.kept)
     n_people = sum(flow.people for flow in candidate.flows)
@@ -147,7 +164,7 @@ def publish(
             )
             for place in shown
         ),
-        # Each person of each flow: the true number of visits in trips could reveal what a flow leaves out.
+        # The people of each flow: the true number of visits in trips could reveal what a flow leaves out.
         points_released=n_people,
         rows_released=int(released.sum()),
         people_suppressed=window.visits.people_suppressed(released),
@@ -159,13 +176,8 @@ def publish(
             "trips_released": candidate.trips_released,
             "trips_suppressed": candidate.trips_suppressed,
         },
+        has_noise=plan.noise is not None,
     )
-
-
-def _in_flows(result: FlowResult, trips: Trips) -> Iterable[int]:
-    ends = np.union1d(trips.origins[result.kept], trips.destinations[result.kept])
-    numbers: list[int] = np.unique(result.place_of[ends]).tolist()
-    return numbers
 
 
 def _visits_of(window: FlowWindow, kept: BoolArray) -> BoolArray:

@@ -12,7 +12,7 @@ from core.places.taxonomy import Path
 from core.places.vocabulary import Vocabulary
 from core.records.arrays import IntArray
 
-__all__ = ["TreePlace", "PlaceTree", "errors_m"]
+__all__ = ["PlaceTree", "TreePlace", "errors_m"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from core.models.flows.flows import FlowCandidate, FlowPlace
 from core.models.flows.guarantee import KAnonymousFlows, TripRule
 
-__all__ = ["FlowReport", "verify_flows"]
+__all__ = ["FlowReport", "verify_flows", "verify_noisy_flows"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +80,43 @@ def verify_flows(
     return FlowReport(finding=", ".join(found) if found else None, smallest_flow=min(map(len, counted), default=None))
 
 
+def verify_noisy_flows(
+    names: Sequence[str], candidate: FlowCandidate, guarantee: KAnonymousFlows, threshold: int
+) -> str | None:
+    """Check a release of noisy counts: it states nothing but them, and none below the threshold or k.
+
+    Noise cannot be checked from one number. What each person may add is bounded where the counts are made.
+
+    Args:
+        names: Names of the window's locations.
+        candidate: What would be published.
+        guarantee: k.
+        threshold: Smallest noisy count that may be released.
+
+    Returns:
+        What is wrong, without a name; None if nothing is.
+    """
+    ends = [(flow.origin, flow.destination) for flow in candidate.flows]
+    least, known = max(threshold, guarantee.k), set(names)
+    wrong = {
+        f"flows have a noisy number below {least}": sum(flow.people < least for flow in candidate.flows),
+        "flows are published twice": len(ends) - len(set(ends)),
+        "flows have a place that is no location of the window": sum(not known.issuperset(two) for two in ends),
+        "exact figures are published": sum(flow.trips is not None for flow in candidate.flows)
+        + (candidate.trips_released is not None)
+        + (candidate.trips_suppressed is not None),
+    }
+    found = [f"{n} {what}" for what, n in wrong.items() if n]
+    return ", ".join(found) if found else None
+
+
 def _trips(names: Sequence[str], rule: TripRule) -> Iterator[tuple[str, str]]:
     """Yield origin and destination of each trip of one person."""
     if rule is TripRule.FIRST_LAST:
         if names and names[0] != names[-1]:
             yield names[0], names[-1]
         return
-    for before, after in zip(names, names[1:], strict=False):
+    for before, after in pairwise(names):
         if before != after:
             yield before, after
 

@@ -1,15 +1,15 @@
 """Divide a window into disjoint places so that the flows of at least k people between them lose least.
 
 A division is a cut through a tree of places, the same for origins and destinations. The search has two steps. First
-each level of the hierarchy is tried for all locations, and the best one is taken (OIGH, the uniform generalization that
-ATG and ODkAnon are compared with). Then places are split and joined, one at a time, as long as that lowers the loss:
-the adaptive tree generalization of Matet, Come, Furno, Bonnetain, Oukhellou and El Faouzi, restricted to disjoint places
-as in ODkAnon (Armenante, Huang, Jha, Vassio 2025, arXiv:2509.12950).
+each level of the hierarchy is tried for all locations, and the best one is taken (OIGH, the uniform generalization
+that ATG and ODkAnon are compared with). Then places are split and joined, one at a time, as long as that lowers the
+loss: the adaptive tree generalization of Matet, Come, Furno, Bonnetain, Oukhellou and El Faouzi (2023), restricted to
+disjoint places as in ODkAnon (Armenante, Huang, Jha, Vassio 2025, arXiv:2509.12950).
 """
 
 from __future__ import annotations
 
-from core.models.flows.anonymize.division import PlaceChange, Division
+from core.models.flows.anonymize.division import Division, PlaceChange
 from core.models.flows.tree import PlaceTree
 from core.models.flows.trips import Trips
 from core.places.vocabulary import Vocabulary

@@ -13,7 +13,7 @@ from core.places.geo import LocalProjection
 from core.places.vocabulary import Vocabulary
 from core.records.arrays import BoolArray, IntArray, distinct, ranges, starts_of
 
-__all__ = ["PlaceChange", "Division", "flow_people", "price_m"]
+__all__ = ["Division", "PlaceChange", "flow_people", "price_m"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -68,10 +68,11 @@ def _up(tree: PlaceTree, window: FlowWindow, k: int) -> Division:
         small = np.flatnonzero(people < k)
         ends = (trips.origins, trips.destinations)
         trip = small[np.argmin(people[small])] if len(small) else 0
-        above = {parent.get(int(division.place_of[end[trip]])) for end in ends} - {None}
+        places = {int(division.place_of[end[trip]]) for end in ends}
+        above = sorted({parent[place] for place in places if place in parent})
         if not len(small) or not above:
             break
-        changes = [division.join(number) for number in sorted(filter(None.__ne__, above))]
+        changes = [division.join(number) for number in above]
         division.apply(max(changes, key=lambda change: change.gain_m))
         if division.loss_m < best_loss_m:
             best_loss_m, best = division.loss_m, division.cut.copy()

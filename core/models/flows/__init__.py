@@ -11,12 +11,12 @@ __all__ = ["FAMILY"]
 FAMILY = Family(
     summaries={
         "flows": ModelSummary(
-            needs="nothing more; suits H3 cells, whose parents are the larger places",
+            needs="nothing more; suits H3 cells, whose parents are the larger places; with `noise: laplace` the numbers "
+            "are differentially private",
         ),
     },
     promise="each released number of people who went from one place to another is at least `k`, and no two places of a "
     "release overlap",
-    parameters={"threshold": "Smallest noisy number of people that is released (`noise: laplace`)."},
     figures={
         "places": "Places between which there are flows.",
         "original_locations": "Places that are one location as it is.",

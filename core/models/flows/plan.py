@@ -66,11 +66,10 @@ class FlowPlan(Plan):
 
 def make_plan(settings: FlowSettings, inputs: PlanInputs) -> FlowPlan:
     """Make the plan that the settings ask for."""
+    epsilon, delta, most = settings.epsilon, settings.dp_delta, settings.max_flows_per_person
     laplace = None
-    if settings.noise == "laplace" and settings.epsilon is not None:
-        laplace = LaplaceNoise(
-            epsilon=settings.epsilon, delta=settings.dp_delta, most_counts=settings.max_flows_per_person
-        )
+    if settings.noise == "laplace" and epsilon is not None:
+        laplace = LaplaceNoise(epsilon=epsilon, delta=delta, most_counts=most)
     return FlowPlan(
         guarantee=KAnonymousFlows(k=inputs.k, trips=TripRule(settings.trips)),
         limits=inputs.limits,

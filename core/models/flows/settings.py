@@ -60,15 +60,16 @@ def check_budget(settings: FlowSettings, context: Context) -> None:
     Raises:
         ModelSettingsError: They do, or epsilon or budget is missing.
     """
+    epsilon, budget = settings.epsilon, settings.epsilon_per_day
     if settings.noise == "none":
         return
-    if settings.epsilon is None or settings.epsilon_per_day is None:
-        missing = "epsilon" if settings.epsilon is None else "epsilon_per_day"
+    if epsilon is None or budget is None:
+        missing = "epsilon" if epsilon is None else "epsilon_per_day"
         raise ModelSettingsError(f"privacy.{missing} is not set: privacy.noise {settings.noise} needs it; such as 1.0")
     n_windows = windows_of_a_day(context.window_ms)
-    if n_windows * settings.epsilon > settings.epsilon_per_day * (1 + 1e-9):
+    if n_windows * epsilon > budget * (1 + 1e-9):
         raise ModelSettingsError(
-            f"privacy.epsilon is {settings.epsilon:g}: the records of a day are in up to {n_windows} windows of "
-            f"{show_duration(context.window_ms)}, so with privacy.epsilon_per_day {settings.epsilon_per_day:g} it must "
-            f"be at most {settings.epsilon_per_day / n_windows:g}; or choose a longer window.size"
+            f"privacy.epsilon is {epsilon:g}: the records of a day are in up to {n_windows} windows of "
+            f"{show_duration(context.window_ms)}, so with privacy.epsilon_per_day {budget:g} it must be at most "
+            f"{budget / n_windows:g}; or choose a longer window.size"
         )

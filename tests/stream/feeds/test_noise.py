@@ -11,6 +11,7 @@ import pytest
 from core.models.common.noise import LaplaceNoise
 from core.models.flows.plan import FlowPlan
 from core.records.record import Kind
+from core.windows.draw import Counts
 from stream.feeds.feed import Feed
 from stream.feeds.noise import check_noise, with_noise
 from stream.settings.errors import SettingsError
@@ -49,7 +50,7 @@ def test_large_counts_come_out_with_noise_and_small_ones_do_not() -> None:
     """
     Names are as they were, of any signs; every draw is another one, around the true number.
     """
-    counts = {("a", "b"): 1000, ("b\x1f", '"a'): 1000, ("c", "d"): 3}
+    counts: Counts = {("a", "b"): 1000, ("b\x1f", '"a'): 1000, ("c", "d"): 3}
     drawn = [with_noise(counts, NOISE) for _ in range(examples(200))]
     assert all(one.keys() == {("a", "b"), ("b\x1f", '"a')} for one in drawn)
     values = [people for one in drawn for people in one.values()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -36,7 +37,7 @@ from tests.core.models.flows.test_divide import CELLS, GRID, windows
 NOISE = LaplaceNoise(epsilon=1.0, delta=1e-6, most_counts=2)
 
 
-def noisy_plan(most_counts: int = 2, **changes: object) -> FlowPlan:
+def noisy_plan(most_counts: int = 2, **changes: Any) -> FlowPlan:
     noise = replace(NOISE, most_counts=most_counts)
     plan: FlowPlan = replace(flow_plan(k=2, locator=GRID), laplace=noise, **changes)
     return plan
@@ -136,7 +137,7 @@ def test_whether_a_window_is_released_depends_on_the_noisy_counts_alone() -> Non
         ({"origin": "elsewhere"}, "1 flows have a place that is no location of the window"),
     ],
 )
-def test_the_verifier_finds_what_is_not_promised(changes: dict[str, object], says: str) -> None:
+def test_the_verifier_finds_what_is_not_promised(changes: dict[str, Any], says: str) -> None:
     """Numbers below the threshold, exact numbers, and places that are not there."""
     flow = replace(CountedFlow(origin="a", destination="b", people=40, trips=None), **changes)
     candidate = FlowCandidate(users=(), places=(), flows=(flow,), trips_released=None, trips_suppressed=None)
@@ -184,7 +185,7 @@ def test_the_windows_of_a_day_are_counted_from_above(window_ms: int, n: int) -> 
         ({"noise": "none", "epsilon": 9.0, "epsilon_per_day": 1.0}, None),
     ],
 )
-def test_a_budget_that_is_exceeded_stops_the_start(given_: dict[str, object], says: str | None) -> None:
+def test_a_budget_that_is_exceeded_stops_the_start(given_: dict[str, Any], says: str | None) -> None:
     """The sentence says what is allowed."""
     settings_ = FlowSettings.model_validate({"noise": "laplace"} | given_)
     context = Context(model="flows", k=5, window_ms=3_600_000, has_constraints=False)
@@ -199,7 +200,7 @@ def test_a_budget_that_is_exceeded_stops_the_start(given_: dict[str, object], sa
 @pytest.mark.parametrize(
     "wrong", [{"epsilon": 0.0}, {"epsilon": math.inf}, {"delta": 0.0}, {"delta": 1.0}, {"most_counts": 0}]
 )
-def test_noise_out_of_range_is_refused(wrong: dict[str, float]) -> None:
+def test_noise_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
     """The error names the parameter."""
     with pytest.raises(ValueError, match=next(iter(wrong))):
         replace(NOISE, **wrong)

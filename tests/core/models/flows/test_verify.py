@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ PLACES = "places overlap, or lack or have locations that they should not"
         ({"trips_suppressed": 1}, "1 totals are wrong or reveal few people"),
     ],
 )
-def test_what_is_wrong_is_found(changes: dict[str, object], says: str) -> None:
+def test_what_is_wrong_is_found(changes: dict[str, Any], says: str) -> None:
     """Each fault alone, without a name in the sentence."""
     found = finding(replace(GOOD, **changes))
     assert found is not None

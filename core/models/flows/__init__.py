@@ -11,8 +11,8 @@ __all__ = ["FAMILY"]
 FAMILY = Family(
     summaries={
         "flows": ModelSummary(
-            needs="nothing more; suits H3 cells, whose parents are the larger places; with `noise: laplace` the numbers "
-            "are differentially private",
+            needs="nothing more; suits H3 cells, whose parents are the larger places; `noise: laplace` makes the "
+            "numbers differentially private",
         ),
     },
     promise="each released number of people who went from one place to another is at least `k`, and no two places of a "

@@ -57,6 +57,9 @@ class Plan(ABC):
     history: History = field(default=NO_HISTORY, repr=False)
     """What earlier windows of the shard released, as far as the promise spans windows; see :meth:`after`."""
 
+    noise: LaplaceNoise | None = None
+    """Which noise is added to counts before they are released; None if they are exact."""
+
     noisy: Counts | None = field(default=None, repr=False)
     """The counts of the window with noise, if there is :attr:`noise`; drawn once for each window, and an argument."""
 
@@ -87,11 +90,6 @@ class Plan(ABC):
     def horizon(self) -> int:
         """Over how many successive windows of a shard the promise holds; 1 if every window stands alone."""
         return 1
-
-    @property
-    def noise(self) -> LaplaceNoise | None:
-        """Which noise is added to counts before they are released; None if they are exact."""
-        return None
 
     @property
     def promised_linkage(self) -> float | None:

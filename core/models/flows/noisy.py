@@ -26,7 +26,7 @@ def count(seal: Seal, window: FlowWindow, plan: FlowPlan) -> Counts:
     Raises:
         ValueError: The plan adds no noise.
     """
-    if plan.laplace is None:
+    if plan.noise is None:
         raise ValueError("the plan adds no noise: there is nothing to count")
     names, hashes = window.visits.vocabulary.names, window.visits.hashes
     trips = window.trips
@@ -37,16 +37,16 @@ def count(seal: Seal, window: FlowWindow, plan: FlowPlan) -> Counts:
         flows_of[user].add((names[origin], names[destination]))
     people: Counter[tuple[str, ...]] = Counter()
     for user, flows in flows_of.items():
-        if len(flows) > plan.laplace.most_counts:
+        if len(flows) > plan.noise.most_counts:
             person = int(hashes[user])
             drawn = sorted(flows, key=lambda flow: keyed_id(plan.secret, "flows", seal.release_id, person, *flow))
-            people.update(drawn[: plan.laplace.most_counts])
+            people.update(drawn[: plan.noise.most_counts])
         else:
             people.update(flows)
     return people
 
 
-def noisy_candidate(window: FlowWindow, plan: FlowPlan) -> FlowCandidate | None:
+def noisy_candidate(plan: FlowPlan) -> FlowCandidate | None:
     """Write out the noisy counts that are large enough, in the order of names; None if there is none.
 
     The numbers come from :attr:`Plan.noisy` alone: that a count is left out is no more than rounding.

@@ -28,14 +28,6 @@ class FlowPlan(Plan):
     max_suppressed_percent: float
     """Most trips that may be left out to keep places small, percent."""
 
-    laplace: LaplaceNoise | None = None
-    """The noise that is added to numbers of people; None if they are exact."""
-
-    @property
-    def noise(self) -> LaplaceNoise | None:
-        """See :attr:`Plan.noise`."""
-        return self.laplace
-
     @property
     def model(self) -> str:
         """See :attr:`Plan.model`."""
@@ -45,13 +37,13 @@ class FlowPlan(Plan):
     def parameters(self) -> Parameters:
         """See :attr:`Plan.parameters`."""
         shared: Parameters = {"k": self.guarantee.k, "trips": self.guarantee.trips.value}
-        if self.laplace is not None:
+        if self.noise is not None:
             return shared | {
                 "noise": "laplace",
-                "epsilon": self.laplace.epsilon,
-                "dp_delta": self.laplace.delta,
-                "max_flows_per_person": self.laplace.most_counts,
-                "threshold": self.laplace.threshold,
+                "epsilon": self.noise.epsilon,
+                "dp_delta": self.noise.delta,
+                "max_flows_per_person": self.noise.most_counts,
+                "threshold": self.noise.threshold,
             }
         return shared | {
             "taxonomy": self.taxonomy.name,
@@ -61,15 +53,15 @@ class FlowPlan(Plan):
     @property
     def promise(self) -> str:
         """See :attr:`Plan.promise`."""
-        return "flows of k people" if self.laplace is None else "differentially private flows"
+        return "flows of k people" if self.noise is None else "differentially private flows"
 
 
 def make_plan(settings: FlowSettings, inputs: PlanInputs) -> FlowPlan:
     """Make the plan that the settings ask for."""
     epsilon, delta, most = settings.epsilon, settings.dp_delta, settings.max_flows_per_person
-    laplace = None
+    noise = None
     if settings.noise == "laplace" and epsilon is not None:
-        laplace = LaplaceNoise(epsilon=epsilon, delta=delta, most_counts=most)
+        noise = LaplaceNoise(epsilon=epsilon, delta=delta, most_counts=most)
     return FlowPlan(
         guarantee=KAnonymousFlows(k=inputs.k, trips=TripRule(settings.trips)),
         limits=inputs.limits,
@@ -77,5 +69,5 @@ def make_plan(settings: FlowSettings, inputs: PlanInputs) -> FlowPlan:
         locator=inputs.locator,
         taxonomy=inputs.taxonomy(),
         max_suppressed_percent=settings.max_suppressed_trips,
-        laplace=laplace,
+        noise=noise,
     )

@@ -68,7 +68,7 @@ def anonymize(seal: Seal, window: FlowWindow, plan: FlowPlan) -> FlowResult:
 def candidate(window: FlowWindow, result: FlowResult, plan: FlowPlan) -> FlowCandidate | None:
     """Count the flows; None if none is kept."""
     if plan.noise is not None:
-        return noisy_candidate(window, plan)
+        return noisy_candidate(plan)
     if not result.kept.any():
         return None
     trips, kept, k = window.trips, result.kept, plan.guarantee.k
@@ -123,8 +123,8 @@ def _named(place: TreePlace, window: FlowWindow) -> FlowPlace:
 
 def verify(window: FlowWindow, candidate: FlowCandidate, plan: FlowPlan) -> Verdict:
     """Count every flow again, from the visits of each person; noisy ones are checked against the promise alone."""
-    if plan.laplace is not None:
-        finding = verify_noisy_flows(window.visits.vocabulary.names, candidate, plan.guarantee, plan.laplace.threshold)
+    if plan.noise is not None:
+        finding = verify_noisy_flows(window.visits.vocabulary.names, candidate, plan.guarantee, plan.noise.threshold)
         return Verdict(finding=finding, smallest_support=plan.guarantee.k)
     sequences, vocabulary = window.visits.sequences, window.visits.vocabulary
     visited: list[list[str]] = [[] for _ in range(window.n_users)]

@@ -112,7 +112,7 @@ def test_noise_is_drawn_once_and_then_given() -> None:
     """
     pytest.importorskip("opendp", reason="the extra dp is not installed")
     noise = LaplaceNoise(epsilon=1.0, delta=1e-6, most_counts=2)
-    plan = replace(flow_plan(k=2), laplace=noise)
+    plan = replace(flow_plan(k=2), noise=noise)
     rows = visits(*((user, at, place) for user in range(300) for at, place in enumerate((0, 1))))
     seal = seal_of(rows, plan)
     drawn = [next(iter(release_parts(seal, rows, plan, max_bytes=2**20)))[1] for _ in range(20)]

@@ -39,7 +39,7 @@ NOISE = LaplaceNoise(epsilon=1.0, delta=1e-6, most_counts=2)
 
 def noisy_plan(most_counts: int = 2, **changes: Any) -> FlowPlan:
     noise = replace(NOISE, most_counts=most_counts)
-    plan: FlowPlan = replace(flow_plan(k=2, locator=GRID), laplace=noise, **changes)
+    plan: FlowPlan = replace(flow_plan(k=2, locator=GRID), noise=noise, **changes)
     return plan
 
 
@@ -158,6 +158,7 @@ def test_the_threshold_bounds_what_one_person_adds(epsilon: float, delta: float,
         falling = math.exp(-1 / noise.scale)
         return most * falling ** (threshold - 1) / (1 + falling)
 
+    assert LaplaceNoise(epsilon=1.0, delta=1e-6, most_counts=4).threshold == 63  # the README says so
     assert chance(noise.threshold) <= delta
     assert chance(noise.threshold - 3 - math.ceil(noise.scale)) > delta
     assert most / noise.scale <= epsilon

@@ -14,6 +14,7 @@ The model decides how each step is done. ``models/registry.py`` lists the famili
     models/p2ka/            check-ins:  sequences as they are (BF-P2kA), pattern-preserving k-anonymity
     models/kkm/             check-ins:  attributes and sets of locations (Rum-bound, Tum-bound), (k,k^m)-anonymity
     models/disassociation/  check-ins:  sets of locations in parts, disassociated k^m-anonymity
+    models/flows/           check-ins:  numbers of people from place to place, k-anonymous flows
     models/kdelta/          fragments:  GPS trajectories (Wait for Me), (k,delta)-anonymity
 
 Stops of fragments are released by the models of check-ins.
@@ -29,6 +30,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.models.common.family import Contents
 from core.models.common.guarantee import Parameters
 from core.models.common.plan import Plan
 from core.models.registry import family_of
@@ -37,10 +39,11 @@ from core.records.record import Kind, Rows
 from core.release.counts import Headcount, publishable
 from core.release.outcome import Account, Outcome, Release, WithholdReason
 from core.trajectories.stops import FoundStops
+from core.windows.draw import Counts
 from core.windows.history import Trace
 from core.windows.seal import Seal
 
-__all__ = ["divide_window", "release_window", "withhold_window"]
+__all__ = ["count_window", "divide_window", "release_window", "withhold_window"]
 
 
 def divide_window(seal: Seal, rows: Rows, plan: Plan) -> Iterator[tuple[Seal, Rows]]:
@@ -112,14 +115,30 @@ def _fault(seal: Seal, rows: Rows, plan: Plan) -> WithholdReason | None:
     return WithholdReason.HISTORY_MISSING if seal.history != plan.history.digest else None
 
 
+def count_window(seal: Seal, rows: Rows, plan: Plan) -> Counts:
+    """Return the exact counts of a sealed window, of which each person changes a bounded number, each by 1.
+
+    Noise is added to them outside, because it cannot be repeated; :attr:`Plan.noisy` has the result. They never leave.
+
+    Raises:
+        ValueError: The plan adds no noise.
+    """
+    family = family_of(plan.model)
+    if plan.noise is None or family.count is None:
+        raise ValueError("the plan adds no noise: there is nothing to count")
+    visits = rows if plan.stop_rule is None else plan.find_stops(seal, rows).visits
+    return family.count(seal, family.assemble(seal, visits, plan), plan)
+
+
 def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
     """Take a complete window through the steps of its model."""
     family, k = family_of(plan.model), plan.guarantee.k
-    if not len(rows):  # nobody stopped
+    if not len(rows) and plan.noise is None:  # nobody stopped
         return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=0)
     window = family.assemble(seal, rows, plan)
     duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
-    if window.n_users < k:
+    # With noise, whether a window is released must not depend on a single person.
+    if window.n_users < k and plan.noise is None:
         return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=n_rows, duplicates=duplicates)
     result = family.anonymize(seal, window, plan)
     if result is None:
@@ -133,7 +152,7 @@ def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
         return plan.refuse(seal, verdict.finding, withheld=n_rows, duplicates=duplicates)
 
     count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, k)
-    contents = family.publish(seal, window, result, candidate, count, plan)
+    contents: Contents = family.publish(seal, window, result, candidate, count, plan)
     n_suppressed = n_rows - contents.rows_released
     # If models were compared, the parameters state the chosen one, which is the first.
     chosen: Parameters = {"chosen": next(iter(contents.compared))} if contents.compared else {}
@@ -142,13 +161,15 @@ def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
         key=seal.key,
         model=plan.model,
         parameters=plan.parameters | chosen,
-        population=count.population,
-        people=count.people,
+        population=None if contents.has_noise else count.population,
+        people=None if contents.has_noise else count.people,
         trajectories=contents.messages,
         locations=contents.locations,
         points_released=contents.points_released,
-        points_suppressed=publishable(n_suppressed, k, people=contents.people_suppressed),
-        smallest_support=count.smallest_support,
+        points_suppressed=None
+        if contents.has_noise
+        else publishable(n_suppressed, k, people=contents.people_suppressed),
+        smallest_support=k if contents.has_noise else count.smallest_support,
         information_loss=contents.information_loss | dict(verdict.information_loss),
         account=Account(duplicates=duplicates, released=contents.rows_released, suppressed=n_suppressed),
         risks=contents.risks,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.models import disassociation, kdelta, kkm, klm, km, lkc, p2ka
+from core.models import disassociation, flows, kdelta, kkm, klm, km, lkc, p2ka
 from core.models.common.family import Family
 from core.models.disassociation.settings import DisassociationSettings
+from core.models.flows.settings import FlowSettings
 from core.models.kdelta.settings import KDeltaSettings
 from core.models.kkm.settings import KKmSettings
 from core.models.klm.settings import KLmSettings
@@ -27,12 +28,15 @@ FAMILIES: tuple[Family[Any, Any, Any, Any, Any], ...] = (
     p2ka.FAMILY,
     kkm.FAMILY,
     disassociation.FAMILY,
+    flows.FAMILY,
     kdelta.FAMILY,
 )
 """In the order in which models are listed; the first model of a kind of feed is its default."""
 
 
-class CheckInModelSettings(KmSettings, P2kASettings, DisassociationSettings, KKmSettings, LKCSettings, KLmSettings):
+class CheckInModelSettings(
+    FlowSettings, KmSettings, P2kASettings, DisassociationSettings, KKmSettings, LKCSettings, KLmSettings
+):
     """The settings of all models of check-ins; `check-config` prints those of the last class first."""
 
 

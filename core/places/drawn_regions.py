@@ -11,6 +11,7 @@ import numpy as np
 import shapely
 from shapely import MultiPolygon, Polygon, STRtree
 
+from core.places.areas import Areas, quadrant_areas
 from core.places.locate import EARTH_MERIDIAN_M, Located, PlaceRejection, quadrants
 from core.places.outlines import parts_of, uncut
 from core.places.taxonomy import Path
@@ -39,7 +40,7 @@ class DrawnRegions:
 
     Args:
         names: Strictly ascending.
-        areas: The area of each region, valid, degrees east and north, cut at the antimeridian.
+        polygons: The area of each region, valid, degrees east and north, cut at the antimeridian.
 
     Raises:
         DrawnRegionsError: Regions overlap.
@@ -50,20 +51,20 @@ class DrawnRegions:
     reads_category = False
     refusal: PlaceRejection = (Reason.OUTSIDE_AREA, "the position is in no region of location.regions_file")
 
-    def __init__(self, names: Sequence[str], areas: Sequence[Polygon | MultiPolygon]) -> None:
-        if not len(names) == len(areas) > 0:
+    def __init__(self, names: Sequence[str], polygons: Sequence[Polygon | MultiPolygon]) -> None:
+        if not len(names) == len(polygons) > 0:
             raise ValueError("drawn regions: as many names as areas are needed, and at least one")
         if any(a >= b for a, b in pairwise(names)):
             raise ValueError("drawn regions: names must be unique and in ascending order")
-        self.names, self.areas = list(names), list(areas)
+        self.names, self.polygons = list(names), list(polygons)
         self._refuse_overlaps()
-        centres = [_centre(area) for area in areas]
+        centres = [_centre(area) for area in polygons]
         self.lat_deg = np.array([lat for lat, _ in centres])
         self.lon_deg = np.array([lon for _, lon in centres])
 
     def __reduce__(self) -> tuple[type[DrawnRegions], tuple[list[str], list[Polygon | MultiPolygon]]]:
         """Leave the index out: another process builds its own when it first locates a position."""
-        return DrawnRegions, (self.names, self.areas)
+        return DrawnRegions, (self.names, self.polygons)
 
     def locate(
         self,
@@ -93,6 +94,10 @@ class DrawnRegions:
         lat, lon = self.lat_deg[locations], self.lon_deg[locations]
         return quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=19)
 
+    def areas(self, paths: Sequence[Path]) -> Areas:
+        """See :meth:`core.places.locate.Locator.areas`."""
+        return quadrant_areas(paths)
+
     def border(self, name: str) -> list[tuple[float, float]]:
         """Return the corners of a region's largest part without its holes, degrees north and east, not closed.
 
@@ -101,21 +106,21 @@ class DrawnRegions:
         Raises:
             ValueError: There is no such region.
         """
-        largest = max(parts_of(uncut(self.areas[self.names.index(name)])), key=lambda part: part.area)
+        largest = max(parts_of(uncut(self.polygons[self.names.index(name)])), key=lambda part: part.area)
         return [(north, east) for east, north in largest.exterior.coords[:-1]]
 
     @cached_property
     def _index(self) -> _Index:
-        return _Index(self.areas)
+        return _Index(self.polygons)
 
     def _at_pole(self, pole: float) -> int:
         """Return the first region that touches a pole, -1 for none."""
-        return next((i for i, area in enumerate(self.areas) if pole in (area.bounds[1], area.bounds[3])), -1)
+        return next((i for i, area in enumerate(self.polygons) if pole in (area.bounds[1], area.bounds[3])), -1)
 
     def _refuse_overlaps(self) -> None:
-        tree = STRtree(self.areas)
-        for i, j in sorted(tree.query(self.areas, predicate="intersects").T.tolist()):
-            shared = shapely.intersection(self.areas[i], self.areas[j]) if i < j else Polygon()
+        tree = STRtree(self.polygons)
+        for i, j in sorted(tree.query(self.polygons, predicate="intersects").T.tolist()):
+            shared = shapely.intersection(self.polygons[i], self.polygons[j]) if i < j else Polygon()
             if (shared_m2 := _square_metres(shared)) > _SHARED_M2:
                 raise DrawnRegionsError(
                     f"regions {self.names[i]!r} and {self.names[j]!r} overlap by {shared_m2:,.0f} square metres: "

@@ -14,6 +14,7 @@ from typing import Protocol
 import h3.api.basic_int as h3
 import numpy as np
 
+from core.places.areas import Areas, Extent, h3_areas, quadrant_areas
 from core.places.taxonomy import Path
 from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.records.identity import Names
@@ -68,6 +69,10 @@ class Locator(Protocol):
         """Return the nested larger areas that contain each location, the largest first."""
         ...
 
+    def areas(self, paths: Sequence[Path]) -> Areas:
+        """Describe the last area of each path, a path of :meth:`ancestors` or its beginning."""
+        ...
+
 
 class MetricGrid:
     """A grid over the whole earth with cells of about ``cell_m`` by ``cell_m`` metres.
@@ -120,6 +125,10 @@ class MetricGrid:
         """See :meth:`Locator.ancestors`: quadrants of the earth, in degrees, down to two cells."""
         _, lat, lon = self.describe(locations)
         return quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=self.n_rows.bit_length())
+
+    def areas(self, paths: Sequence[Path]) -> Areas:
+        """See :meth:`Locator.areas`."""
+        return quadrant_areas(paths)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,9 +194,20 @@ class AreaGrid:
     def ancestors(self, locations: IntArray) -> list[Path]:
         """See :meth:`Locator.ancestors`: quadrants of the area, down to four cells."""
         row, column = locations >> 32, locations & 0xFFFFFFFF
-        levels = max(0, (max(self.rows, self.columns) - 1).bit_length() - 1)
+        levels = self._levels
         side = 2.0 ** (levels + 1)
         return quadrants(row / side, column / side, levels=levels)
+
+    def areas(self, paths: Sequence[Path]) -> Areas:
+        """See :meth:`Locator.areas`."""
+        side = 2.0 ** (self._levels + 1)
+        height_deg, width_deg = self.area.north - self.area.south, self.area.width_deg
+        divided = height_deg * side / self.rows, width_deg * side / self.columns
+        return quadrant_areas(paths, Extent(self.area.south, self.area.west, height_deg, width_deg, *divided))
+
+    @property
+    def _levels(self) -> int:
+        return max(0, (max(self.rows, self.columns) - 1).bit_length() - 1)
 
 
 def h3_cells(lat_deg: FloatArray, lon_deg: FloatArray, resolution: int) -> IntArray:
@@ -232,6 +252,10 @@ class H3Cells:
             for cell in locations.tolist()
         ]
 
+    def areas(self, paths: Sequence[Path]) -> Areas:
+        """See :meth:`Locator.areas`."""
+        return h3_areas(paths)
+
 
 class Venues:
     """Named places with coordinates; a record names its venue in any spelling, and its own position is not used.
@@ -267,10 +291,19 @@ class Venues:
         """See :meth:`Locator.describe`."""
         return [self.names[i] for i in locations.tolist()], self.lat_deg[locations], self.lon_deg[locations]
 
+    def positions(self, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Return where venues are, by their public names: degrees north and east, shape ``(n,)``."""
+        numbers = self.locate(np.empty(0), np.empty(0), names)[0]
+        return self.lat_deg[numbers], self.lon_deg[numbers]
+
     def ancestors(self, locations: IntArray) -> list[Path]:
         """See :meth:`Locator.ancestors`: quadrants of the earth, down to some 40 m."""
         lat, lon = self.lat_deg[locations], self.lon_deg[locations]
         return quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=19)
+
+    def areas(self, paths: Sequence[Path]) -> Areas:
+        """See :meth:`Locator.areas`."""
+        return quadrant_areas(paths)
 
 
 def quadrants(up: FloatArray, along: FloatArray, *, levels: int) -> list[Path]:

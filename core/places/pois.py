@@ -27,6 +27,7 @@ import numpy as np
 from rapidfuzz import fuzz
 from rapidfuzz.process import cpdist
 
+from core.places.areas import Areas
 from core.places.category_names import CategoryNames
 from core.places.locate import Located, MetricGrid, PlaceRejection
 from core.places.nearby import NearbyPoints
@@ -173,6 +174,15 @@ class PointsOfInterest:
         """See :meth:`Locator.ancestors`: those of the cell around each location."""
         _, lat, lon = self.describe(locations)
         return self.cells.ancestors(self.cells.locate(lat, lon, [])[0])
+
+    def areas(self, paths: Sequence[Path]) -> Areas:
+        """See :meth:`Locator.areas`."""
+        return self.cells.areas(paths)
+
+    def positions(self, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Return where places are, by their public names: degrees north and east, shape ``(n,)``."""
+        numbers = [self._number[name] for name in names]
+        return self._lat_deg[numbers], self._lon_deg[numbers]
 
     def position(self, name: str) -> tuple[float, float] | None:
         """Return the position of a place by its public name, degrees; None if no place has it."""

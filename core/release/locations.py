@@ -51,3 +51,6 @@ class GeneralizedLocation:
     lon_deg: float
     sensitive: bool = False
     """Whether the settings name it as sensitive. A sensitive location is released as it is, or suppressed."""
+
+    radius_m: float | None = None
+    """Of an area of the hierarchy, which has its own name and centre: distance of the farthest corner, metres."""

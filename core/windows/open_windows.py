@@ -9,6 +9,7 @@ from sortedcontainers import SortedDict, SortedSet
 
 from core.records.record import Source
 from core.windows.buffer import WindowBuffer
+from core.windows.draw import Draw
 from core.windows.history import History, Trace
 from core.windows.seal import Seal, SealedUntil
 from core.windows.watermark import Watermark
@@ -35,6 +36,9 @@ class ShardProgress:
 
     last_to_know: WindowKey | None = None
     """The last window that can depend on one of the traces; None if there is no trace, or while windows are open."""
+
+    draws: dict[WindowKey, list[Draw]] = field(default_factory=dict)
+    """Draws of windows that are not completed, in the order of the seals topic."""
 
     heard: dict[tuple[Source, str], int] = field(default_factory=dict)
     """Highest offset of each log of each source."""
@@ -92,12 +96,18 @@ class OpenWindows:
         self.shard(trace.shard).traces.pop(trace.key, None)
         self._weigh(trace.shard)
 
-    def forgettable(self, shard: str, completed_ms: int) -> tuple[Trace, ...]:
-        """Return the traces of a shard on which no window depends that ends after ``completed_ms``."""
-        traces, last = self.shard(shard).traces, self.policy.last_to_know
+    def draw(self, key: WindowKey) -> Draw | None:
+        """Return the draw of a window that counts: the first one; None if there is none."""
+        return next(iter(self.shard(key.shard).draws.get(key, ())), None)
+
+    def forgettable(self, shard: str, completed_ms: int) -> tuple[Trace | Draw, ...]:
+        """Return the traces of a shard on which no window depends that ends after ``completed_ms``, and spent draws."""
+        progress, last = self.shard(shard), self.policy.last_to_know
+        spent = [one for of, draws in sorted(progress.draws.items()) if of.end_ms <= completed_ms for one in draws]
+        traces = progress.traces
         newest = max(traces, default=None) if self.policy.carries else None
         obsolete = [of for of in sorted(traces) if last(of).end_ms <= completed_ms and of != newest]
-        return tuple(one for of in obsolete for one in traces[of].values())
+        return (*(one for of in obsolete for one in traces[of].values()), *spent)
 
     def outlived(self) -> WindowKey | None:
         """Return the last window that can depend on any trace of an idle shard, once the watermark has passed it.

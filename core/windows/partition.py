@@ -4,7 +4,9 @@ Inputs are method calls: chunks in the order of their offsets, seal records in t
 and actions that the driver has finished. Outputs are actions, one at a time, which the driver carries out::
 
     accept(chunk) ...  next_action() -> WriteSeal   -> write it, read the seals topic to its end, apply_seal(each)
-                                     -> ReleaseWindow -> anonymize, verify, emit, all acknowledged, then released(seal)
+                                     -> ReleaseWindow -> anonymize, verify, emit, all acknowledged, then released(seal);
+                                                         if something is drawn: first write the Draw, read to the end,
+                                                         apply_seal(each), and release by draw(key)
                                      -> WriteCompletion -> write it, acknowledged, then completed(...)
     committable_offset()
 
@@ -24,6 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.records.record import ROW_TYPES, Chunk, Kind, Rows, Source
+from core.windows.draw import Draw
 from core.windows.history import History, Trace
 from core.windows.open_windows import OpenWindows
 from core.windows.seal import Seal, SealedUntil, SealRecord
@@ -62,6 +65,9 @@ class ReleaseWindow:
     rows: Rows = field(repr=False)
     history: History = field(repr=False)
     """What earlier windows released, as far as this one depends on it."""
+
+    draw: Draw | None = None
+    """What was drawn for this window before, by whoever began to release it; it must not be drawn again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +174,9 @@ class Partition:
         if isinstance(record, Trace):
             feed.remember(record)
             return 0
+        if isinstance(record, Draw):
+            shard.draws.setdefault(record.key, []).append(record)
+            return 0
         shard.known.add(record)
         if isinstance(record, SealedUntil):
             shard.sealed_ms = max(shard.sealed_ms, record.until_ms)
@@ -186,6 +195,10 @@ class Partition:
     def has_trace(self, key: WindowKey) -> bool:
         """Return whether the trace of a window is written already, by whoever began to release it."""
         return self._feeds[key.kind].has_trace(key)
+
+    def draw(self, key: WindowKey) -> Draw | None:
+        """Return the draw of a window that counts, or None if nothing was drawn for it yet."""
+        return self._feeds[key.kind].draw(key)
 
     def is_to_be_released(self, seal: Seal) -> bool:
         """Return whether a window still has to be released: nobody has completed it."""
@@ -208,6 +221,8 @@ class Partition:
         for record in completion.obsolete:
             if isinstance(record, Trace):
                 feed.forget(record)
+            elif isinstance(record, Draw):
+                shard.draws.pop(record.key, None)
             else:
                 shard.known.discard(record)
 
@@ -232,7 +247,7 @@ class Partition:
             seal, rows = feed.seals[key], feed.windows[key].rows
             if not seal.n_rows and not len(rows):  # see _forget
                 return self._completion(key, key.end_ms, seal.last_offset)
-            return ReleaseWindow(seal, rows, feed.history(key))
+            return ReleaseWindow(seal, rows, feed.history(key), feed.draw(key))
         due = min((key for feed in feeds.values() if (key := feed.due(clock_ms, now_ms)) is not None), default=None)
         if due is None and early:
             due = self.oldest_unsealed

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.records.record import Kind
+from core.windows.draw import Draw
 from core.windows.history import Trace
 from core.windows.window import WindowKey
 
@@ -56,7 +57,7 @@ class SealedUntil:
     up to this offset were counted before, later ones are late."""
 
 
-SealRecord = Seal | SealedUntil | Trace
+SealRecord = Seal | SealedUntil | Trace | Draw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,9 @@ def _type(schema: dict[str, Any]) -> str:
 
 def _scalar(value: Any) -> str:
     """Write a value for YAML; a whole float is written without a fraction, as Helm does."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    if isinstance(value, float):
+        # PyYAML takes 1e-06 for a text.
+        return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
     return json.dumps(value)
 
 

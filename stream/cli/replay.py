@@ -92,6 +92,8 @@ def replay(
     if own is None:
         stderr.print("privacy.secret is not set: pseudonyms and random choices differ in every run")
     feed = Feed(settings, Kind(kind), secret=own.get_secret_value() if own is not None else new_secret())
+    if feed.plan.noise is not None:
+        stderr.print("privacy.noise is set: every replay draws anew and differs; publish the result of one alone")
     for name in formats:
         if (fault := needs_points(name, feed.plan.model)) is not None:
             raise click.UsageError(f"--format {fault}")

@@ -21,6 +21,7 @@ from core.trajectories.stops import StopRule
 from stream.feeds.attributes import hierarchy_files
 from stream.feeds.constraints import build_constraints, constraint_level
 from stream.feeds.digests import digest, file_digest
+from stream.feeds.noise import check_noise
 from stream.feeds.place_categories import taxonomy_file
 from stream.feeds.sensitive_locations import sensitive_locations
 from stream.feeds.taxonomies import build_taxonomy
@@ -92,6 +93,13 @@ def build_plan(
         plan: Plan = family_of(model).plan(privacy, inputs)
     except ModelSettingsError as fault:
         raise SettingsError(str(fault)) from None
+    if plan.noise is not None:
+        if own.shard.finest_resolution is not None:
+            raise SettingsError(
+                f"privacy.noise is laplace and shard.finest_resolution is {own.shard.finest_resolution}: which regions "
+                "a window is divided into depends on its people; set shard.finest_resolution to none"
+            )
+        check_noise(plan.noise)
     return replace(
         plan,
         settings=_fingerprint(settings, own, vocabulary, inputs.limits),

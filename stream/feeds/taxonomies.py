@@ -36,7 +36,7 @@ def category_taxonomy(settings: KindSettings, locator: Locator) -> VenueTaxonomy
     """
     file = taxonomy_file(settings.privacy)
     if isinstance(locator, PointsOfInterest):
-        return VenueTaxonomy(locator.tree, locator.category_of, _label(file))
+        return VenueTaxonomy(locator.tree, locator.category_of, _label(file), locator)
     if not isinstance(locator, Venues):
         return None
     source = f"location.venues_file {settings.location.venues_file}"
@@ -47,7 +47,7 @@ def category_taxonomy(settings: KindSettings, locator: Locator) -> VenueTaxonomy
     ]
     tree, categories = place_categories([category_paths(iter([given])) for _, given in rows], source, settings.privacy)
     category_of = {venue: one for (venue, _), one in zip(rows, categories, strict=True) if one is not None}
-    return VenueTaxonomy(tree, category_of, _label(file))
+    return VenueTaxonomy(tree, category_of, _label(file), locator)
 
 
 def _label(file: Path | None) -> str:

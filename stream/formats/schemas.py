@@ -174,10 +174,15 @@ _COUNTS: JSON = {
     },
     "people": {
         "type": ["integer", "null"],
-        "description": "People in the release; null if it would reveal that 1 to k-1 people have several trajectories.",
+        "description": "People in the release; null if it would reveal that 1 to k-1 people have several trajectories "
+        "or are in several flows.",
     },
     "trajectories": {"type": "integer", "minimum": 1, "description": "Messages of the release on `anonymized`."},
-    "points_released": {"type": "integer", "minimum": 0, "description": "Visits or points in the release."},
+    "points_released": {
+        "type": "integer",
+        "minimum": 0,
+        "description": "Visits or points in the release; for `flows` the sum of the people of all flows.",
+    },
     "points_suppressed": {
         "type": ["integer", "null"],
         "description": "Accepted visits or points that the release leaves out; null if they are of 1 to k-1 people.",
@@ -198,11 +203,23 @@ _LOCATIONS: JSON = {
                 "type": "array",
                 "items": {"type": "string"},
                 "minItems": 1,
-                "description": "Names of the locations that were merged.",
+                "description": "Names of the locations that were merged, or the name of an area.",
             },
-            "lat": {"type": "number", "description": "Latitude of the members' centroid, degrees."},
-            "lon": {"type": "number", "description": "Longitude of the members' centroid, degrees."},
+            "lat": {
+                "type": "number",
+                "description": "Latitude of the members' centroid or of the area's centre, degrees.",
+            },
+            "lon": {
+                "type": "number",
+                "description": "Longitude of the members' centroid or of the area's centre, degrees.",
+            },
             "sensitive": {"const": True, "description": "Present where the location is sensitive."},
+            "radius_m": {
+                "type": "number",
+                "minimum": 0,
+                "description": "Present where the location is an area of the hierarchy, under its own name: distance "
+                "of its farthest corner from its centre, metres.",
+            },
         },
         "required": ["members", "lat", "lon"],
         "additionalProperties": False,

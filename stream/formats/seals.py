@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from core.records.record import RUN, Kind
+from core.windows.draw import Draw
 from core.windows.history import Trace
 from core.windows.seal import FeedStart, PartitionCount, Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
@@ -44,6 +45,20 @@ class _TraceWire(msgspec.Struct, tag_field="type", tag="trace", omit_defaults=Tr
     carried: bytes = b""
 
 
+class _TableWire(msgspec.Struct):
+    shard: str
+    counts: list[tuple[list[str], int]]
+
+
+class _DrawWire(msgspec.Struct, tag_field="type", tag="draw"):
+    kind: Kind
+    shard: str
+    start_ms: int
+    end_ms: int
+    tables: list[_TableWire]
+    writer: str
+
+
 class _UntilWire(msgspec.Struct, tag_field="type", tag="sealed_until"):
     kind: Kind
     shard: str
@@ -65,7 +80,7 @@ class _StartWire(msgspec.Struct, tag_field="type", tag="start"):
     writer: str
 
 
-_Wire = _SealWire | _TraceWire | _UntilWire | _CountWire | _StartWire
+_Wire = _SealWire | _TraceWire | _DrawWire | _UntilWire | _CountWire | _StartWire
 
 _seal_decoder: msgspec.json.Decoder[_Wire] = msgspec.json.Decoder(_Wire)
 
@@ -85,6 +100,9 @@ def seal_key(record: SealsMessage) -> bytes:
     elif isinstance(record, Trace):
         key = record.key
         name = f"trace|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.part}"
+    elif isinstance(record, Draw):
+        key = record.key
+        name = f"draw|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.writer}"
     elif isinstance(record, SealedUntil):
         name = f"until|{record.kind}|{record.shard}|{record.until_ms}"
     elif isinstance(record, FeedStart):
@@ -141,6 +159,20 @@ def seal_to_bytes(record: SealsMessage) -> bytes:
                 carried=record.carried.tobytes(),
             )
         )
+    if isinstance(record, Draw):
+        return msgspec.json.encode(
+            _DrawWire(
+                kind=record.key.kind,
+                shard=record.key.shard,
+                start_ms=record.key.start_ms,
+                end_ms=record.key.end_ms,
+                tables=[
+                    _TableWire(shard=shard, counts=[(list(names), people) for names, people in counts.items()])
+                    for shard, counts in record.tables.items()
+                ],
+                writer=record.writer,
+            )
+        )
     return msgspec.json.encode(
         _UntilWire(kind=record.kind, shard=record.shard, until_ms=record.until_ms, last_offset=record.last_offset)
     )
@@ -169,6 +201,12 @@ def seal_from_bytes(value: bytes) -> SealsMessage:
         )
     if isinstance(wire, _TraceWire):
         return _trace(wire)
+    if isinstance(wire, _DrawWire):
+        return Draw(
+            key=WindowKey(wire.end_ms, wire.kind, wire.shard, wire.start_ms),
+            tables={table.shard: {tuple(names): people for names, people in table.counts} for table in wire.tables},
+            writer=wire.writer,
+        )
     if isinstance(wire, _UntilWire):
         return SealedUntil(kind=wire.kind, shard=wire.shard, until_ms=wire.until_ms, last_offset=wire.last_offset)
     return Seal(

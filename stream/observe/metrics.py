@@ -92,6 +92,11 @@ class Metrics:
             "Released windows with a smallest support below k. Always 0, unless Shoal has a bug.",
             "kind",
         )
+        self.epsilon_spent = self._counter(
+            "epsilon_spent",
+            "Sum of the epsilons of all windows that were released with noise, or withheld because of it.",
+            "kind",
+        )
         self.risk = self._gauge(
             "reidentification_risk",
             "Probability that a simulated attack finds a person in the last release, on a sample of its people.",
@@ -261,6 +266,7 @@ class Metrics:
         self.feed_info.labels(kind, model, shard_kind).set(1)
         self.promised_k.labels(kind).set(required_k)
         self.below_promise.labels(kind)
+        self.epsilon_spent.labels(kind)
         self.early_seals.labels(kind)
         self.lost_input_records.labels(kind)
         for jump in Jump:

@@ -194,7 +194,8 @@ class Frontier:
         return found
 
     def _combination(self, variant: Variant, values: dict[str, float]) -> Combination:
-        privacy = {"model": variant.model, **values, **variant.given}
+        # Without noise, which no release with the same settings would draw again.
+        privacy = {"model": variant.model, "noise": "none", **values, **variant.given}
         settings = self._load({f"{self._kind}.privacy.{name}": value for name, value in privacy.items()})
         own = settings.for_kind(self._kind).privacy.secret
         secret = own.get_secret_value() if own is not None else self._secret

@@ -110,7 +110,7 @@ class Replay:
             for rows, result in release_parts(window.seal, window.rows, plan, max_bytes=self._max_bytes):
                 self._count(result)
                 if self._measure is not None and result.outcome == "released":
-                    self._take_measures(rows, result, plan, self._measure)
+                    self._take_measures(rows, result, replace(plan, noisy=result.noisy), self._measure)
                 if result.trace is not None:
                     traces.append(result.trace)
                 results.append(replace(result, messages=()))

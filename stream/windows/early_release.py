@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from core.records.record import Kind, Rows
+from core.windows.draw import Draw
 from core.windows.history import History
 from core.windows.partition import ReleaseWindow, WriteSeal
 from core.windows.seal import Seal
@@ -16,7 +17,9 @@ __all__ = ["EarlyRelease"]
 
 
 class _Pool(Protocol):
-    async def run(self, kind: Kind, seal: Seal, rows: Rows, history: History) -> list[WindowResult]: ...
+    async def run(
+        self, kind: Kind, seal: Seal, rows: Rows, history: History, draw: Draw | None
+    ) -> list[WindowResult]: ...
 
 
 class EarlyRelease:
@@ -43,7 +46,8 @@ class EarlyRelease:
         """
         if self._begun is not None:
             seal, task = self._begun
-            if replace(seal, writer=action.seal.writer) == action.seal:  # then rows and history are the same too
+            # With the same seal rows and history are the same too; what was drawn before must not be drawn again.
+            if replace(seal, writer=action.seal.writer) == action.seal and action.draw is None:
                 self._begun = None
                 return await task
             self.drop()
@@ -58,4 +62,5 @@ class EarlyRelease:
             self._begun = None
 
     async def _run(self, action: WriteSeal | ReleaseWindow) -> list[WindowResult]:
-        return await self._pool.run(action.seal.kind, action.seal, action.rows, action.history)
+        draw = action.draw if isinstance(action, ReleaseWindow) else None
+        return await self._pool.run(action.seal.kind, action.seal, action.rows, action.history, draw)

@@ -20,6 +20,7 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 
 from core.records.record import Chunk, Kind, Reason, Rejected
 from core.release.outcome import WithholdReason
+from core.windows.draw import Draw
 from core.windows.history import History, Trace
 from core.windows.partition import Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal
@@ -274,10 +275,13 @@ class PartitionTask:
         is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
         begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
         try:
-            results = await self._early_release.results(action)
+            results = await self._settle_draw(action, await self._early_release.results(action))
         except BrokenProcessPool:
             why = "the anonymizer's process died twice, usually because memory ran out"
             results = [withhold(seal, action.rows, plan, WithholdReason.ANONYMIZER_FAILED, why, encoding=encoding)]
+        except _TOO_LARGE:  # nothing is out yet
+            why = "topics.seals accepts less than the noisy counts of a window have: raise its max.message.bytes"
+            results = [withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why, encoding=encoding)]
         context.metrics.stage_seconds.labels("anonymize").observe(sum(result.seconds for result in results))
         try:
             await self._remember(seal.key, results)
@@ -310,6 +314,24 @@ class PartitionTask:
         finally:  # also if the partition is taken away: what was released must be counted
             for result, (_, seconds) in zip(results, emitted, strict=True):
                 self._report(result, seconds)
+
+    async def _settle_draw(self, action: ReleaseWindow, results: list[WindowResult]) -> list[WindowResult]:
+        """Write what was drawn, before anything of the window is emitted; return the results of the draw that counts.
+
+        Another worker may have drawn as well. Only the topic decides which draw is the first; the others are forgotten,
+        and nobody sees anything that was made from them.
+        """
+        tables = {result.seal.shard: result.noisy for result in results if result.noisy is not None}
+        if not tables or action.draw is not None:
+            return results
+        key = action.seal.key
+        await self._seals.write(Draw(key=key, tables=tables, writer=self._context.writer))
+        for record in await self._seals.read():
+            self._count(record.kind, late=self.machine.apply_seal(record))
+        first = self.machine.draw(key)
+        if first is None or first.tables == tables:  # None: somebody has completed the window, and nothing is emitted
+            return results
+        return await self._context.pool.run(action.seal.kind, action.seal, action.rows, action.history, first)
 
     async def _remember(self, key: WindowKey, results: Sequence[WindowResult]) -> None:
         """Write the trace of a window, before anything of the window is emitted: what is out must not be forgotten.
@@ -376,6 +398,8 @@ class PartitionTask:
         plan = self._context.feeds[key.kind].plan
         metrics = self._context.metrics
         metrics.count_window(key.kind, result, seconds, required_k=plan.guarantee.k, linkage=plan.promised_linkage)
+        if plan.noise is not None and result.noisy is not None:
+            metrics.epsilon_spent.labels(key.kind).inc(plan.noise.epsilon)
         encoding = self._context.pool.encodings[key.kind]
         self._context.on_window(report_window(key, self.number, result, seconds, encoding))
 

@@ -28,6 +28,7 @@ from core.kernels.catalogue import kernels_of
 from core.models.common.plan import Plan
 from core.records.record import Kind, Rows
 from core.release.linkage import LinkageExtract
+from core.windows.draw import Draw
 from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal
 from stream.formats.release.encoding import ReleaseEncoding
@@ -125,7 +126,9 @@ class ReleasePool:
     def _look(self) -> asyncio.Future[PreparedKernels]:
         return asyncio.get_running_loop().run_in_executor(self._executor, _prepared_kernels)
 
-    async def run(self, kind: Kind, seal: Seal, rows: Rows, history: History = NO_HISTORY) -> list[WindowResult]:
+    async def run(
+        self, kind: Kind, seal: Seal, rows: Rows, history: History = NO_HISTORY, draw: Draw | None = None
+    ) -> list[WindowResult]:
         """Release a window, or each of its regions; if its process dies, try once more in a separate process.
 
         If one process of a pool dies, all do. The second attempt, alone, shows whether this window is the cause.
@@ -134,7 +137,7 @@ class ReleasePool:
             BrokenProcessPool: The process died again, usually because memory ran out.
         """
         loop, shared = asyncio.get_running_loop(), self._executor
-        job = partial(_job, kind, seal, rows, history)
+        job = partial(_job, kind, seal, rows, history, draw)
         try:
             packed, results = await loop.run_in_executor(shared, job)
         except BrokenProcessPool:
@@ -219,11 +222,12 @@ def _die_with(parent: int) -> None:
     os._exit(1)
 
 
-def _job(kind: Kind, seal: Seal, rows: Rows, history: History) -> tuple[bytes, list[WindowResult]]:
+def _job(kind: Kind, seal: Seal, rows: Rows, history: History, draw: Draw | None) -> tuple[bytes, list[WindowResult]]:
     # A window makes a million small objects and no reference cycles; garbage collection would take 40 % of the time.
     gc.disable()
     try:
-        parts = release_parts(seal, rows, _plans[kind].after(history), _encodings[kind], max_bytes=_max_bytes)
+        plan, encoding = _plans[kind].after(history), _encodings[kind]
+        parts = release_parts(seal, rows, plan, encoding, max_bytes=_max_bytes, draw=draw)
         results = [result for _, result in parts]
         # One byte string: unpickling the messages one by one would block the event loop for a tenth of a second.
         packed = msgspec.msgpack.encode([result.messages for result in results])

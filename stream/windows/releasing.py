@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from core.models.common.plan import Plan
-from core.pipeline import divide_window, release_window, withhold_window
+from core.pipeline import count_window, divide_window, release_window, withhold_window
 from core.records.record import Rows
 from core.release.linkage import LinkageExtract, linkage_risk
 from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
+from core.windows.draw import Counts, Draw
 from core.windows.seal import Seal
+from stream.feeds.noise import with_noise
 from stream.formats.release.encoding import ReleaseEncoding
 from stream.formats.release.json import JSON
 from stream.formats.release.messages import outcome_messages
@@ -24,20 +26,39 @@ _ENVELOPE_BYTES = 512
 
 
 def release_parts(
-    seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON, *, max_bytes: int
+    seal: Seal,
+    rows: Rows,
+    plan: Plan,
+    encoding: ReleaseEncoding = JSON,
+    *,
+    max_bytes: int,
+    draw: Draw | None = None,
 ) -> Iterator[tuple[Rows, WindowResult]]:
     """Release a sealed window, or each of its regions; yield the rows of each with its result.
 
-    The arguments are those of :func:`release`.
+    The arguments are those of :func:`release`, and what was drawn for the window before: if nothing was, noise is drawn
+    now, and the results have it.
     """
     try:
         parts = list(divide_window(seal, rows, plan))
+        noisy = {part.shard: _noisy(part, its, plan, draw) for part, its in parts}
     except Exception as fault:  # see release
         reason = WithholdReason.ANONYMIZER_FAILED
         yield rows, withhold(seal, rows, plan, reason, _failure(fault), encoding=encoding)
         return
     for part, its in parts:
-        yield its, release(part, its, plan, encoding, max_bytes=max_bytes)
+        counts = noisy[part.shard]
+        result = release(part, its, replace(plan, noisy=counts), encoding, max_bytes=max_bytes)
+        yield its, replace(result, noisy=counts)
+
+
+def _noisy(seal: Seal, rows: Rows, plan: Plan, draw: Draw | None) -> Counts | None:
+    """Return the counts of a window with noise: those that were drawn before, or new ones; None without noise."""
+    if plan.noise is None:
+        return None
+    if draw is not None:
+        return draw.tables.get(seal.shard, {})
+    return with_noise(count_window(seal, rows, plan), plan.noise)
 
 
 def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON, *, max_bytes: int) -> WindowResult:

@@ -19,6 +19,7 @@ from aiokafka.errors import KafkaError, UnsupportedCodecError
 
 from core.models.common.values import show_duration
 from core.records.record import Kind
+from core.windows.draw import Draw
 from core.windows.seal import FeedStart, PartitionCount, Seal, SealRecord
 from stream.formats.errors import DecodeError
 from stream.formats.seals import SealsMessage, seal_from_bytes, seal_key, seal_to_bytes
@@ -99,7 +100,7 @@ class SealsLog:
 
         async def attempt() -> None:
             written: SealsMessage = record
-            if isinstance(record, Seal | FeedStart):
+            if isinstance(record, Seal | FeedStart | Draw):
                 # An attempt that seems to have failed may have succeeded. If both copies had one key, compaction would
                 # keep only the later one, and a seal written between them would become the first.
                 written = replace(record, writer=f"{record.writer}/{next(_attempts)}")

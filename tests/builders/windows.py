@@ -16,6 +16,8 @@ from core.models.common.plan import Plan
 from core.models.disassociation.anonymize.disassociate import DisassociationOptions
 from core.models.disassociation.guarantee import DisassociatedKm
 from core.models.disassociation.plan import DisassociationPlan
+from core.models.flows.guarantee import KAnonymousFlows, TripRule
+from core.models.flows.plan import FlowPlan
 from core.models.kdelta.algorithms import TrajectoryAlgorithm, WaitForMe
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
 from core.models.kdelta.guarantee import KDelta
@@ -287,6 +289,28 @@ def set_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: An
         "options": DisassociationOptions(),
     }
     return DisassociationPlan(guarantee=DisassociatedKm(k=k, m=m), locator=locator, **(values | changes))
+
+
+def flow_plan(
+    *,
+    k: int = 3,
+    m: int = 2,
+    trips: TripRule = TripRule.SUCCESSIVE,
+    locator: Locator = VENUES,
+    taxonomy: Taxonomy | None = None,
+    **changes: Any,
+) -> FlowPlan:
+    """A plan for check-ins as flows; the promise has no m."""
+    values: dict[str, Any] = {
+        "limits": limits(),
+        "secret": SECRET,
+        "settings": "settings",
+        "max_suppressed_percent": 100.0,
+    }
+    guarantee = KAnonymousFlows(k=k, trips=trips)
+    return FlowPlan(
+        guarantee=guarantee, locator=locator, taxonomy=taxonomy or OwnTaxonomy(locator), **(values | changes)
+    )
 
 
 def point_plan(

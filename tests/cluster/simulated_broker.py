@@ -174,6 +174,10 @@ class SimulatedPartition:
         """Attempts to write a seal, by anybody."""
 
         self.emitted: dict[tuple[WindowKey, int | None], Content] = {}
+        self.drawn: dict[WindowKey, object] = {}
+        """The draw that anything that left of a window was made from."""
+
+        self.n_draws = 0
         self.truth: dict[str, _ShardTruth] = {}
         self._numbers: dict[tuple[Source, int], int] = {}
 

@@ -24,6 +24,9 @@ from core.models.common.sequences import SequenceTrajectory
 from core.models.disassociation.anonymize.disassociate import DisassociationOptions
 from core.models.disassociation.plan import DisassociationPlan
 from core.models.disassociation.released import ClusterGroup
+from core.models.flows.guarantee import TripRule
+from core.models.flows.plan import FlowPlan
+from core.models.flows.released import PublishedFlow
 from core.models.kdelta.anonymize.across import Across
 from core.models.kdelta.anonymize.sets import AnonymitySets
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions, wait4me
@@ -61,6 +64,7 @@ from tests.builders.windows import (
     Planted,
     attribute_plan,
     cluster_plan,
+    flow_plan,
     hash_of,
     integers_in,
     limits,
@@ -113,6 +117,7 @@ CASES: list[tuple[Rows, Plan]] = [
     (TOLD, pair_plan()),
     (TOLD, attribute_plan(l=2, sensitive={"market"})),
     (CROWD, set_plan()),
+    (CROWD, flow_plan()),
     (WALKERS, point_plan()),
 ]
 """A window of eight people for each kind of plan, all of whom are released."""
@@ -126,9 +131,13 @@ KINDS: dict[type[Plan], type[Released]] = ORDERED | {
     LKCPlan: PairTrajectory,
     KKmPlan: AttributeRecord,
     DisassociationPlan: ClusterGroup,
+    FlowPlan: PublishedFlow,
     KDeltaPlan: PointTrajectory,
 }
 """What each kind of plan releases."""
+
+OF_NO_PERSON = (DisassociationPlan, FlowPlan)
+"""Plans whose messages are of no single person, and have no pseudonym."""
 
 
 def wire(outcome: Outcome) -> bytes:
@@ -143,6 +152,8 @@ PLACES_ALONE: list[Callable[..., Plan]] = [
     partial(cluster_plan, sensitive={"market", "park"}),
     set_plan,
     partial(set_plan, options=DisassociationOptions(rare_locations=True)),
+    flow_plan,
+    partial(flow_plan, trips=TripRule.FIRST_LAST),
 ]
 """Plans of check-ins that have k and m, and need no more than places."""
 
@@ -231,6 +242,8 @@ def size_of(one: Released) -> int:
             return terms + sum(len(subrecord) for chunk in chunks for subrecord in chunk)
         case PointTrajectory():
             return len(one.t_ms)
+        case PublishedFlow():
+            return one.people
         case _:
             raise TypeError(type(one).__name__)
 
@@ -375,12 +388,14 @@ NOT_PEOPLE = {
     "information_loss.original_locations",
     "information_loss.released_locations",
     "information_loss.released_pairs",
+    "information_loss.places",
 }
 """Integers of the windows message, besides the parameters, that count neither people nor what people did."""
 
 READ_OFF: dict[type[Plan], set[str]] = {
     DisassociationPlan: {"trajectories", "points_released"},
     KKmPlan: {"points_released"},
+    FlowPlan: {"trajectories"},
 }
 """Those that count messages and the places in them where one of these need not be of a person, or a person need not
 have any place: whoever has the release can count them as well, and nobody behind it."""
@@ -497,7 +512,7 @@ def test_no_hash_of_a_user_leaves(rows: Rows, plan: Plan) -> None:
     Neither the hash of a user, in any notation, nor the key nor the secret is in what is sent.
     """
     sent = wire(release(rows, plan)).lower()
-    assert sent.count(b"pseudonym") == (0 if isinstance(plan, DisassociationPlan) else 8)
+    assert sent.count(b"pseudonym") == (0 if isinstance(plan, OF_NO_PERSON) else 8)
     for user in set(rows["user"].tolist()):
         big, little = user.to_bytes(8, "big"), user.to_bytes(8, "little")
         for trace in (str(user).encode(), f"{user:x}".encode(), big.hex().encode(), little.hex().encode(), big, little):
@@ -579,12 +594,12 @@ def test_pseudonyms_are_sorted_and_fresh_in_every_window(rows: Rows, plan: Plan)
     names = []
     for outcome in outcomes:
         sent = [json.loads(message.value).get("pseudonym") for message in messages(outcome)[:-1]]
-        if isinstance(plan, DisassociationPlan):  # no message is of a person
+        if isinstance(plan, OF_NO_PERSON):
             assert set(sent) == {None}
             continue
         assert sent == sorted(set(sent))
         names += sent
-    assert len(names) == len(set(names)) == (0 if isinstance(plan, DisassociationPlan) else 24)
+    assert len(names) == len(set(names)) == (0 if isinstance(plan, OF_NO_PERSON) else 24)
 
 
 # ---------------------------------------------------------------- windows that are not what was sealed

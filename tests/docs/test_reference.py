@@ -180,8 +180,9 @@ def test_settings_name_the_models_that_read_them() -> None:
             assert set(readers[name]) <= shared, name
     assert readers["suppression_percent"] == ("u-seqanon",)
     assert readers["clusters"] == ("zga", "sga")
+    assert readers["epsilon_per_day"] == readers["max_flows_per_person"] == ("flows",)
     assert readers["distance"] == ("w4m", "pw4m", "pw4m-tr", "bounded-pw4m")
-    assert readers["m"] == models_of(Kind.CHECKINS)
+    assert readers["m"] == tuple(model for model in models_of(Kind.CHECKINS) if model != "flows")
     assert readers["delta_m"] == models_of(Kind.FRAGMENTS)
 
 

@@ -37,6 +37,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "rum-bound": AGE | WARD | {"privacy.sensitive_locations": SENSITIVE},
     "tum-bound": AGE | {"privacy.max_loss": "0.9"},
     "disassociation": {"privacy.largest_cluster": "12"},
+    "flows": {"privacy.trips": "first-last"},
 }
 """Settings of each model beside those of all."""
 

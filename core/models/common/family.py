@@ -19,6 +19,7 @@ from core.release.locations import GeneralizedLocation
 from core.release.outcome import Released
 from core.release.risk import Attack, Risk
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
+from core.windows.draw import Counts
 from core.windows.history import Trace
 from core.windows.seal import Seal
 
@@ -95,6 +96,9 @@ class Contents:
 
     trace: Trace | None = None
     """What later windows have to know of this one, if the promise spans windows; not published."""
+
+    has_noise: bool = False
+    """Whether all counts have noise: then no exact number of people or visits is published beside them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +196,9 @@ class Family(Generic[S, P, W, R, C]):
 
     variants: tuple[Variant, ...] = ()
     """Points of reference in comparisons, besides the models with the configured settings."""
+
+    count: Callable[[Seal, W, P], Counts] | None = None
+    """Return the exact counts to which the noise of the plan is added; never published."""
 
     check: Callable[[S, Context], None] = lambda _settings, _context: None
     """Check the settings against those of the feed, before any file is read; raises ``ModelSettingsError``."""

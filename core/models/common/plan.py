@@ -11,6 +11,7 @@ import numpy as np
 import pyproj
 
 from core.models.common.guarantee import Guarantee, Parameters
+from core.models.common.noise import LaplaceNoise
 from core.places.locate import Locator
 from core.places.regions import Regions
 from core.records.keys import check_key, keyed_generator, keyed_id
@@ -18,6 +19,7 @@ from core.records.record import Rows
 from core.release.outcome import Account, ReleaseRefused, Withheld, WithholdReason
 from core.trajectories.assemble import Limits
 from core.trajectories.stops import FoundStops, StopRule
+from core.windows.draw import Counts
 from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
@@ -59,6 +61,12 @@ class Plan(ABC):
 
     history: History = field(default=NO_HISTORY, repr=False)
     """What earlier windows of the shard hand on; see :meth:`after`."""
+
+    noise: LaplaceNoise | None = None
+    """Which noise is added to counts before they are released; None if they are exact."""
+
+    noisy: Counts | None = field(default=None, repr=False)
+    """The counts of the window with noise, if there is :attr:`noise`; drawn once for each window, and an argument."""
 
     def __post_init__(self) -> None:
         check_key(self.secret, "the plan's secret")

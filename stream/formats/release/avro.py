@@ -126,7 +126,7 @@ _FROM_AVRO: dict[str, Callable[[Any], Any]] = {
         name: value if isinstance(value, str) else [value["least"], value["most"]] for name, value in attributes.items()
     },
     "locations": lambda places: [
-        {name: value for name, value in place.items() if name != "sensitive" or value}
+        {name: value for name, value in place.items() if value is not None and value is not False}
         if isinstance(place, dict)
         else place
         for place in places

@@ -100,8 +100,12 @@ _ANONYMIZED: AvroSchema = _record(
             },
             "Which of the clusters share chunks, and the chunks.",
         ),
+        _optional("origin", "string", "Name of the place where the trips of a flow begin."),
+        _optional("destination", "string", "Name of the place where they end."),
+        _optional("people", "long", "Distinct people of a flow."),
+        _optional("trips", "long", "Trips of a flow; null where it would reveal that 1 to k-1 people made several."),
     ],
-    "One message of a release: a trajectory, a person or a group. What its model does not release is null.",
+    "One message of a release: a trajectory, a person, a group or a flow. What its model does not release is null.",
 )
 
 _WINDOWS: AvroSchema = _record(
@@ -140,6 +144,7 @@ _WINDOWS: AvroSchema = _record(
                         _field("lat", "double"),
                         _field("lon", "double"),
                         {"name": "sensitive", "type": "boolean", "default": False},
+                        _optional("radius_m", "double", "Of an area under its own name, metres."),
                     ],
                 ),
             },

@@ -1,9 +1,9 @@
 """A release as GeoJSON (RFC 7946): features that maps and geographic tools read as they are.
 
-A message of ``anonymized`` is a Feature. Its geometry is the LineString of a trajectory of points, or the MultiPoint of
-the centroids of its generalized locations; its properties are the rest of the message. A message of ``windows`` is a
-FeatureCollection with a Point for each generalized location; everything else that it states is a member beside
-``features``.
+A message of ``anonymized`` is a Feature. Its geometry is the LineString of a trajectory of points, or from the origin
+of a flow to its destination, or the MultiPoint of the centroids of its generalized locations; its properties are the
+rest of the message. A message of ``windows`` is a FeatureCollection with a Point for each generalized location;
+everything else that it states is a member beside ``features``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class GeoJsonRelease(ReleaseEncoding):
         if (points := properties.pop("points", None)) is not None:
             properties["times"] = alike([time for time, _, _ in points])
             geometry: Content | None = _line([(lon, lat) for _, lat, lon in points])
+        elif "origin" in properties:
+            ends = dict.fromkeys(positions[place] for place in places_of(content))
+            geometry = _line([(lon, lat) for lat, lon in ends])
         else:
             geometry = _multipoint([positions[place] for place in places_of(content)])
         return msgspec.json.encode({"type": "Feature", "geometry": geometry, "properties": properties})

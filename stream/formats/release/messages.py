@@ -61,6 +61,7 @@ def _window_content(outcome: Outcome) -> dict[str, object]:
         content["locations"] = [
             {"members": place.members, "lat": place.lat_deg, "lon": place.lon_deg}
             | ({"sensitive": True} if place.sensitive else {})
+            | ({} if place.radius_m is None else {"radius_m": place.radius_m})
             for place in outcome.locations
         ]
     return content

@@ -13,8 +13,11 @@ __all__ = ["PlacedSubrecord", "places_of", "subrecords_of"]
 def places_of(content: Content) -> list[tuple[str, ...]]:
     """Return the generalized locations of a message by the names of their members; none if it holds points.
 
-    Of sequences they are in the order of the visits, with repetitions. Of sets and groups each is there once.
+    Of sequences they are in the order of the visits, with repetitions; of a flow they are origin and destination. Of
+    sets and groups each is there once.
     """
+    if "origin" in content:
+        return [(content["origin"],), (content["destination"],)]
     if "visits" in content:
         return [(name,) for _, name in content["visits"]]
     if "clusters" in content:

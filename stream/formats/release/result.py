@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from core.release.linkage import LinkageExtract, LinkageRisk
 from core.release.outcome import Account, Outcome, Release, ReleaseRefused
 from core.release.risk import Attack, Risk, worst
+from core.windows.draw import Counts
 from core.windows.history import Trace
 from core.windows.seal import Seal
 from stream.formats.release.messages import OutMessage
@@ -50,6 +51,9 @@ class WindowResult:
 
     trace: Trace | None = field(default=None, repr=False)
     """What later windows have to know of this one, if the promise spans windows."""
+
+    noisy: Counts | None = field(default=None, repr=False)
+    """The noisy counts that the release was made from, also if it was withheld; None without noise."""
 
     @classmethod
     def of(

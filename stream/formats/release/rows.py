@@ -1,7 +1,7 @@
 """A release as flat rows: what one message states, for tables.
 
-A row of the table ``anonymized`` is one visit, point or location of a message; of ``windows`` one window and shard; of
-``locations`` one generalized location of a release.
+A row of the table ``anonymized`` is one visit, point or location of a message, or one flow; of ``windows`` one window
+and shard; of ``locations`` one generalized location of a release.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stream.formats.release.encoding import COUNTS, Content, PlacePositions
-from stream.formats.release.places import subrecords_of
+from stream.formats.release.places import places_of, subrecords_of
 
 __all__ = ["ReleaseRow", "location_rows", "trajectory_rows", "window_row"]
 
@@ -29,6 +29,9 @@ def trajectory_rows(content: Content, positions: PlacePositions, number: int) ->
         number: How many messages of the release come before it.
     """
     head = _head(content)
+    if "origin" in content:
+        yield head | _flow_row(content, positions)
+        return
     for row in _group_rows(content, number) if "clusters" in content else _person_rows(content):
         members = row.get("members")
         if members is not None and (at := positions.get(tuple(members))) is not None:
@@ -69,6 +72,12 @@ def _person_rows(content: Content) -> Iterator[ReleaseRow]:
     else:
         for seq, members in enumerate(content["locations"]):
             yield whose | {"seq": seq, "members": members}
+
+
+def _flow_row(content: Content, positions: PlacePositions) -> ReleaseRow:
+    (lat, lon), (to_lat, to_lon) = (positions[place] for place in places_of(content))
+    ends = {"lat": lat, "lon": lon, "destination_lat": to_lat, "destination_lon": to_lon}
+    return {name: content[name] for name in ("origin", "destination", "people", "trips") if name in content} | ends
 
 
 def _attribute_rows(whose: ReleaseRow, content: Content) -> Iterator[ReleaseRow]:

@@ -35,6 +35,9 @@ def geojson_schema(released: type[Released]) -> JSON:
         properties["times"] = times
         described = "Positions in the order of time. A single one is a Point."
         geometry = {"oneOf": [_geometry("LineString", 2), _geometry("Point")], "description": described}
+    elif "origin" in plain["properties"]:
+        described = "From the centre of the origin to that of the destination; a Point if they are one place."
+        geometry = {"oneOf": [_geometry("LineString", 2), _geometry("Point")], "description": described}
     else:
         described = (
             "Centroids of the generalized locations: of a sequence in the order of the visits, of a set or group each "
@@ -92,8 +95,8 @@ def _place(location: JSON) -> JSON:
     properties = {name: field for name, field in location["properties"].items() if name not in ("lat", "lon")}
     members = {
         "type": _FEATURE,
-        "geometry": _geometry("Point") | {"description": "The members' centroid."},
-        "properties": _object(properties, frozenset({"sensitive"}), "What the location is."),
+        "geometry": _geometry("Point") | {"description": "The members' centroid, or the area's centre."},
+        "properties": _object(properties, frozenset({"sensitive", "radius_m"}), "What the location is."),
     }
     return _object(members, frozenset(), "A generalized location.")
 

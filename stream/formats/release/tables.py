@@ -30,6 +30,11 @@ _HEAD = (
 _POSITION = (TableColumn("lat", "number"), TableColumn("lon", "number"))
 _TRAJECTORY = (TableColumn("trajectory", "text"), TableColumn("seq", "whole"))
 _MEMBERS = TableColumn("members", "texts")
+_FLOW = (
+    *(TableColumn("origin", "text"), TableColumn("destination", "text")),
+    *(TableColumn("people", "whole"), TableColumn("trips", "whole")),
+    *(TableColumn("destination_lat", "number"), TableColumn("destination_lon", "number")),
+)
 _GROUP = (
     *(
         TableColumn("group", "whole"),
@@ -56,6 +61,8 @@ def anonymized_columns(model: str, example: Content | None) -> tuple[TableColumn
         own = (*_TRAJECTORY, TableColumn("slot", "text"), _MEMBERS, *values)
     elif "clusters" in fields:
         own = (*_GROUP, _MEMBERS)
+    elif "origin" in fields:
+        own = _FLOW  # lat and lon are the origin's
     elif "attributes" in fields:
         attributes = {} if example is None else example["attributes"]
         own = (*_TRAJECTORY, _MEMBERS, TableColumn("sensitive", "flag"), *_attribute_columns(attributes))
@@ -89,4 +96,4 @@ def window_columns(model: str) -> tuple[TableColumn, ...]:
 
 def location_columns() -> tuple[TableColumn, ...]:
     """Return the columns of the table ``locations``."""
-    return (*_HEAD, _MEMBERS, TableColumn("sensitive", "flag"), *_POSITION)
+    return (*_HEAD, _MEMBERS, TableColumn("sensitive", "flag"), TableColumn("radius_m", "number"), *_POSITION)

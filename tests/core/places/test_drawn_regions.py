@@ -63,7 +63,7 @@ def test_positions_of_the_whole_earth_are_located_as_the_oracle_does(where: tupl
     Poles, the antimeridian, holes and parts included.
     """
     ids, found = REGIONS.locate(*where)
-    expected = [drawn_region_of(REGIONS.areas, lat, lon) for lat, lon in zip(*where, strict=True)]
+    expected = [drawn_region_of(REGIONS.polygons, lat, lon) for lat, lon in zip(*where, strict=True)]
     assert np.where(found, ids, -1).tolist() == expected
 
 
@@ -83,7 +83,7 @@ def test_positions_in_and_on_regions_are_located_as_the_oracle_does(places: list
     """
     lat, lon = np.array(places).T
     ids, found = REGIONS.locate(lat, lon)
-    expected = [drawn_region_of(REGIONS.areas, *place) for place in places]
+    expected = [drawn_region_of(REGIONS.polygons, *place) for place in places]
     assert np.where(found, ids, -1).tolist() == expected
 
 

@@ -274,7 +274,7 @@ def test_cells_have_no_category() -> None:
     ids, _ = locator.locate(np.array([48.2, 48.3]), np.array([16.37, 16.5]), None)
     names, lat, lon = locator.describe(ids)
     vocabulary = Vocabulary(ids=ids, names=tuple(names), lat_deg=lat, lon_deg=lon, xy_m=np.zeros((2, 2)))
-    taxonomy = VenueTaxonomy(locator.tree, locator.category_of, "categories")
+    taxonomy = VenueTaxonomy(locator.tree, locator.category_of, "categories", locator)
     assert taxonomy.paths(vocabulary) == [("food", "food > bakery"), WITHOUT_CATEGORY]
     assert all(isinstance(node, str) for one in TREE.parent_of for node in TREE.path(one))
 

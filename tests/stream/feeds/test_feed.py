@@ -231,6 +231,13 @@ CHANGED: dict[str, Any] = {
     "across": "persistent",
     "mixing_l": 3,
     "trash_share": 0.2,
+    "trips": "first-last",
+    "max_suppressed_trips": 50.0,
+    "noise": "laplace",
+    "epsilon": 0.5,
+    "epsilon_per_day": 2.0,
+    "dp_delta": 1e-7,
+    "max_flows_per_person": 3,
 }
 """A value of each setting of privacy that is not the default; durations in milliseconds."""
 

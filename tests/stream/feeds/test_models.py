@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from core.models.disassociation.anonymize.disassociate import DisassociationOptions
 from core.models.disassociation.guarantee import DisassociatedKm
 from core.models.disassociation.plan import DisassociationPlan
+from core.models.flows.guarantee import KAnonymousFlows, TripRule
+from core.models.flows.plan import FlowPlan
 from core.models.kkm.anonymize.result import RTOptions
 from core.models.kkm.guarantee import KKmAnonymity
 from core.models.kkm.plan import KKmPlan
@@ -39,6 +41,7 @@ from tests.builders.windows import (
     VENUES,
     attribute_plan,
     cluster_plan,
+    flow_plan,
     messages,
     pair_plan,
     pattern_plan,
@@ -55,7 +58,7 @@ PLANS = "category,parent\npaid,\nplus,paid\ngold,paid\nbasic,\n"
 
 OF_CLUSTERS = ("lm-anon", "zga", "sga")
 OF_ATTRIBUTES = ("rum-bound", "tum-bound")
-NEW_MODELS = (*OF_CLUSTERS, "lkc", *OF_ATTRIBUTES, "disassociation")
+NEW_MODELS = (*OF_CLUSTERS, "lkc", *OF_ATTRIBUTES, "disassociation", "flows")
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,17 @@ def test_attributes_are_built_with_their_options(model: str, bound: Any, files: 
     assert isinstance(without, KKmPlan)
     assert without.guarantee == KKmAnonymity(k=4, m=2)  # nothing is sensitive
     assert (plan.horizon, without.horizon) == (8, 1)
+
+
+def test_flows_are_built_with_their_options(files: Files) -> None:
+    """
+    The taxonomy is that of the settings: its categories are the places.
+    """
+    plan = files.feed("flows", trips="first-last", max_suppressed_trips=20).plan
+    assert isinstance(plan, FlowPlan)
+    assert plan.guarantee == KAnonymousFlows(k=4, trips=TripRule.FIRST_LAST)
+    assert (plan.max_suppressed_percent, plan.noise) == (20.0, None)
+    assert plan.taxonomy.areas([(), ("food",)]).names == ["/", "/food"]
 
 
 def test_sets_and_patterns_are_built_with_their_options(files: Files) -> None:
@@ -305,6 +319,8 @@ def test_a_model_of_the_other_kind_is_named(model: str, files: Files) -> None:
         ("disassociation", {"largest_cluster": 7}),
         ("disassociation", {"rare_locations": True}),
         ("p2ka", {"alike": False}),
+        ("flows", {"trips": "first-last"}),
+        ("flows", {"max_suppressed_trips": 50}),
     ],
 )
 def test_each_setting_of_a_model_is_part_of_the_digest(model: str, changes: dict[str, Any], files: Files) -> None:
@@ -348,6 +364,7 @@ OUTCOMES: dict[str, Outcome] = {
     "lkc": released(ROWS, pair_plan()),
     "rum-bound": released(ROWS, attribute_plan()),
     "disassociation": released(ROWS, set_plan()),
+    "flows": released(ROWS, flow_plan()),
 }
 
 

@@ -72,6 +72,10 @@ def rebuilt(rows: Rows) -> dict[Any, Any]:
             )
             messages[row["group"]][place].append(row["members"][0])
             continue
+        if "origin" in row:
+            flow = {name: row[name] for name in ("people", "trips") if row[name] is not None}
+            messages[row["origin"], row["destination"]] = flow
+            continue
         message = messages[row["trajectory"]]
         if "time" in row:
             message["points"].append([row["time"].isoformat(), row["lat"], row["lon"]])
@@ -91,6 +95,13 @@ def expected(contents: Rows) -> dict[Any, Any]:
     """The same from the messages themselves."""
     if "clusters" in contents[0]:
         return {number: chunks(content) for number, content in enumerate(contents)}
+    if "origin" in contents[0]:
+        return {
+            (content["origin"], content["destination"]): {
+                name: content[name] for name in ("people", "trips") if name in content
+            }
+            for content in contents
+        }
     return {content["pseudonym"]: fields(content) for content in contents}
 
 
@@ -158,6 +169,7 @@ def test_the_rows_of_a_table_are_the_messages(tmp_path: Path, model: str) -> Non
         assert [
             {"members": row["members"], "lat": row["lat"], "lon": row["lon"]}
             | ({"sensitive": True} if row["sensitive"] else {})
+            | ({} if row["radius_m"] is None else {"radius_m": row["radius_m"]})
             for row in places
         ] == messages.windows[0]["locations"]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from core.records.record import VISIT, Kind, Rows
+from core.windows.draw import Draw
 from core.windows.history import NO_HISTORY, History
 from core.windows.partition import ReleaseWindow, WriteSeal
 from core.windows.seal import Seal
@@ -35,12 +36,12 @@ class Pool:
     def __init__(self, fault: Exception | None = None) -> None:
         self.runs, self._fault = 0, fault
 
-    async def run(self, kind: Kind, seal: Seal, rows: Rows, history: History) -> list[Any]:
+    async def run(self, kind: Kind, seal: Seal, rows: Rows, history: History, draw: Draw | None) -> list[Any]:
         self.runs += 1
         await asyncio.sleep(0)
         if self._fault is not None:
             raise self._fault
-        return [(seal, len(rows))]
+        return [(seal, len(rows)) if draw is None else (seal, draw)]
 
 
 def rows(n: int) -> Rows:
@@ -65,6 +66,20 @@ async def test_the_seal_that_counts_decides(first: Seal, runs: int) -> None:
     found: list[Any] = await early.results(ReleaseWindow(first, rows(first.n_rows), NO_HISTORY))
     ((given, n),) = found
     assert (given.last_offset, n, pool.runs) == (first.last_offset, first.n_rows, runs)
+
+
+async def test_what_was_drawn_before_is_not_drawn_again() -> None:
+    """
+    The window that was begun has another draw: it is dropped, and released by the draw that counts.
+    """
+    pool, first = Pool(), seal(5)
+    draw = Draw(key=first.key, tables={"all": {}}, writer="another")
+    early = EarlyRelease(pool)
+    early.begin(WriteSeal(first, rows(5), NO_HISTORY))
+    await asyncio.sleep(0)
+    found: list[Any] = await early.results(ReleaseWindow(first, rows(5), NO_HISTORY, draw))
+    assert found == [(first, draw)]
+    assert pool.runs == 2
 
 
 async def test_a_window_that_was_not_begun_is_anonymized() -> None:

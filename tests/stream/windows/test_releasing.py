@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from core.models.common.noise import LaplaceNoise
 from core.places.regions import Regions
+from core.windows.draw import Draw
 from stream.formats.release.result import WindowResult
 from stream.windows import releasing
 from stream.windows.releasing import link, release_parts
-from tests.builders.windows import START_MS, point_plan, points, seal_of, sequence_plan, visits
+from tests.builders.windows import START_MS, flow_plan, point_plan, points, seal_of, sequence_plan, visits
 
 ROWS = visits(*((user, START_MS + user, 0) for user in range(9)))
 
@@ -100,3 +104,23 @@ def test_a_metric_that_fails_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     assert extract is not None
     assert "the attack over windows failed: ValueError at " in str(results[0].alarm)
     assert "48.2" not in str(results[0].alarm)
+
+
+def test_noise_is_drawn_once_and_then_given() -> None:
+    """
+    A release draws if nothing was drawn before, and says what; given that, another one has the same bytes.
+    """
+    pytest.importorskip("opendp", reason="the extra dp is not installed")
+    noise = LaplaceNoise(epsilon=1.0, delta=1e-6, most_counts=2)
+    plan = replace(flow_plan(k=2), noise=noise)
+    rows = visits(*((user, at, place) for user in range(300) for at, place in enumerate((0, 1))))
+    seal = seal_of(rows, plan)
+    drawn = [next(iter(release_parts(seal, rows, plan, max_bytes=2**20)))[1] for _ in range(20)]
+    assert len({result.messages for result in drawn}) > 1
+    for result in drawn:
+        assert result.noisy is not None
+        draw = Draw(key=seal.key, tables={seal.shard: result.noisy}, writer="w")
+        ((_, again),) = release_parts(seal, rows, plan, max_bytes=2**20, draw=draw)
+        assert again.messages == result.messages
+    ((_, nothing),) = release_parts(seal, rows, plan, max_bytes=2**20, draw=Draw(key=seal.key, tables={}, writer="w"))
+    assert (nothing.outcome, nothing.noisy) == ("withheld", {})

@@ -36,7 +36,7 @@ CATEGORIES = Categories.from_rows(
 CATEGORY_OF = {
     "bakery": "food", "market": "food", "cinema": "culture", "museum": "old", "park": "outdoors", "station": "outdoors",
 }  # fmt: skip
-TAXONOMY = VenueTaxonomy(CATEGORIES, CATEGORY_OF, "places:12345678")
+TAXONOMY = VenueTaxonomy(CATEGORIES, CATEGORY_OF, "places:12345678", VENUES)
 LISTED = ListedConstraints({"bakery": "food", "market": "food", "park": "green"}, "others", "listed:12345678")
 
 ROWS = visits(

@@ -116,6 +116,9 @@ MESSAGES: st.SearchStrategy[Content] = st.one_of(
             ),
         }
     ),
+    st.fixed_dictionaries(
+        {"origin": NAMES, "destination": NAMES, "people": st.integers(2, 99)}, optional={"trips": st.integers(2, 999)}
+    ),
 )
 
 

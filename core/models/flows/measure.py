@@ -1,0 +1,67 @@
+"""Measure what a release of flows lost against the raw window. Operator only; never published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.models.flows.plan import FlowPlan
+from core.models.flows.release import FlowResult
+from core.models.flows.tree import errors_m
+from core.models.flows.trips import FlowWindow
+from core.records.arrays import IntArray
+from core.utility.window_measures import NOTHING_RELEASED, MeasureInputs, WindowLoss, WindowMeasures
+from core.windows.seal import Seal
+
+__all__ = ["FlowMeasures", "loss", "measure"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowMeasures(WindowMeasures):
+    """The measures of one window; NaN where there is nothing to measure."""
+
+    trips_kept_share: float
+    """Share of the trips that a released flow counts."""
+
+    people_kept_share: float
+    """Share of the people with a trip whom a released flow counts."""
+
+    distance_m: float
+    """Mean distance of the two locations of such a trip from the centres of their places, metres."""
+
+    inside_share: float
+    """Share of these trips that begin and end in one place."""
+
+    flows: float
+    """Number of released flows."""
+
+
+def loss(window: FlowWindow, result: FlowResult, plan: FlowPlan) -> WindowLoss:
+    """Measure the loss that all models are compared by; distances are from the centre of a place."""
+    if not result.kept.any():
+        return NOTHING_RELEASED
+    return WindowLoss.of(float(_errors_m(window, result).mean()), window.trips.users[result.kept])
+
+
+def measure(seal: Seal, window: FlowWindow, result: FlowResult, plan: FlowPlan, inputs: MeasureInputs) -> FlowMeasures:
+    """Measure which trips are kept, and how exactly."""
+    trips, kept = window.trips, result.kept
+    origins, destinations = result.place_of[trips.origins[kept]], result.place_of[trips.destinations[kept]]
+    return FlowMeasures(
+        trips_kept_share=float(kept.mean()),
+        people_kept_share=len(np.unique(trips.users[kept])) / len(np.unique(trips.users)),
+        distance_m=float(_errors_m(window, result).mean()),
+        inside_share=float((origins == destinations).mean()),
+        flows=len(np.unique(origins * len(result.places) + destinations)),
+    )
+
+
+def _errors_m(window: FlowWindow, result: FlowResult) -> IntArray:
+    """Return how far both ends of each kept trip are from the centre of their place, metres."""
+    error_m = np.zeros(len(result.place_of), np.int64)
+    for number in np.unique(result.place_of).tolist():
+        place = result.places[number]
+        error_m[list(place.locations)] = errors_m(place, window.visits.vocabulary)
+    kept = result.kept
+    return np.concatenate([error_m[window.trips.origins[kept]], error_m[window.trips.destinations[kept]]])

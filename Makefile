@@ -54,7 +54,7 @@ install: .venv/installed ## create the environment: the package, the embedded br
 	@touch $@
 
 demo: install ## run an embedded broker, a worker and a simulated city; SECONDS=60 ends it after a minute
-	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS))
+	@$(BIN)/shoal demo $(if $(SECONDS),--seconds $(SECONDS)) $(DEMO)
 
 test: install lint ## lint; then the documentation, and every test that can be quick and needs no outside service, with a twentieth of the examples
 	$(MAKE) --no-print-directory --jobs 2 docs quick-tests

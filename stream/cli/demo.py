@@ -12,7 +12,7 @@ import click
 
 from core.records.record import Kind
 from stream.cli.console import progress_bar
-from stream.cli.options import INPUT_KIND, load_given, with_settings
+from stream.cli.options import INPUT_KIND, given_values, load_given, with_settings
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
 from stream.demo.demo import run_demo
@@ -29,12 +29,13 @@ __all__ = ["demo", "generate"]
 @click.command()
 @click.option("--seconds", type=click.FloatRange(min=1), help="Stop after this many seconds; by default at Ctrl-C.")
 @click.option("--people", type=click.IntRange(50, 20_000), default=1000, show_default=True, help="Number of people.")
-def demo(seconds: float | None, people: int) -> None:
+@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="Change one setting of the demo.")
+def demo(seconds: float | None, people: int, given: tuple[str, ...]) -> None:
     """Run the service on a simulated city, and print each window.
 
     Starts an embedded broker and a worker, so no Kafka cluster is needed.
     """
-    run_demo(seconds=seconds, people=people, say=click.echo)
+    run_demo(seconds=seconds, people=people, given=given_values(given), say=click.echo)
 
 
 @click.command()

@@ -15,7 +15,7 @@ from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 
-__all__ = ["INPUT_KIND", "KIND", "load_given", "with_settings"]
+__all__ = ["INPUT_KIND", "KIND", "given_values", "load_given", "with_settings"]
 
 KIND = click.Choice([kind.value for kind in Kind])
 """What is released of records."""
@@ -68,6 +68,15 @@ def load_given(config: Path | None, given: tuple[str, ...], more: dict[str, Any]
     # Click treats an empty variable as one that is not set.
     if config is None and os.environ.get("SHOAL_CONFIG") is not None:
         raise SettingsError(_NO_FILE)
+    return load_settings(config, given_values(given) | (more or {}))
+
+
+def given_values(given: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of ``--set`` by dotted name.
+
+    Raises:
+        SettingsError: One is not KEY=VALUE.
+    """
     named: dict[str, Any] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
@@ -79,4 +88,4 @@ def load_given(config: Path | None, given: tuple[str, ...], more: dict[str, Any]
             named[name.strip()] = yaml.safe_load(value) if value.strip() else value
         except yaml.YAMLError:
             named[name.strip()] = value
-    return load_settings(config, named | (more or {}))
+    return named

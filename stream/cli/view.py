@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from core.records.record import Kind
 from stream.cli.console import print_line, progress_bar
 from stream.cli.options import load_given, with_settings
 from stream.feeds.vocabulary import build_locator
@@ -30,12 +31,12 @@ def view(folder: Path, port: int, no_browser: bool, config: Path | None, given: 
     without them, their centres, and cells of H3 or of the default grid.
     """
     settings = load_given(config, given)
-    own = {name: getattr(settings.checkins.location, name) for name in settings.checkins.location.model_fields_set}
+    vocabularies = [settings.location_of(kind) for kind in (Kind.CHECKINS, Kind.STOPS)]
     with progress_bar() as bar:
         task = bar.add_task(f"reading {folder}", total=ReplayedWindows.size(folder))
         shown = ReplayedWindows(
             folder,
-            locator=build_locator(settings.location.model_copy(update=own)),
+            locators=[build_locator(one) for one in vocabularies],
             tile_url=settings.web.tile_url,
             progress=lambda done: bar.update(task, completed=done),
         )

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,11 @@ _SETTINGS = {
     "privacy.delta_m": 500,
     "web.page": True,
     "release.withheld": "told",  # nobody lives in the city
+    # Phones in the city are silent where people stay, so a stop lasts from one way to the next.
+    "stops.of_fragments": "beside",
+    "stops.min_duration": "5m",
+    "stops.window.size": "2h",
+    "stops.privacy.model": "flows",
 }
 
 
@@ -58,23 +63,25 @@ class DemoError(Exception):
     """The demo cannot continue; the message says what to do."""
 
 
-def run_demo(*, seconds: float | None, people: int, say: Callable[[str], None]) -> None:
+def run_demo(*, seconds: float | None, people: int, given: Mapping[str, Any], say: Callable[[str], None]) -> None:
     """Run until Ctrl-C, or for some seconds; stops everything that it has started.
 
     Args:
         seconds: How long to show windows; None means until Ctrl-C.
         people: Number of people in the city.
+        given: Settings by dotted name that differ from the demo's.
         say: Prints a line.
 
     Raises:
         DemoError: The worker ended, or no window was released in a minute or more.
         BrokerError: The broker does not start.
     """
-    secret = new_secret()
+    secret, chosen = new_secret(), {**_SETTINGS, **given}
+    load_settings(given=chosen)  # a wrong setting is told before anything starts
     say("starting an embedded Kafka-compatible broker ...")
     with EmbeddedBroker() as broker, _ports(6066, 6067) as (web_port, metrics_port):
         settings = load_settings(
-            given=_SETTINGS
+            given=chosen
             | {
                 "kafka.bootstrap_servers": broker.bootstrap_servers,
                 "privacy.secret": secret,
@@ -84,7 +91,7 @@ def run_demo(*, seconds: float | None, people: int, say: Callable[[str], None]) 
         )
         say("creating the topics ...")
         asyncio.run(create_topics(settings))
-        with _worker(settings, secret, say) as worker:
+        with _worker(settings, chosen, secret, say) as worker:
             counts: Counter[str] = Counter()
             # Ctrl-C ends the demo.
             with contextlib.suppress(KeyboardInterrupt):
@@ -131,13 +138,15 @@ async def _show(
 
 
 @contextlib.contextmanager
-def _worker(settings: Settings, secret: str, say: Callable[[str], None]) -> Iterator[subprocess.Popen[bytes]]:
+def _worker(
+    settings: Settings, chosen: Mapping[str, Any], secret: str, say: Callable[[str], None]
+) -> Iterator[subprocess.Popen[bytes]]:
     say("starting the worker ...")
     log = Path(tempfile.mkdtemp(prefix="shoal-demo-")) / "worker.log"
     say(f"its log: {log}")
     environment = {name: value for name, value in os.environ.items() if name != "SHOAL_CONFIG"}
     environment["SHOAL_PRIVACY__SECRET"] = secret
-    arguments = [f"{name}={value}" for name, value in _SETTINGS.items()]
+    arguments = [f"{name}={value}" for name, value in chosen.items()]
     arguments += [f"kafka.bootstrap_servers={settings.kafka.bootstrap_servers}"]
     arguments += [f"web.port={settings.web.port}", f"metrics.port={settings.metrics.port}"]
     command = [sys.executable, "-m", "stream.cli.main", "worker", *(part for a in arguments for part in ("--set", a))]
@@ -239,7 +248,7 @@ def _window_line(window: dict[str, Any], close_to_release_s: float | None) -> st
         why = f"withheld: {window['reason'].replace('_', ' ')}"
         return _line((f"{start}-{end}", window["shard"], window["model"], why, "", "", "", "", time_taken))
     loss = window["information_loss"]
-    metres = loss.get("distance_m", loss.get("mean_space_translation_m"))
+    metres = loss.get("distance_m", loss.get("mean_space_translation_m", loss.get("radius_m")))
     suppressed = window["points_suppressed"]
     return _line(
         (

@@ -84,7 +84,7 @@ class Settings(BaseSettings):
             fields=fields,
             input=form,
             time=time,
-            location=_overlaid(self.location, overrides.location),
+            location=self.location_of(kind),
             shard=_overlaid(self.shard, overrides.shard),
             window=_overlaid(self.window, overrides.window),
             trajectories=self.trajectories,
@@ -97,6 +97,11 @@ class Settings(BaseSettings):
         check_resampling(resolved, self.limits)
         check_attributes(resolved)
         return resolved
+
+    def location_of(self, kind: Kind) -> LocationSettings:
+        """Return the vocabulary of one kind of feed, overrides applied, whatever its other sections are."""
+        overrides: ReleaseOverrideSettings = getattr(self, kind.value)
+        return _overlaid(self.location, overrides.location)
 
     def check_input(self, kind: Kind) -> None:
         """Check the sections that say how one kind of feed is read.

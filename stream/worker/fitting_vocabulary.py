@@ -25,7 +25,8 @@ def fitting_vocabulary(vocabularies: Sequence[Locator], places: Sequence[NamedPl
         vocabularies: Those that may fit.
         places: Generalized locations of one release.
     """
-    checked = [place for place in places if len(place.members) <= _MOST_MEMBERS][:_MOST_PLACES]
+    own = [place for place in places if place.radius_m is None]  # others are nodes above locations
+    checked = [place for place in own if len(place.members) <= _MOST_MEMBERS][:_MOST_PLACES]
     if not checked:
         return None
     return next((one for one in vocabularies if all(_fits(one, place) for place in checked)), None)

@@ -63,7 +63,8 @@ class ReplayedWindows:
 
     Args:
         folder: Holds ``windows.ndjson`` and ``anonymized.ndjson``.
-        locator: The vocabulary of locations that the settings name. It is used if it fits the folder's locations.
+        locators: The vocabularies of locations that the settings name. The first that fits the folder's locations is
+            used.
         tile_url: Background map tiles.
         progress: Called with the number of bytes read so far.
 
@@ -77,7 +78,7 @@ class ReplayedWindows:
         self,
         folder: Path,
         *,
-        locator: Locator | None = None,
+        locators: Sequence[Locator] = (),
         tile_url: str | None = None,
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
@@ -98,7 +99,7 @@ class ReplayedWindows:
         self._trajectories_at: dict[str, _At] = {}
         if self._trajectories.is_file():
             self._index_trajectories(progress, self._marks.stat().st_size)
-        candidates = [_H3] if locator is None else [locator, _H3]
+        candidates = [*locators, _H3]
         places = self._last_places()
         self.n_locations = len(places)
         """Generalized locations of the last release that has some."""

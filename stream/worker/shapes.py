@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import singledispatch
 
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 
 from core.places.drawn_regions import DrawnRegions
-from core.places.locate import AreaGrid, H3Cells, Locator, MetricGrid, Venues
+from core.places.locate import EARTH_MERIDIAN_M, AreaGrid, H3Cells, Locator, MetricGrid, Venues
 from core.places.pois import PointsOfInterest
 
 __all__ = [
@@ -36,6 +37,8 @@ NAMED_MEMBERS = 8
 
 _DIGITS = 6  # a decimetre
 
+_CIRCLE_CORNERS = 24
+
 Corners = list[tuple[float, float]]
 """Degrees north and east; one corner is a point."""
 
@@ -57,7 +60,10 @@ class Trajectory(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """One released trajectory, without its pseudonym."""
 
     locations: list[int] | None = None
-    """Indices of regions, in order of visit."""
+    """Indices of regions, in order of visit; of a flow its origin and its destination."""
+
+    people: int | None = None
+    """How many people a flow counts."""
 
     points: list[tuple[float, float]] | None = None
     """Degrees north and east."""
@@ -88,6 +94,7 @@ class NamedPlace(msgspec.Struct):
     members: list[str]
     lat: float
     lon: float
+    radius_m: float | None = None
 
 
 class _Window(msgspec.Struct):
@@ -100,6 +107,9 @@ class _Emitted(msgspec.Struct):
     locations: list[list[str]] | None = None
     points: list[tuple[str, float, float]] | None = None
     attributes: dict[str, object] | None = None
+    origin: str | None = None
+    destination: str | None = None
+    people: int | None = None
 
 
 _window = msgspec.json.Decoder(_Window)
@@ -121,6 +131,9 @@ def shapes(window: bytes, trajectories: Sequence[bytes], locator: Locator | None
     for place in decoded.locations[:DRAWN_REGIONS]:
         drawn = place.members[:left] if locator is not None else []
         left -= len(drawn)
+        cells = [corners for name in drawn if locator is not None and (corners := outline(locator, name))]
+        if place.radius_m is not None and not cells:
+            cells = [_circle(place.lat, place.lon, place.radius_m)]
         index[tuple(place.members)] = len(regions)
         regions.append(
             Region(
@@ -128,7 +141,7 @@ def shapes(window: bytes, trajectories: Sequence[bytes], locator: Locator | None
                 lon=place.lon,
                 n_members=len(place.members),
                 members=place.members[:NAMED_MEMBERS],
-                cells=[corners for name in drawn if locator is not None and (corners := outline(locator, name))],
+                cells=cells,
             )
         )
     drawn_trajectories = [_drawn(_emitted.decode(value), index) for value in trajectories]
@@ -147,8 +160,9 @@ def _drawn(emitted: _Emitted, index: dict[tuple[str, ...], int]) -> Trajectory |
         return Trajectory(points=points, first=emitted.points[0][0], last=emitted.points[-1][0])
     if emitted.attributes is not None:  # a set of locations has no order, so no line can be drawn
         return None
-    visits = [index.get(tuple(members), -1) for members in emitted.locations or []]
-    return Trajectory(locations=visits) if min(visits, default=-1) >= 0 else None
+    named = emitted.locations or [[name] for name in (emitted.origin, emitted.destination) if name is not None]
+    visits = [index.get(tuple(members), -1) for members in named]
+    return Trajectory(locations=visits, people=emitted.people) if min(visits, default=-1) >= 0 else None
 
 
 def outline(locator: Locator, name: str) -> Corners:
@@ -201,6 +215,15 @@ def _(locator: Venues, name: str) -> Corners:
 @_corners.register
 def _(locator: DrawnRegions, name: str) -> Corners:
     return locator.border(name)
+
+
+def _circle(lat: float, lon: float, radius_m: float) -> Corners:
+    """Corners around an area of which only the centre and the radius are known."""
+    north = radius_m / EARTH_MERIDIAN_M
+    east = north / max(0.01, math.cos(math.radians(lat)))
+    turns = [2 * math.pi * i / _CIRCLE_CORNERS for i in range(_CIRCLE_CORNERS)]
+    corners = [(lat + north * math.sin(turn), lon + east * math.cos(turn)) for turn in turns]
+    return [(round(max(-90.0, min(90.0, up)), _DIGITS), round(along, _DIGITS)) for up, along in corners]
 
 
 def _box(south: float, west: float, height: float, width: float) -> Corners:

@@ -75,12 +75,15 @@ function middle(positions) {
   return [(least + most) / 2, (Math.atan2(north, east) * 180) / Math.PI];
 }
 
-// How many of the released sequences visit each generalized location.
+// How many of the released sequences visit each generalized location; of flows, how many people they count there.
 export function visitsOf(shapes) {
   const visits = shapes.regions.map(() => 0);
-  for (const { locations } of shapes.trajectories) for (const i of new Set(locations)) visits[i]++;
+  for (const { locations, people } of shapes.trajectories) for (const i of new Set(locations)) visits[i] += people ?? 1;
   return visits;
 }
+
+// Whether a release has flows, numbers of people from place to place, instead of sequences.
+export const hasFlows = (shapes) => shapes.trajectories.some((one) => one.people);
 
 export class ReleaseMap {
   constructor(container, describedBy) {
@@ -248,7 +251,8 @@ export class ReleaseMap {
     return shapes.regions.map((region, i) => {
       const isPoints = region.cells.every((corners) => corners.length === 1);
       const d = region.cells.map((corners) => this.projection.path(corners, corners.length > 1)).join("");
-      const title = svg("title", {}, `${region.n_members} locations released as one, visited by ${visits[i]} of the sequences`);
+      const what = hasFlows(shapes) ? `${region.members.join(", ")}: flows count ${visits[i]} people here` : `${region.n_members} locations released as one, visited by ${visits[i]} of the sequences`;
+      const title = svg("title", {}, what);
       const opacity = (0.15 + (0.5 * visits[i]) / most).toFixed(2);
       return svg("path", { class: `${isPoints ? "dots" : "cells"} r${i % 8}`, d, "fill-opacity": opacity }, title);
     });
@@ -260,8 +264,31 @@ export class ReleaseMap {
     );
   }
 
+  // Lines between places, wider the more people went, with a dot at the end. A flow bends to its right, so that the way
+  // back is beside it.
+  flows(shapes) {
+    const moving = shapes.trajectories.filter(({ locations: [from, to] }) => from !== to);
+    const most = Math.max(1, ...moving.map((one) => one.people));
+    return moving.sort((a, b) => b.people - a.people).slice(0, MOST_STEPS).flatMap(({ locations, people }) => {
+      const [from, to] = locations.map((i) => shapes.regions[i]);
+      const [x, y] = this.projection.of(from.lat, from.lon);
+      const [toX, toY] = this.projection.of(to.lat, to.lon, x / this.projection.narrow / DEGREE_M);
+      const [bendX, bendY] = [(x + toX) / 2 - (toY - y) / 6, (y + toY) / 2 + (toX - x) / 6];
+      const d = `M${x.toFixed(1)} ${y.toFixed(1)}Q${bendX.toFixed(1)} ${bendY.toFixed(1)} ${toX.toFixed(1)} ${toY.toFixed(1)}`;
+      const near = (a, bend, b) => (0.01 * a + 0.18 * bend + 0.81 * b).toFixed(1); // nine tenths of the way
+      const end = `M${near(x, bendX, toX)} ${near(y, bendY, toY)}h0`;
+      const width = 1 + (7 * people) / most;
+      const title = svg("title", {}, `${people} people from ${from.members.join(", ")} to ${to.members.join(", ")}`);
+      return [
+        svg("path", { class: "step", "stroke-width": width.toFixed(1), d }, title),
+        svg("path", { class: "head", "stroke-width": (width + 4).toFixed(1), d: end }),
+      ];
+    });
+  }
+
   // Lines between generalized locations, wider the more often released sequences go from one to the next.
   steps(shapes) {
+    if (hasFlows(shapes)) return this.flows(shapes);
     const counts = new Map();
     for (const { locations } of shapes.trajectories) {
       for (let i = 1; locations && i < locations.length; i++) {

@@ -2,7 +2,7 @@
 // `shoal view` shows the folder of a replay with the same page.
 
 import { charts, clock, lossOf, seconds } from "./charts.js";
-import { ReleaseMap, metres, visitsOf } from "./map.js";
+import { ReleaseMap, hasFlows, metres, visitsOf } from "./map.js";
 
 const EVERY_MS = 2000;
 const PATIENCE_MS = 5000;
@@ -193,11 +193,14 @@ function describe(one, shapes) {
   const some = (shown, all) => (shown === all ? number.format(all) : `${number.format(shown)} of ${number.format(all)}`);
   const many = (shown, all, what) => `${some(shown, all)} ${what}${all === 1 ? "" : "s"}`;
   const trajectories = some(shapes.trajectories.length, shapes.n_trajectories);
-  const what = shapes.n_regions
+  const what = hasFlows(shapes)
+    ? `${trajectories} released flows between ${many(shapes.regions.length, shapes.n_regions, "place")}; lines are wider the more people went, with a dot at the end`
+    : shapes.n_regions
     ? `${many(shapes.regions.length, shapes.n_regions, "generalized location")} (one colour each, stronger with more visits, dots at the centres), and ${trajectories} released sequences as lines between them`
     : `${trajectories} released trajectories, with a dot at the end of each`;
   at("map-summary").textContent = `${one.kind}, ${clock(one)} UTC, shard ${one.shard}: ${what}.`;
-  at("map-table").replaceChildren(shapes.n_regions ? regionTable(shapes) : trackTable(shapes));
+  const draw = hasFlows(shapes) ? flowTable : shapes.n_regions ? regionTable : trackTable;
+  at("map-table").replaceChildren(draw(shapes));
 }
 
 function table(caption, labels, body) {
@@ -222,6 +225,16 @@ function regionTable(shapes) {
     return row(labels, [`${i + 1}`, centre, number.format(region.n_members), region.members.join(", ") + more, number.format(visits[i])]);
   });
   return table(`Generalized locations: ${first(shapes.regions.length)}`, labels, body);
+}
+
+function flowTable(shapes) {
+  const labels = ["Flow", "From", "To", "People"];
+  const name = (i) => shapes.regions[i].members.join(", ");
+  const flows = [...shapes.trajectories].sort((a, b) => b.people - a.people);
+  const body = flows.slice(0, TABLE_ROWS).map(({ locations: [from, to], people }, i) =>
+    row(labels, [`${i + 1}`, name(from), from === to ? "(the same)" : name(to), number.format(people)]),
+  );
+  return table(`Flows, the largest first: ${first(flows.length)}`, labels, body);
 }
 
 function trackTable(shapes) {

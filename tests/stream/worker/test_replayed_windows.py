@@ -37,7 +37,7 @@ def test_a_folder_is_shown_as_a_worker_shows_its_windows(tmp_path: Path) -> None
     worker = live()
     for window in windows:
         worker.add(window)
-    shown = ReplayedWindows(folder_of(tmp_path, windows), locator=VENUES)
+    shown = ReplayedWindows(folder_of(tmp_path, windows), locators=[VENUES])
     expected = [msgspec.structs.replace(one, close_to_release_s=0.0, emitted="") for one in worker.windows()]
     assert shown.windows() == expected
     for one in expected:
@@ -92,7 +92,7 @@ def test_cells_are_drawn_only_where_they_are(tmp_path: Path, name: str, locator:
     the map shows centres alone.
     """
     write_places(tmp_path, [{"members": [name], "lat": 52.25, "lon": 13.75}])
-    shown = ReplayedWindows(tmp_path, locator=locator)
+    shown = ReplayedWindows(tmp_path, locators=[] if locator is None else [locator])
     assert (shown.locator is locator) is fits
     assert shown.n_locations == 1
     shapes = shown.shapes("0123456789abcdef")
@@ -108,7 +108,7 @@ def test_cells_of_h3_need_no_settings(tmp_path: Path) -> None:
     corners = outline(H3Cells(8), name)
     lat, lon = (sum(corner[i] for corner in corners) / len(corners) for i in (0, 1))
     write_places(tmp_path, [{"members": [name], "lat": round(lat, 6), "lon": round(lon, 6)}])
-    shapes = ReplayedWindows(tmp_path, locator=MetricGrid(500.0)).shapes("0123456789abcdef")
+    shapes = ReplayedWindows(tmp_path, locators=[MetricGrid(500.0)]).shapes("0123456789abcdef")
     assert shapes is not None
     assert len(shapes.regions[0].cells) == 1
 

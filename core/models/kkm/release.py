@@ -16,7 +16,7 @@ from core.models.kkm.plan import KKmPlan
 from core.models.kkm.released import AttributeRecord
 from core.models.kkm.signature import label_of
 from core.models.kkm.verify import verify_kkm
-from core.models.kkm.verify_horizon import Described, verify_horizon
+from core.models.kkm.verify_horizon import PersonAttributes, verify_horizon
 from core.records.arrays import numbered
 from core.records.keys import pseudonyms
 from core.records.profile import Categorical, common_profiles
@@ -115,11 +115,11 @@ def _verify_window(candidate: RTRecords, plan: KKmPlan) -> Verdict:
     return Verdict(smallest_support=min(supports))
 
 
-def _described(window: AttributeWindow, candidate: RTRecords) -> Iterator[Described]:
+def _described(window: AttributeWindow, candidate: RTRecords) -> Iterator[PersonAttributes]:
     """Yield the true attributes of each record's person, the signature, and what is published."""
     signatures = candidate.signatures or ()
     for user, signature, released in zip(candidate.users, signatures, candidate.attributes, strict=True):
-        yield Described(int(window.visits.hashes[user]), window.attributes.values(user), signature, released)
+        yield PersonAttributes(int(window.visits.hashes[user]), window.attributes.values(user), signature, released)
 
 
 def publish(

@@ -18,12 +18,12 @@ from core.models.kkm.guarantee import KKmAnonymity
 from core.records.arrays import numbered
 from core.windows.history import History
 
-__all__ = ["AttributeHorizonReport", "Described", "verify_horizon"]
+__all__ = ["AttributeHorizonReport", "PersonAttributes", "verify_horizon"]
 
 _Values = tuple[Value, ...]
 
 
-class Described(NamedTuple):
+class PersonAttributes(NamedTuple):
     """What a person's attributes are, and what is published of them; values in the schema's order."""
 
     user: int
@@ -66,7 +66,7 @@ class AttributeHorizonReport:
 
 
 def verify_horizon(
-    people: Sequence[Described], schema: Schema, guarantee: KKmAnonymity, history: History
+    people: Sequence[PersonAttributes], schema: Schema, guarantee: KKmAnonymity, history: History
 ) -> AttributeHorizonReport:
     """Check the signatures of a release against its attributes, and against those of the earlier windows.
 
@@ -114,7 +114,7 @@ def _is_within(attribute: Attribute, inner: Value, outer: Value) -> bool:
     )
 
 
-def _crowds(signatures: Iterable[_Values], people: Sequence[Described], schema: Schema) -> list[int]:
+def _crowds(signatures: Iterable[_Values], people: Sequence[PersonAttributes], schema: Schema) -> list[int]:
     """Count for each of some signatures the people of whom both the own values and the signature are within it."""
     columns = [
         (attribute, *numbered([value for one in people for value in (one.own[i], one.signature[i])]))

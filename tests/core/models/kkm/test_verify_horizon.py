@@ -17,7 +17,7 @@ from core.models.kkm.anonymize.spans import Spans
 from core.models.kkm.attributes import Interval, Value
 from core.models.kkm.guarantee import KKmAnonymity
 from core.models.kkm.signature import label_of
-from core.models.kkm.verify_horizon import AttributeHorizonReport, Described, verify_horizon
+from core.models.kkm.verify_horizon import AttributeHorizonReport, PersonAttributes, verify_horizon
 from core.pipeline import release_window
 from core.records.record import Kind
 from core.release.outcome import Release, ReleaseRefused
@@ -34,9 +34,9 @@ def shown(low: int, high: int, plan: str = "basic") -> Shown:
     return Interval(float(low), float(high)), plan
 
 
-def somebody(user: int, age: int, signature: Shown, released: Shown | None = None) -> Described:
+def somebody(user: int, age: int, signature: Shown, released: Shown | None = None) -> PersonAttributes:
     """A person with the basic plan, released as the signature says unless told otherwise."""
-    return Described(user, shown(age, age), signature, released or signature)
+    return PersonAttributes(user, shown(age, age), signature, released or signature)
 
 
 def earlier(*windows: Mapping[int, Shown], k: int = 2) -> History:
@@ -55,7 +55,7 @@ def earlier(*windows: Mapping[int, Shown], k: int = 2) -> History:
     return History(traces=tuple(traces))
 
 
-def verify(people: list[Described], history: History = NO_HISTORY) -> AttributeHorizonReport:
+def verify(people: list[PersonAttributes], history: History = NO_HISTORY) -> AttributeHorizonReport:
     return verify_horizon(people, SCHEMA, TWO, history)
 
 
@@ -88,7 +88,7 @@ def test_a_signature_that_k_people_have_together_holds() -> None:
         ([*GOOD, GOOD[0]], "untrue"),
     ],
 )
-def test_each_rule_by_itself_is_seen(people: list[Described], figure: str) -> None:
+def test_each_rule_by_itself_is_seen(people: list[PersonAttributes], figure: str) -> None:
     """
     Signatures of fewer than k people, records that cut them or the truth, signatures that are not their person's.
     """
@@ -178,7 +178,7 @@ def test_the_report_is_that_of_the_rules(
     """
     Counted one by one, person by person.
     """
-    people = [Described(user, *its) for user, its in enumerate(told)]
+    people = [PersonAttributes(user, *its) for user, its in enumerate(told)]
     report = verify(people, earlier(*before))
     remembered = {signature for window in before for signature in window.values()}
     new = [one for one in people if not any(one.user in window for window in before)]

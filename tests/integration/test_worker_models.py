@@ -37,7 +37,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "rum-bound": AGE | WARD | {"privacy.sensitive_locations": SENSITIVE},
     "tum-bound": AGE | {"privacy.max_loss": "0.9"},
     "disassociation": {"privacy.largest_cluster": "12"},
-    "flows": {"privacy.trips": "first-last"},
+    "flows": {"privacy.max_suppressed_trips": "90"},
 }
 """Settings of each model beside those of all."""
 

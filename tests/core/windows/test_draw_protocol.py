@@ -117,7 +117,12 @@ def test_a_worker_that_forgets_its_draws_is_found_at_random() -> None:
     with pytest.raises(ProtocolError):
         run_state_machine_as_test(
             Mistaken,
-            settings=settings(max_examples=2_000, stateful_step_count=15, database=None, phases=[Phase.generate]),
+            settings=settings(
+                max_examples=examples(2000, least=2000),
+                stateful_step_count=15,
+                database=None,
+                phases=[Phase.generate],
+            ),
         )
 
 

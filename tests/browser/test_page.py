@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from core.records.record import INPUT_KINDS
+from core.records.record import INPUT_KINDS, Kind
 from core.release.outcome import WithholdReason
 from stream.demo.broker import BrokerMissingError, EmbeddedBroker, free_port
 from stream.demo.city.feed import City
@@ -125,6 +125,43 @@ async def test_the_page_shows_what_left(chromium: Chromium, server: PageServer, 
         assert await page.evaluate("document.querySelectorAll('.cells, .track').length") > 3
         keep("page.png", await page.screenshot())
         await assert_all_is_well(page, server)
+
+
+@pytest.fixture(scope="module")
+def flows(tmp_path_factory: pytest.TempPathFactory) -> list[EmittedWindow]:
+    """Flows between the stops of a day in a simulated city."""
+    values = CITY | {"stops.of_fragments": "only", "stops.privacy.model": "flows", "stops.window.size": "4h"}
+    settings = settings_of(values)
+    folder = tmp_path_factory.mktemp("flows")
+    messages = City(CityOptions(people=900, seed=5)).messages(until_ms=CityOptions().start_ms + 86_400_000)
+    file = folder / "fragments.ndjson"
+    file.write_bytes(b"\n".join(m.value for m in messages if m.kind is Kind.FRAGMENTS))
+    records = record_file(file, Kind.FRAGMENTS, FieldSettings().model_dump(), max_bytes=10**6)
+    Replay(build_feeds(settings)[Kind.STOPS], [records], now_ms=2**41, max_bytes=10**6).run(folder / "out")
+    return of_folder(folder / "out")
+
+
+async def test_flows_are_drawn_and_told(chromium: Chromium, flows: list[EmittedWindow]) -> None:
+    """
+    Lines between places, and a table with the number of people of each.
+    """
+    values = {"stops.of_fragments": "only", "stops.privacy.model": "flows", "stops.window.size": "4h"}
+    largest = max(flows, key=lambda window: len(window.messages))
+    with PageServer(shown_of([largest], values)) as server:
+        async with chromium.page(height=1300) as page:
+            await page.go(server.url)
+            await page.wait_for(IS_DRAWN)
+            await page.evaluate("document.getElementById('map-details').open = true")
+            n = len(largest.messages) - 1
+            assert f"{n} released flows between" in await page.evaluate("document.body.innerText")
+            lines = await page.evaluate("document.querySelectorAll('.step').length")
+            assert 0 < lines == await page.evaluate("document.querySelectorAll('.head').length") <= n
+            people = await page.evaluate(
+                "[...document.querySelectorAll('#map-table tbody tr')].map(row => +row.lastChild.textContent)"
+            )
+            assert people == sorted(people, reverse=True)
+            assert min(people) >= 5
+            await assert_all_is_well(page, server)
 
 
 async def test_a_person_on_a_phone_reads_it_without_scrolling_sideways(chromium: Chromium, server: PageServer) -> None:

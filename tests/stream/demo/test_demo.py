@@ -8,7 +8,18 @@ from collections.abc import Iterator
 import pytest
 
 from stream.demo.broker import free_port
-from stream.demo.demo import _ports
+from stream.demo.demo import _ports, run_demo
+from stream.settings.errors import SettingsError
+
+
+def test_a_wrong_setting_ends_the_demo_before_anything_starts() -> None:
+    """
+    No broker is started for a sentence.
+    """
+    said: list[str] = []
+    with pytest.raises(SettingsError, match=r"stops\.radius_m is -1"):
+        run_demo(seconds=1, people=50, given={"stops.radius_m": -1}, say=said.append)
+    assert said == []
 
 
 @pytest.fixture

@@ -45,6 +45,18 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(f"shoal_{name}", labels)
 
 
+def test_points_and_the_stops_found_in_them_are_counted_apart(metrics: Metrics) -> None:
+    """
+    Every point is condensed; what becomes of a stop is counted in another metric, and in none of the records.
+    """
+    account = Account(condensed=90, released=7, suppressed=2, withheld=1, duplicates=3, nowhere=4)
+    metrics.count_window(Kind.STOPS, replace(result(), account=account), 0.5, required_k=5)
+    outcomes = {"released": 7, "suppressed": 2, "withheld": 1, "duplicate": 3, "nowhere": 4}
+    assert {one: value(metrics, "stops_total", outcome=one) for one in outcomes} == outcomes
+    assert value(metrics, "records_total", kind="stops", outcome="condensed") == 90
+    assert value(metrics, "records_total", kind="stops", outcome="released") == 0
+
+
 def test_what_is_declared_is_what_is_served(metrics: Metrics) -> None:
     """
     Every metric of the registry is documented, under its name and with its labels, and no other is.

@@ -95,6 +95,31 @@ def test_points_are_drawn_as_they_were_released() -> None:
         assert (trajectory.first, trajectory.last) == (points[0][0], points[-1][0])
 
 
+def test_flows_are_drawn_between_their_places() -> None:
+    """
+    A place that is a location has its outline. One that is a node above locations has a circle of its radius; what is
+    released of a flow is its two ends and its people.
+    """
+    grid = MetricGrid(1000.0)
+    (name,), (lat,), (lon,) = grid.describe(grid.locate(np.array([48.2]), np.array([16.3]), [None])[0])
+    places = [
+        {"members": [name], "lat": lat, "lon": lon},
+        {"members": ["q3-5-2"], "lat": 60.0, "lon": 179.99, "radius_m": 2000.0},
+    ]
+    window = {"release": "r", "trajectories": 3, "locations": places}
+    flows = [
+        {"origin": name, "destination": "q3-5-2", "people": 7, "trips": 9},
+        {"origin": "q3-5-2", "destination": name},
+    ]
+    gone = {"origin": name, "destination": "elsewhere", "people": 5}
+    drawn = shapes(json.dumps(window).encode(), [json.dumps(one).encode() for one in (there, back, gone)], grid)
+    assert [(one.locations, one.people) for one in drawn.trajectories] == [([0, 1], 7), ([1, 0], None)]
+    assert drawn.regions[0].cells == [outline(grid, name)]
+    (circle,) = drawn.regions[1].cells
+    metres = [111_194.9 * np.hypot(north - 60.0, (east - 179.99) * np.cos(np.radians(60.0))) for north, east in circle]
+    assert metres == pytest.approx([2000.0] * len(circle), rel=1e-3)
+
+
 def test_a_release_of_many_locations_is_drawn_in_part() -> None:
     """
     Regions and cells are bounded, how many there are is told, and a trajectory is drawn whole or not at all.

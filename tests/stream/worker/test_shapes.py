@@ -112,7 +112,7 @@ def test_flows_are_drawn_between_their_places() -> None:
         {"origin": "q3-5-2", "destination": name},
     ]
     gone = {"origin": name, "destination": "elsewhere", "people": 5}
-    drawn = shapes(json.dumps(window).encode(), [json.dumps(one).encode() for one in (there, back, gone)], grid)
+    drawn = shapes(json.dumps(window).encode(), [json.dumps(one).encode() for one in [*flows, gone]], grid)
     assert [(one.locations, one.people) for one in drawn.trajectories] == [([0, 1], 7), ([1, 0], None)]
     assert drawn.regions[0].cells == [outline(grid, name)]
     (circle,) = drawn.regions[1].cells

@@ -44,13 +44,14 @@ CLOSENESS_WEIGHT, NAME_WEIGHT, CATEGORY_WEIGHT = 1.0, 2.0, 1.0
 _PLACE = 1 << 62
 """Added to the number of a place: an id beyond all cells, whose rows and columns fit 58 bits."""
 
-_AT_ONCE = 4096
-"""Positions whose candidates are in memory at once: in a city centre each may have hundreds."""
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 16, 4096
+"""Positions whose candidates are in memory at once. In a city centre each may have hundreds within 100 m, and their
+number grows with the square of the distance."""
 
 _LONGEST_NAME = 256
 """Characters; a longer text is no name of a venue, and comparing it would take long."""
 
-_CELL_NAME = re.compile(r"\d{6,}-\d{6,}")
+_CELL_NAME = re.compile(r"[0-9]{6,}-[0-9]{6,}")
 
 _ANYWHERE = (-1, -1)
 """Range of no category."""
@@ -133,6 +134,7 @@ class PointsOfInterest:
         self._lat_deg, self._lon_deg = places.lat_deg, places.lon_deg
         self._nearby = NearbyPoints(places.lat_deg, places.lon_deg, distance_m)
         self._distance_m, self._agreement = distance_m, agreement
+        self._at_once = round(max(_FEWEST_AT_ONCE, _MOST_AT_ONCE * min(1.0, 100.0 / distance_m) ** 2))
         self.category_of = {n: c for n, c in zip(self.names, places.categories, strict=True) if c is not None}
         """Category of each place that has one, by public name."""
         self._titles = np.array([_title(title) for title in places.titles], object)
@@ -154,8 +156,8 @@ class PointsOfInterest:
         """See :meth:`Locator.locate`; None for ``venues`` if no record names one."""
         ids, found = self.cells.locate(lat_deg, lon_deg, [])
         placed = np.flatnonzero(found)
-        for first in range(0, len(placed), _AT_ONCE):
-            rows = placed[first : first + _AT_ONCE]
+        for first in range(0, len(placed), self._at_once):
+            rows = placed[first : first + self._at_once]
             best = self._best(lat_deg[rows], lon_deg[rows], self._said(rows, venues, categories))
             ids[rows] = np.where(best >= 0, best + _PLACE, ids[rows])
         return ids, found

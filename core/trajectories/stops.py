@@ -20,7 +20,7 @@ import numpy as np
 
 from core.kernels.stops.runs import find_runs
 from core.places.locate import Locator
-from core.records.arrays import FloatArray, IntArray
+from core.records.arrays import BoolArray, FloatArray, IntArray, UserHashes
 from core.records.record import RUN, VISIT, Rows
 
 __all__ = ["FoundStops", "StopRule"]
@@ -113,7 +113,7 @@ class StopRule:
         locations, found = locator.locate(rows["lat"], rows["lon"], [None] * len(rows))
         return np.where(found, locations, -1)
 
-    def _ended(self, runs: IntArray, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> IntArray:
+    def _ended(self, runs: IntArray, chosen: BoolArray) -> IntArray:
         """Return the chosen runs as stops that silence has ended."""
         of_chosen = runs[chosen]
         return np.column_stack(
@@ -121,7 +121,7 @@ class StopRule:
         )
 
     def _visits(
-        self, users: Rows, ended: IntArray, lat: FloatArray, lon: FloatArray, locator: Locator, start_ms: int
+        self, users: UserHashes, ended: IntArray, lat: FloatArray, lon: FloatArray, locator: Locator, start_ms: int
     ) -> tuple[Rows, int]:
         """Return stops as visits, and the number of stops that have no location."""
         if self.by_place:
@@ -137,9 +137,7 @@ class StopRule:
         return visits, int((~found).sum())
 
 
-def _carried(
-    users: Rows, runs: IntArray, anchors: FloatArray, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> Rows:
+def _carried(users: UserHashes, runs: IntArray, anchors: FloatArray, chosen: BoolArray) -> Rows:
     carried = np.empty(int(chosen.sum()), RUN)
     carried["user"] = users[chosen]
     for column, name in enumerate(("n", "first_ms", "last_ms")):

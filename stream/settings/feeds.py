@@ -68,7 +68,8 @@ class LocationSettings(Section):
     GeoJSON; an extract of OpenStreetMap (``.osm.pbf``, ``.osm``); or Parquet, such as places of Overture Maps."""
 
     poi_distance_m: Annotated[float, Field(ge=1, le=FARTHEST_M)] = 100.0
-    """Greatest distance between a position and the place to which it is linked, metres."""
+    """Greatest distance between a position and the place to which it is linked, metres. The time that linking takes
+    grows with its square."""
 
     poi_agreement: Annotated[float, Field(ge=0, le=1)] = 0.5
     """How well a place must fit the venue and the category that a record names, from 0 to 1. With 0 they only rank the

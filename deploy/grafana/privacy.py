@@ -143,8 +143,8 @@ def privacy() -> str:
             panels=[
                 Panel(
                     title="Epsilon spent in a day",
-                    description="Sum of the epsilons of windows that were released in the last 24 hours with noise, over "
-                    "all shards. A person who is in one shard alone has spent at most this much; compare it with "
+                    description="Sum of the epsilons of windows that were released in the last 24 hours with noise, "
+                    "over all shards. A person who is in one shard alone has spent at most this much; compare it with "
                     "privacy.epsilon_per_day. Empty if no feed adds noise.",
                     unit="short",
                     queries=[(per_feed("sum", f"increase({series('shoal_epsilon_spent_total')}[24h])"), FEED_LEGEND)],

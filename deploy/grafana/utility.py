@@ -78,8 +78,8 @@ def utility() -> str:
             panels=[
                 Panel(
                     title="Stops by outcome",
-                    description="Stops that were found in fragments in the last hour. Suppressed: left out by the model. "
-                    "Withheld: their window had too few people, or another reason. Nowhere: outside all locations. "
+                    description="Stops that were found in fragments in the last hour. Suppressed: left out by the "
+                    "model. Withheld: their window had too few people, or another reason. Nowhere: outside all locations. "
                     "Empty if no stops are released.",
                     unit="short",
                     look="stack",

@@ -79,8 +79,8 @@ def utility() -> str:
                 Panel(
                     title="Stops by outcome",
                     description="Stops that were found in fragments in the last hour. Suppressed: left out by the "
-                    "model. Withheld: their window had too few people, or another reason. Nowhere: outside all locations. "
-                    "Empty if no stops are released.",
+                    "model. Withheld: their window had too few people, or another reason. Nowhere: outside all "
+                    "locations. Empty if no stops are released.",
                     unit="short",
                     look="stack",
                     queries=[(f"sum by (outcome) (increase({series('shoal_stops_total')}[1h]))", "{{outcome}}")],

@@ -118,7 +118,7 @@ bench-scale: install ## N=1000000 check-ins through 1, 2 and 4 partitions with a
 soak: install ## a live feed of 10,000 check-ins/s on a real Kafka: memory, lag, delays; MINUTES=20
 	$(BIN)/python -m tests.benchmarks.bench_soak $(MINUTES)
 
-chaos: install ## three workers on a real Kafka are killed, suspended and restarted; ROUNDS=50, SEED=1, HORIZON=1 windows
+chaos: install ## three workers on a real Kafka are killed, suspended and restarted; ROUNDS=50, SEED=1, HORIZON=1 windows, or HORIZON=stops
 	$(BIN)/python -m tests.chaos.run $(ROUNDS) $(SEED) $(HORIZON)
 
 table-across: install ## what promises across windows cost fragments, as in the page of (k,delta); FEEDS="cabs ships"

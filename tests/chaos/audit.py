@@ -16,7 +16,6 @@ import numpy as np
 from core.models.common.plan import Plan
 from core.pipeline import release_window
 from core.records.record import ROW_TYPES, Kind, Rows, Source
-from core.release.outcome import Release
 from core.windows.history import History, Trace
 from core.windows.seal import Seal, SealedUntil
 from core.windows.window import WindowKey, window_starts
@@ -177,11 +176,14 @@ def _expected(
         if not window.seal.n_rows:
             continue  # sealed so that its shard could forget what earlier windows released
         outcome = release_window(window.seal, rows, plan.after(History.of(key, before, horizon=plan.horizon)))
-        if isinstance(outcome, Release) and outcome.trace is not None:
+        if outcome.trace is not None:
             before.append(outcome.trace)
         account = outcome.account
-        for fate in ("released", "suppressed", "withheld", "duplicates"):
-            found.fates[fate] += getattr(account, fate)
+        if account.condensed is not None:
+            found.fates["condensed"] += account.condensed
+        else:
+            for fate in ("released", "suppressed", "withheld", "duplicates"):
+                found.fates[fate] += getattr(account, fate)
         for message in outcome_messages(outcome):
             expected[message.topic][message.key] = message.value
         found.windows[json.loads(expected["windows"][window.seal.release_id.encode()])["outcome"]] += 1

@@ -14,7 +14,9 @@ START_S = 1_700_000_000 - 1_700_000_000 % SIZE_S
 _DIRT = (b"", b"{", b"[1, 2]", b'{"user": "u1"}', b'{"user": "u1", "ts": 1, "lat": 91, "lon": 0}', b"\xff\xfe")
 
 
-def feed(first: int, n_windows: int, *, people: int = 60, visits: int = 4) -> list[tuple[bytes, bytes]]:
+def feed(
+    first: int, n_windows: int, *, people: int = 60, visits: int = 4, in_fragments: bool = False
+) -> list[tuple[bytes, bytes]]:
     """Return key and value of the records of some windows, about in the order of their times.
 
     Args:
@@ -22,6 +24,7 @@ def feed(first: int, n_windows: int, *, people: int = 60, visits: int = 4) -> li
         n_windows: How many windows.
         people: Who is there.
         visits: Visits of each in a window.
+        in_fragments: Whether each visit is a fragment of one point.
     """
     rng = np.random.default_rng(first)
     found: list[tuple[bytes, bytes]] = []
@@ -31,15 +34,10 @@ def feed(first: int, n_windows: int, *, people: int = 60, visits: int = 4) -> li
         for t, user in zip(times.tolist(), users.tolist(), strict=True):
             late_s = int(rng.choice([0, 0, 0, 20, SIZE_S])) if rng.random() < 0.05 else 0
             row, column = rng.integers(0, 4, 2).tolist()
-            value = json.dumps(
-                {
-                    "user": f"u{user}",
-                    "ts": START_S + window * SIZE_S + t - late_s,
-                    "lat": 48.2 + row / 100,
-                    "lon": 16.3 + column / 100,
-                    "ward": "surgery" if user % 6 == 0 else "none",
-                }
-            ).encode()
+            at_s, lat, lon = START_S + window * SIZE_S + t - late_s, 48.2 + row / 100, 16.3 + column / 100
+            where = {"points": [[at_s, lat, lon]]} if in_fragments else {"ts": at_s, "lat": lat, "lon": lon}
+            ward = "surgery" if user % 6 == 0 else "none"
+            value = json.dumps({"user": f"u{user}", **where, "ward": ward}).encode()
             key = b"u%d" % user
             found.append((key, value))
             if rng.random() < 0.03:

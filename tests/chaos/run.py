@@ -5,7 +5,8 @@ deleted and created again.
 
 ``python -m tests.chaos.run ROUNDS [SEED [HORIZON]]`` prints each round and, at the end, the audit; exit code 1 where it
 finds a violation. The seed decides the feed and the faults, not how they meet. With a horizon above 1 every release
-depends on what earlier windows released.
+depends on what earlier windows released. With ``stops`` in place of the horizon the feed is one of fragments, and every
+release depends on where people were stopping when the window before it ended.
 """
 
 from __future__ import annotations
@@ -70,6 +71,20 @@ ACROSS_WINDOWS = {
 """What differs with a horizon above 1."""
 
 
+STOPS = {
+    "topics.checkins": "",
+    "topics.fragments": "fragments",
+    "shard.cohorts": "2",
+    "stops.of_fragments": "only",
+    "stops.radius_m": "1500",
+    "stops.min_duration": "1m",
+    "location.cell_m": "2000",
+    "privacy.k": "3",
+    "release.withheld": "told",
+}
+"""What differs where stops are released."""
+
+
 @dataclass(slots=True)
 class Report:
     """What was done and what came of it."""
@@ -104,6 +119,8 @@ class Report:
 class _Chaos:
     def __init__(self, kafka: ApacheKafka, place: Place, rounds: int, seed: int) -> None:
         self._kafka, self._place, self._rounds = kafka, place, rounds
+        (self._kind,) = place.settings.kinds
+        self._input = self._kind.input_kind.value
         self._gone: list[InputLog] = []
         self.n_aborted = 0
         self._rng = np.random.default_rng(seed)
@@ -120,31 +137,32 @@ class _Chaos:
 
     def produce(self, round_: int) -> None:
         """Send the windows of a round: compressed one way or another, with tombstones, some in transactions."""
-        messages: list[tuple[bytes, bytes | None]] = [*feed(round_ * WINDOWS_A_ROUND, WINDOWS_A_ROUND)]
+        made = feed(round_ * WINDOWS_A_ROUND, WINDOWS_A_ROUND, in_fragments=self._kind is Kind.STOPS)
+        messages: list[tuple[bytes, bytes | None]] = [*made]
         for at in self._rng.integers(0, len(messages), len(messages) // 40).tolist():
             messages.insert(at, (messages[at][0], None))
         codec = CODECS[round_ % len(CODECS)]
         half = len(messages) // 2
         in_transaction = bool(self._rng.random() < 0.5)
-        self._place.produce("checkins", messages[:half], compression=codec)
+        self._place.produce(self._input, messages[:half], compression=codec)
         if in_transaction:
             ghosts = [(key, value and value.replace(b'"u', b'"never')) for key, value in messages[:half:7]]
-            self._place.produce("checkins", ghosts, compression=codec, transaction=False)
+            self._place.produce(self._input, ghosts, compression=codec, transaction=False)
             self.n_aborted += 1
-        self._place.produce("checkins", messages[half:], compression=codec, transaction=in_transaction or None)
+        self._place.produce(self._input, messages[half:], compression=codec, transaction=in_transaction or None)
 
     def recreate_input(self) -> None:
         """Delete the input topic, read or not, and create it again."""
         self._gone.append(self.input_log(is_deleted=True))
         n_partitions = int(SETTINGS["kafka.partitions"])
-        recreate_topic(self._kafka, self._place.topic("checkins"), n_partitions=n_partitions)
+        recreate_topic(self._kafka, self._place.topic(self._input), n_partitions=n_partitions)
 
     def input_log(self, *, is_deleted: bool) -> InputLog:
         """Return what the input topic holds."""
-        topic = self._place.topic("checkins")
-        committed = self._place.read("checkins", committed=True)
+        topic = self._place.topic(self._input)
+        committed = self._place.read(self._input, committed=True)
         there = {(one.partition, one.offset) for one in committed if one.value is not None}
-        never_there = [one for one in self._place.read("checkins") if (one.partition, one.offset) not in there]
+        never_there = [one for one in self._place.read(self._input) if (one.partition, one.offset) not in there]
         records = [one for one in committed if one.value is not None]
         return InputLog(topic, topic_id(self._kafka, topic), records, never_there, is_deleted)
 
@@ -208,7 +226,7 @@ class _Chaos:
             self.fill()
             windows = {(one["shard"], one["window"][1]) for one in self._place.windows()}
             newest = max((end for _, end in windows), default="")
-            n_shards = self._place.settings.for_kind(Kind.CHECKINS).shard.cohorts
+            n_shards = self._place.settings.for_kind(self._kind).shard.cohorts
             return len({shard for shard, end in windows if end == newest}) == n_shards and _ms(newest) == end_ms
 
         wait_until(
@@ -225,7 +243,14 @@ def _ms(moment: str) -> int:
     return round(datetime.fromisoformat(moment).timestamp() * 1000) if moment else 0
 
 
-def run(rounds: int, seed: int = 1, say: Callable[[str], None] = lambda _: None, *, horizon: int = 1) -> Report:
+def run(
+    rounds: int,
+    seed: int = 1,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    horizon: int = 1,
+    stops: bool = False,
+) -> Report:
     """Let a feed through workers that are not left alone.
 
     Args:
@@ -233,13 +258,14 @@ def run(rounds: int, seed: int = 1, say: Callable[[str], None] = lambda _: None,
         seed: Decides feed and faults.
         say: Called with what goes on.
         horizon: Over how many windows the promise holds.
+        stops: Whether the feed is one of fragments, of which stops are released.
     """
     begun = time.monotonic()
     report = Report(rounds)
     # Seals are removed only by compaction, and the audit wants to see all of them.
     with ApacheKafka(properties={"log.cleaner.enable": "false"}) as kafka:
         more = {} if horizon == 1 else ACROSS_WINDOWS | {"privacy.horizon": str(horizon)}
-        place = Place(kafka, SETTINGS | more)
+        place = Place(kafka, SETTINGS | more | (STOPS if stops else {}))
         place.create_topics()
         configs = {spec.name: spec.config for spec in topic_specs(place.settings)}
         for name, codec in COMPRESSED.items():
@@ -282,8 +308,9 @@ def main() -> None:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
-    rounds, seed, horizon = (*map(int, sys.argv[1:]), *(1, 1)[len(sys.argv) - 2 :])
-    report = run(rounds, seed, say, horizon=horizon)
+    stops = "stops" in sys.argv
+    rounds, seed, horizon = (*map(int, (one for one in sys.argv[1:] if one != "stops")), 1, 1)[:3]
+    report = run(rounds, seed, say, horizon=horizon, stops=stops)
     for line in report.lines():
         say(line)
     sys.exit(bool(report.audit.violations))

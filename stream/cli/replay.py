@@ -27,7 +27,7 @@ from stream.formats.release.encodings import needs_points
 from stream.replay.reconstruction import reconstructed
 from stream.replay.replay import Replay
 from stream.replay.results.formats import FORMATS
-from stream.replay.summary import Summary
+from stream.replay.summary import OF_RECORDS, OF_STOPS, Summary
 from stream.settings.secret import new_secret
 
 __all__ = ["reconstruct_windows", "replay"]
@@ -129,8 +129,11 @@ def _table(summary: Summary, output: Path) -> Table:
     counts = summary.as_dict()
     reasons, measures = counts.pop("reasons"), counts.pop("measures", None)
     del counts["rejections"]
+    # Of stops everything is counted apart; other replays have none of it, and a replay of stops has nothing else.
+    left_out = OF_STOPS if not summary.points_condensed else OF_RECORDS
     for name, value in counts.items():
-        table.add_row(name.replace("_", " "), "-" if value is None else f"{value:,}")
+        if name not in left_out:
+            table.add_row(name.replace("_", " "), "-" if value is None else f"{value:,}")
     if isinstance(reasons, dict):
         for reason, n in reasons.items():
             table.add_row(f"  {reason.replace('_', ' ')}", f"{n:,}")

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, fields
 
 from stream.formats.files.rejections import Rejections
 
-__all__ = ["Means", "Summary"]
+__all__ = ["OF_RECORDS", "OF_STOPS", "Means", "Summary"]
+
+OF_RECORDS = frozenset({"withheld_records", "points_released", "points_suppressed"})
+"""Counts that are 0 where stops are released."""
+
+OF_STOPS = frozenset({"points_condensed", "stops_released", "stops_suppressed", "stops_withheld", "stops_nowhere"})
+"""Counts that are 0 where other things are."""
 
 
 @dataclass(slots=True)

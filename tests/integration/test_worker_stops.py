@@ -69,11 +69,6 @@ def test_stops_are_released_beside_trajectories_also_after_a_crash(apache_kafka:
         worker.kill()
     with place.worker(ready=False) as worker:
         assert_all_is_released_in_one_way(place, [worker], wanted)
-        wait_until(
-            lambda: worker.metric("shoal_stops_total", outcome="released") > 0,
-            within_s=30,
-            what=lambda: worker.log[-3000:],
-        )
 
 
 def test_fragments_can_be_released_as_stops_alone(apache_kafka: ApacheKafka) -> None:
@@ -92,3 +87,8 @@ def test_fragments_can_be_released_as_stops_alone(apache_kafka: ApacheKafka) -> 
         assert json.loads(letter.value or b"")["reason"] == "not_json"
         buffered = worker.metric("shoal_records_total", kind="stops", outcome="buffered")
         assert buffered == len(messages)
+        wait_until(
+            lambda: worker.metric("shoal_stops_total", outcome="released") > 0,
+            within_s=60,
+            what=lambda: worker.log[-3000:],
+        )

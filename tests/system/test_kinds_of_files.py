@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from click.testing import CliRunner
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 from stream.cli.main import main
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
@@ -662,7 +662,7 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", INPUT_KINDS)
 def test_a_damaged_file_is_refused_or_has_each_record_in_one_count(kind: Kind, name: str, tmp_path: Path) -> None:
     """
     Whatever bytes are changed, doubled or missing.

@@ -384,7 +384,7 @@ def test_a_release_of_any_form_is_shown(model: str) -> None:
     *sent, window = messages(outcome)
     assert drawn.n_trajectories == len(sent)
     assert drawn.n_regions == len(json.loads(window.value)["locations"]) == len(drawn.regions)
-    assert len(drawn.trajectories) == (8 if model in ("zga", "p2ka") else 0)
+    assert len(drawn.trajectories) == {"zga": 8, "p2ka": 8, "flows": len(sent)}.get(model, 0)
     at_venues = shapes(window.value, [message.value for message in sent], VENUES)
     assert all(region.cells for region in at_venues.regions)
 

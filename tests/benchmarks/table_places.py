@@ -217,16 +217,15 @@ def _feed(kind: Kind, given: Given) -> tuple[Settings, Feed]:
     return settings, Feed(settings, kind, secret=SECRET)
 
 
-def _regions(path: Path, feed: PlacesFeed, folder: Path) -> Given:
-    """Write the regions of a feed, as `shoal regions` does."""
+def _regions(path: Path, feed: PlacesFeed, folder: Path) -> tuple[str, Given]:
+    """Write the regions of a feed, as `shoal regions` does; return a name with their number, and the settings."""
     kind = Kind.CHECKINS if feed.kind is Kind.CHECKINS else Kind.FRAGMENTS
     settings, read = _feed(kind, feed.given)
     search = RegionSearch(k=K, n_regions=N_REGIONS, density=None, cell_m=feed.region_cell_m, h3_resolution=0)
     found = search.run(FilePositions(settings=settings, feed=read, paths=[path]))
     file = folder / "regions.geojson"
     file.write_bytes(regions_as_geojson(found.regions))
-    sys.stderr.write(f"  {len(found.regions)} regions\n")
-    return {"location.kind": "regions", "location.regions_file": str(file)}
+    return f"{len(found.regions)} regions", {"location.kind": "regions", "location.regions_file": str(file)}
 
 
 def _write_places(file: Path, places: list[tuple[str, float, float]]) -> None:
@@ -272,13 +271,13 @@ def _places(path: Path, feed: PlacesFeed, folder: Path) -> Given:
 
 
 def _vocabularies(path: Path, feed: PlacesFeed, folder: Path) -> dict[str, Given]:
-    regions, places = _regions(path, feed, folder), _places(path, feed, folder)
+    (label, regions), places = _regions(path, feed, folder), _places(path, feed, folder)
     if feed.kind is Kind.CHECKINS:
-        return {"cells": feed.cells, "regions": regions, "places": places}
+        return {"cells": feed.cells, label: regions, "places": places}
     return {
         "cells": feed.cells,
-        "regions, 5m": {**regions, "stops.min_duration": "5m"},
-        "regions, 0s": {**regions, "stops.min_duration": "0s"},
+        f"{label}, 5m": {**regions, "stops.min_duration": "5m"},
+        f"{label}, 0s": {**regions, "stops.min_duration": "0s"},
         "places": places,
     }
 

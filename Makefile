@@ -29,7 +29,7 @@ EVERYDAY := not slow and not browser and not image
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -136,6 +136,9 @@ table-least-loss: install ## least-loss compared with SeqAnon and with suppressi
 
 table-flows: install ## the division of flows compared with simpler ones, on real feeds
 	$(BIN)/python -m tests.benchmarks.table_flows $(SHARED)/data
+
+table-places: install ## what is kept of check-ins and stops in cells, regions and places, as in docs/benchmarks.md; FEEDS="cabs_sf ais_us"
+	$(BIN)/python -m tests.benchmarks.table_places $(SHARED)/data $(FEEDS)
 
 table-models: install ## the table of the models of check-ins, side by side on real feeds, as in docs/benchmarks.md
 	$(BIN)/python -m tests.benchmarks.table_models $(SHARED)/data

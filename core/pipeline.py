@@ -133,8 +133,10 @@ def count_window(seal: Seal, rows: Rows, plan: Plan) -> Counts:
 def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
     """Take a complete window through the steps of its model."""
     family, k = family_of(plan.model), plan.guarantee.k
-    if not len(rows) and plan.noise is None:  # nobody stopped
-        return plan.withhold(seal, WithholdReason.TOO_FEW_PEOPLE, withheld=0)
+    if not len(rows):  # nobody stopped
+        # With noise, the reason must be that of a window with so few people that noise leaves nothing of it.
+        reason = WithholdReason.TOO_FEW_PEOPLE if plan.noise is None else WithholdReason.NOTHING_LEFT
+        return plan.withhold(seal, reason, withheld=0)
     window = family.assemble(seal, rows, plan)
     duplicates, n_rows = window.duplicates, len(rows) - window.duplicates
     # With noise, whether a window is released must not depend on a single person.

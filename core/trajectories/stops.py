@@ -38,6 +38,10 @@ class FoundStops(NamedTuple):
     runs: Rows
     """The runs that go on, rows of :data:`core.records.record.RUN`, by user."""
 
+    def __repr__(self) -> str:
+        """Show numbers of rows alone: the values are the whereabouts of people."""
+        return f"FoundStops(<{len(self.visits)} visits>, n_nowhere={self.n_nowhere}, <{len(self.runs)} runs>)"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRule:

@@ -45,6 +45,11 @@ def advice(settings: Settings) -> Iterator[str]:
                 f"{name}: privacy.horizon changes nothing, because only {', '.join(_with_horizon())} promise anything "
                 "over several windows"
             )
+        if kind is Kind.STOPS and own.privacy.model == "lkc" and settings.privacy.sensitive_field is not None:
+            yield (
+                "stops: privacy.sensitive_field changes nothing, because fragments have no such field: what lkc "
+                "promises of sensitive values holds for check-ins alone"
+            )
         if kind is Kind.FRAGMENTS and own.privacy.across == "mixing":
             yield (
                 "fragments: privacy.across is mixing; where few people are near one another and stay together, their "

@@ -28,7 +28,7 @@ def open_files(
         SettingsError: The schema of ``input.schema_file`` cannot be used, or a library is not installed.
     """
     own, options = settings.for_kind(feed.kind), mapping_options(settings, feed, observer)
-    projection = metric_projection(settings) if feed.kind.input_kind is Kind.FRAGMENTS else None
+    projection = metric_projection(settings, feed.kind) if feed.kind.input_kind is Kind.FRAGMENTS else None
     is_encoded = own.input.encoding == "gtfs-realtime" or own.input.schema_file is not None
     decoder = message_decoder(settings, feed.kind) if is_encoded else None
     return [
@@ -46,9 +46,14 @@ def open_files(
     ]
 
 
-def metric_projection(settings: Settings) -> MetricProjection | None:
-    """Return the projection and the start of time of ``.tsv`` files; None where ``files.metres`` is not set."""
+def metric_projection(settings: Settings, kind: Kind = Kind.FRAGMENTS) -> MetricProjection | None:
+    """Return the projection and the start of time of ``.tsv`` files; None where ``files.metres`` is not set.
+
+    Args:
+        settings: All settings.
+        kind: What the fragments in the files are released as, themselves or stops.
+    """
     if settings.files.metres is None:
         return None
-    unit_ms = UNIT_MS[settings.for_kind(Kind.FRAGMENTS).time.unit]
+    unit_ms = UNIT_MS[settings.for_kind(kind).time.unit]
     return MetricProjection(settings.files.metres, (settings.files.start or 0) / unit_ms)

@@ -75,7 +75,8 @@ def _check_regions(settings: KindSettings) -> None:
 def _check_stops(settings: KindSettings) -> None:
     if settings.location.kind == "venues":
         raise SettingsError(
-            "location.kind is venues: fragments name no venue where people stop; set stops.location.kind to grid or h3"
+            "location.kind is venues: fragments name no venue where people stop; set stops.location.kind to grid, "
+            "h3, regions or pois"
         )
     model = settings.privacy.model
     if model is not None and family_of(model).needs_attributes:

@@ -73,8 +73,8 @@ class Crowds:
         return scores
 
     @classmethod
-    def of(cls, one: ReleasedWindow, rng: np.random.Generator) -> Crowds:
-        """Know up to two released visits of each person, and find the units that show them, in any order.
+    def of(cls, one: ReleasedWindow, rng: np.random.Generator, *, most_known: int = KNOWN) -> Crowds:
+        """Know some released visits of each person, and find the units that show them, in any order.
 
         Of somebody with several units, the visits of one are known.
         """
@@ -95,7 +95,7 @@ class Crowds:
             last = np.searchsorted(owners, np.uint64(person), side="right")
             visits = [names[visit] for visit in np.unique(locations[first:last]).tolist()]
             visits = [visit for visit in visits if own[person] in showing.get(visit, _NONE)]
-            known = [visits[i] for i in rng.permutation(len(visits))[:KNOWN].tolist()]
+            known = [visits[i] for i in rng.permutation(len(visits))[:most_known].tolist()]
             found[person] = reduce(np.intersect1d, [showing[visit] for visit in known]) if known else _NONE
             knowledge[person] = known
         return cls(people=found, members=members, known=knowledge, showing=showing, n_labels=np.diff(extract.starts))

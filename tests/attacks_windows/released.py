@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from core.models.registry import family_of
 from core.records.record import Kind, Rows
 from core.release.counts import Headcount
 from core.release.linkage import LinkageExtract
+from core.windows.history import NO_RUNS, Trace
 from core.windows.window import WindowKey
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import metric_projection
@@ -60,13 +61,23 @@ def released_windows(
     feed = Feed(settings, kind, secret=secret)
     family, n_released = family_of(feed.plan.model), 0
     names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
-    projection = metric_projection(settings)
-    opened = record_file(file, kind, names, max_bytes=max_bytes, projection=projection, attributes=feed.attributes)
+    projection = metric_projection(settings, kind) if kind.input_kind is Kind.FRAGMENTS else None
+    opened = record_file(
+        file, kind.input_kind, names, max_bytes=max_bytes, projection=projection, attributes=feed.attributes
+    )
     windows = FileWindows(feed, [opened], now_ms=_NOW_MS, summary=Summary())
     try:
         for action in windows:
             plan, seal = feed.plan.after(action.history), action.seal
-            window = family.assemble(seal, action.rows, plan)
+            rows, carried = action.rows, NO_RUNS
+            if plan.stop_rule is not None:
+                found = plan.find_stops(seal, rows)
+                rows, carried = found.visits, found.runs
+            # What goes on at the end of a window is handed on even if nothing is released.
+            windows.remember(seal.key, [replace(Trace.of_nobody(seal.key), carried=carried)] if len(carried) else [])
+            if not len(rows):
+                continue
+            window = family.assemble(seal, rows, plan)
             if window.n_users < plan.guarantee.k or seal.history != plan.history.digest:
                 continue
             result = family.anonymize(seal, window, plan)
@@ -76,11 +87,12 @@ def released_windows(
                 continue
             count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, plan.guarantee.k)
             contents = family.publish(seal, window, result, candidate, count, plan)
-            windows.remember(seal.key, [] if contents.trace is None else [contents.trace])
+            if contents.trace is not None:
+                windows.remember(seal.key, [replace(contents.trace, carried=carried)])
             assert contents.extract is not None  # every family returns one
             yield ReleasedWindow(
                 key=seal.key,
-                rows=action.rows,
+                rows=rows,
                 plan=plan,
                 window=window,
                 candidate=candidate,

@@ -24,7 +24,7 @@ from tests.attacks_windows.checkins import known_in_each_window, linked_once, mu
 from tests.attacks_windows.fragments import appearances, followed_sets, known_twice
 from tests.attacks_windows.released import ReleasedWindow, released_windows
 from tests.attacks_windows.table import Line
-from tests.attacks_windows.two_releases import checkins_and_fragments, two_deployments
+from tests.attacks_windows.two_releases import checkins_and_fragments, trajectories_and_stops, two_deployments
 from tests.benchmarks.table_models import PLANS
 from tests.benchmarks.table_real_feeds import FEEDS as CHECKINS
 from tests.benchmarks.table_trajectories import FEEDS as FRAGMENTS
@@ -143,6 +143,19 @@ def _both_kinds(data: Path, given: Given, most: int) -> Iterator[Line]:
         yield from checkins_and_fragments(fragments, checkins)
 
 
+def _beside(feed: str, of_both: Given, of_stops: Given) -> Run:
+    def run(data: Path, given: Given, most: int) -> Iterator[Line]:
+        file, own = FRAGMENTS[feed]
+        fragments, stops = (
+            list(released_windows(data / file, kind, {**own, **of_both, **one, **given}, most=most))
+            for kind, one in ((Kind.FRAGMENTS, {}), (Kind.STOPS, of_stops))
+        )
+        if fragments and stops:
+            yield from trajectories_and_stops(fragments, stops)
+
+    return run
+
+
 _PLAIN: Given = {}
 _ATTRIBUTES: Given = {"privacy.attributes": {}, "privacy.max_loss": 1, "privacy.m": 1}
 _DAY: Given = {"privacy.model": "lkc", "privacy.time_slot": "6h", "privacy.slots_of": "day"}
@@ -166,6 +179,13 @@ RUNS: dict[str, Run] = {
     "gowalla-lkc-shares": _shares,
     "two-deployments": _two_deployments,
     "both-kinds": _both_kinds,
+    "cabs-beside": _beside("cabs_sf", {"window.size": "1h"}, {"location.cell_m": 1000, "stops.min_duration": "3m"}),
+    # Ships are heard of for 22 minutes, every few minutes.
+    "ships-beside": _beside(
+        "ais_us",
+        {"window.size": "10m"},
+        {"location.cell_m": 20_000, "stops.min_duration": "3m", "stops.max_gap": "4m"},
+    ),
 }
 """The runs: a feed under a model."""
 

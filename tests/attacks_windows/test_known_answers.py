@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from core.models.common.plan import Plan
 from core.records.record import Kind
 from core.release.linked_places import VisitedPlaces
 from core.windows.window import WindowKey
+from tests.attacks_windows import two_releases
 from tests.attacks_windows.checkins import Crowds, multiplied_shares
 from tests.attacks_windows.released import ReleasedWindow, people_of
 from tests.attacks_windows.run import RUNS
 from tests.attacks_windows.table import Line
-from tests.attacks_windows.two_releases import two_deployments
+from tests.attacks_windows.two_releases import trajectories_and_stops, two_deployments
 from tests.builders.windows import START_MS, WINDOW_MS, seal_of, sequence_plan, visits
 from tests.paths import DATA
 
@@ -94,6 +96,21 @@ def test_shares_of_two_crowds_are_multiplied(monkeypatch: pytest.MonkeyPatch) ->
     (line,) = multiplied_shares(windows, frozenset({0, 1}), 0.5)
     assert line.measured == "0.0 % (H=1, 0 of 0 claims), 100.0 % (H=2, 2 of 2 claims)"
     assert math.isclose(0.25 * 4 * 4, 0.8 / 0.2)
+
+
+def test_whoever_fits_a_place_and_a_stop_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Near the place are 1, 2 and 3; the stop of 1 fits the sequences of 1 and 2, that of 4 only those of 4 and 5.
+    """
+    crowds = Crowds(
+        people={1: np.array([0, 1]), 4: np.array([2, 3])}, members=[frozenset({one}) for one in (1, 2, 4, 5)]
+    )
+    monkeypatch.setattr(Crowds, "of", classmethod(lambda cls, one, rng, *, most_known: crowds))
+    monkeypatch.setattr(two_releases, "fitting_people", lambda one, person, rng: frozenset({1, 2, 3, person}))
+    window = SimpleNamespace(hashes=np.arange(10, dtype=np.uint64))
+    one = released(_Candidate((1, ["a"]), (4, ["a"])), window)
+    (line,) = trajectories_and_stops([one], [one])
+    assert line.measured == "median 1.5 fit both, fewer than k in 50.0 %, one in 50.0 % of 2"
 
 
 @pytest.mark.deep

@@ -1,4 +1,4 @@
-"""Attacks on two releases of the same people and the same window: two deployments, or two kinds of feed."""
+"""Attacks on two releases of the same people and the same window: two deployments, or two kinds of release."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from core.release.linked_places import VisitedPlaces
-from tests.attacks_windows.checkins import Crowds
+from tests.attacks_windows.checkins import KNOWN, Crowds
 from tests.attacks_windows.fragments import fitting_people
 from tests.attacks_windows.released import ReleasedWindow
-from tests.attacks_windows.table import Line, percent
+from tests.attacks_windows.table import Line, median, percent
 
-__all__ = ["checkins_and_fragments", "two_deployments"]
+__all__ = ["checkins_and_fragments", "trajectories_and_stops", "two_deployments"]
 
 _MOST_PEOPLE = 300
 
@@ -47,22 +47,46 @@ def two_deployments(first: Sequence[ReleasedWindow], second: Sequence[ReleasedWi
 
 def checkins_and_fragments(fragments: Sequence[ReleasedWindow], checkins: Sequence[ReleasedWindow]) -> Iterator[Line]:
     """Know two locations of somebody in check-ins, and a place and time in fragments, of one window."""
-    rng = np.random.default_rng(5)
-    others = {one.key.window: one for one in checkins}
-    few: list[bool] = []
-    k = fragments[0].plan.guarantee.k
+    both = _fitting_both(fragments, checkins, most_known=KNOWN, of_window=20)
+    if both:
+        k = fragments[0].plan.guarantee.k
+        figure = f"fewer than k fit both in {percent(float(np.mean(np.array(both) < k)))} of {len(both)}"
+        yield Line("check-ins and fragments of the same person", f"one feed: at least {k}", figure)
+
+
+def trajectories_and_stops(fragments: Sequence[ReleasedWindow], stops: Sequence[ReleasedWindow]) -> Iterator[Line]:
+    """Know one place and time in the trajectories, and one stop, of somebody in one window."""
+    both = np.array(_fitting_both(fragments, stops, most_known=1, of_window=100))
+    if len(both):
+        k = fragments[0].plan.guarantee.k
+        few, one = (percent(float(np.mean(some))) for some in (both < k, both == 1))
+        figure = f"median {median(both.tolist())} fit both, fewer than k in {few}, one in {one} of {len(both)}"
+        yield Line("a place and a stop of the same person", f"each alone: at least {k}", figure)
+
+
+def _fitting_both(
+    fragments: Sequence[ReleasedWindow], visits: Sequence[ReleasedWindow], *, most_known: int, of_window: int
+) -> list[int]:
+    """Return how many people fit what is known of somebody in both releases, for people who are in both.
+
+    Args:
+        fragments: Released windows of trajectories.
+        visits: Released windows of check-ins or stops.
+        most_known: How many released visits of each person are known.
+        of_window: Of how many people of a window something is known.
+    """
+    rng, others = np.random.default_rng(5), {one.key.window: one for one in visits}
+    found: list[int] = []
     for one in fragments:
         other = others.get(one.key.window)
-        if other is None or len(few) >= _MOST_PEOPLE:
+        if other is None or len(found) >= _MOST_PEOPLE:
             continue
         assert isinstance(other.extract, VisitedPlaces)
-        crowds = Crowds.of(other, rng)
+        crowds = Crowds.of(other, rng, most_known=most_known)
         both = np.intersect1d(one.window.hashes[one.candidate.users], np.array(sorted(crowds.people), np.uint64))
-        for person in rng.choice(both, min(20, len(both)), replace=False).tolist():
+        for person in rng.choice(both, min(of_window, len(both)), replace=False).tolist():
             near = fitting_people(one, person, rng)
             fits = frozenset().union(*(crowds.members[unit] for unit in crowds.people[person].tolist()))
             if person in near and person in fits:
-                few.append(len(near & fits) < k)
-    if few:
-        figure = f"fewer than k fit both in {percent(float(np.mean(few)))} of {len(few)}"
-        yield Line("check-ins and fragments of the same person", f"one feed: at least {k}", figure)
+                found.append(len(near & fits))
+    return found

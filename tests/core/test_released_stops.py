@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.kernels.oracles.runs import TrackPoint, stops_of_track
+from core.models.common.noise import LaplaceNoise
 from core.models.common.plan import Plan
-from core.pipeline import release_window
+from core.pipeline import count_window, release_window
 from core.places.locate import MetricGrid
 from core.records.record import Kind, Rows
 from core.release.outcome import Outcome, Release, WithholdReason
@@ -21,7 +22,7 @@ from core.windows.history import NO_HISTORY, History, Trace
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
 from tests.budgets import examples
-from tests.builders.windows import START_MS, WINDOW_MS, pattern_plan, points, sequence_plan, set_plan, visits
+from tests.builders.windows import START_MS, WINDOW_MS, flow_plan, pattern_plan, points, sequence_plan, set_plan, visits
 
 MINUTE_MS = 60_000
 GRID = MetricGrid(1000.0)
@@ -160,6 +161,21 @@ def test_a_window_that_is_withheld_hands_on_where_people_are(changes: dict[str, 
     assert outcome.trace is not None
     assert sorted(outcome.trace.carried["user"].tolist()) == sorted(set(rows["user"].tolist()))
     assert (outcome.trace.carried["first_ms"] == START_MS).all()
+
+
+@pytest.mark.parametrize("people", [{}, {1: [(minute, 0) for minute in range(6)] + [(6, 1)]}])
+def test_with_noise_a_window_without_stops_is_withheld_as_one_with_few(people: dict[int, Track]) -> None:
+    """
+    The reason does not tell whether nobody stopped, or somebody did.
+    """
+    noise = LaplaceNoise(epsilon=1.0, delta=1e-6, most_counts=4)
+    plan = flow_plan(k=2, locator=GRID, stop_rule=RULE, noise=noise)
+    rows = rows_of({**people, 99: [(minute, minute % 3) for minute in range(10)]})
+    seal = seal_of(0, rows, plan)
+    counts = count_window(seal, rows, plan)
+    outcome = release_window(seal, rows, replace(plan, noisy={}))
+    assert counts == {}
+    assert getattr(outcome, "reason", None) is WithholdReason.NOTHING_LEFT
 
 
 def test_nothing_of_a_run_is_shown() -> None:

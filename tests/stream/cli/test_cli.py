@@ -406,6 +406,11 @@ TWO_FEEDS = "fewer than k people who fit both"
         (["topics.fragments=", "privacy.horizon=4"], ["only lkc, rum-bound, tum-bound promise"]),
         (["topics.fragments=", "privacy.horizon=4", "privacy.model=rum-bound", "privacy.attributes={age: 0..9}"], []),
         (["topics.fragments=", "privacy.model=lkc", "privacy.horizon=4"], []),
+        (
+            ["topics.checkins=", "stops.of_fragments=only", "stops.privacy.model=lkc", "privacy.sensitive_field=kind"],
+            ["stops: privacy.sensitive_field changes nothing"],
+        ),
+        (["topics.checkins=", "stops.of_fragments=beside"], ["trajectories and stops of the same people", MIXING]),
         (["checkins.privacy.model=lkc", "privacy.horizon=4"], [TWO_FEEDS, "promise different things", MIXING]),
     ],
 )

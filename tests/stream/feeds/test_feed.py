@@ -138,6 +138,14 @@ def test_a_projection_counts_times_in_their_unit() -> None:
     assert metric_projection(load_settings()) is None
 
 
+def test_a_projection_of_stops_needs_no_model_of_fragments() -> None:
+    """
+    ``privacy.model`` may be one of check-ins, as `shoal replay --kind stops` needs it.
+    """
+    settings = load_settings(given={"files.metres": "EPSG:2100", "privacy.model": "p2ka", "time.unit": "ms"})
+    assert metric_projection(settings, Kind.STOPS) == MetricProjection("EPSG:2100", 0.0)
+
+
 def test_another_secret_is_another_vocabulary_and_digest() -> None:
     """
     Users are hashed with the secret: rows of two secrets would split a person in two.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from core.models.common.plan import Plan
 from core.models.registry import family_of
 from core.records.record import Rows
-from core.utility.answers import QueryMeasures, measure_queries
+from core.utility.window_answers import QueryMeasures, measure_queries
 from core.utility.window_measures import NOTHING_RELEASED, MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 

@@ -18,7 +18,7 @@ from core.release.linkage import LinkageExtract
 from core.release.locations import GeneralizedLocation
 from core.release.outcome import Released
 from core.release.risk import Attack, Risk
-from core.utility.answers import WindowAnswers
+from core.utility.window_answers import WindowAnswers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.draw import Counts
 from core.windows.history import Trace

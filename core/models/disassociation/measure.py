@@ -12,8 +12,9 @@ from core.models.disassociation.reconstruct import reconstruct
 from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
 from core.trajectories.location_sets import location_sets
-from core.utility.answers import MeanAnswers, WindowAnswers, draw_visit_queries, raw_visits, visits_over
+from core.utility.answers import MeanAnswers
 from core.utility.itemsets import pair_error, top_deviation
+from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, visits_over
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 

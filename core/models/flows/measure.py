@@ -14,7 +14,7 @@ from core.models.flows.tree import errors_m
 from core.models.flows.trips import FlowWindow
 from core.records.arrays import IntArray
 from core.records.record import Rows
-from core.utility.answers import WindowAnswers, draw_visit_queries, raw_visits, spots_of
+from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, spots_of
 from core.utility.window_measures import NOTHING_RELEASED, MeasureInputs, WindowLoss, WindowMeasures
 from core.utility.workload import CountQuery, Spots
 from core.windows.seal import Seal
@@ -83,18 +83,23 @@ class FlowAnswers:
     def count(self, query: CountQuery) -> float | None:
         """Return the expected number of people who went from one place to another; None for all other queries.
 
-        A trip between two released places began and ended at each of their locations with the same probability.
+        A trip between two released places began and ended at each of their locations with the same probability; inside
+        one place it went from one location to another.
         """
         if len(query.places) != 2 or not query.in_order or query.during is not None or query.attributes:
             return None
         if self.released is None:
             return 0.0
         begins, ends = (place.contains(self.spots) for place in query.places)
-        share = {
-            place.name: tuple(float(one[self.spots.numbers(place.members)].mean()) for one in (begins, ends))
-            for place in self.released.places
-        }
-        return sum(flow.people * share[flow.origin][0] * share[flow.destination][1] for flow in self.released.flows)
+        members = {place.name: self.spots.numbers(place.members) for place in self.released.places}
+        expected = 0.0
+        for flow in self.released.flows:
+            origins, destinations = begins[members[flow.origin]], ends[members[flow.destination]]
+            pairs, n_pairs = int(origins.sum()) * int(destinations.sum()), len(origins) * len(destinations)
+            if flow.origin == flow.destination:
+                pairs, n_pairs = pairs - int((origins & destinations).sum()), n_pairs - len(origins)
+            expected += flow.people * pairs / n_pairs
+        return expected
 
 
 def answers(seal: Seal, rows: Rows, window: FlowWindow, result: FlowResult, plan: FlowPlan) -> WindowAnswers:

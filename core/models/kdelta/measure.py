@@ -21,7 +21,8 @@ from core.models.kdelta.ranges import RangeQueryOptions, draw_range_queries, ran
 from core.records.arrays import FloatArray, IntArray
 from core.records.record import Rows
 from core.trajectories.trajectory import PointTrajectories
-from core.utility.answers import PossibleVisits, VisitLabels, WindowAnswers
+from core.utility.answers import PossibleVisits, VisitLabels
+from core.utility.window_answers import WindowAnswers
 from core.utility.window_measures import NOTHING_RELEASED, MeasureInputs, WindowLoss, WindowMeasures
 from core.utility.workload import AroundPlace, CountQuery, Spots, Workload
 from core.windows.seal import Seal

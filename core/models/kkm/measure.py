@@ -17,8 +17,9 @@ from core.records.arrays import FloatArray
 from core.records.record import Rows
 from core.trajectories.recoding import SUPPRESSED, Label, Recoding
 from core.trajectories.trajectory import Sequences
-from core.utility.answers import PossibleVisits, VisitLabels, WindowAnswers, draw_visit_queries, raw_visits, spots_of
+from core.utility.answers import PossibleVisits, VisitLabels
 from core.utility.recoded import recoding_loss
+from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, spots_of
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 

@@ -8,9 +8,9 @@ from core.models.klm.anonymize.window import Clustered
 from core.models.klm.plan import KLmPlan
 from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
-from core.utility.answers import WindowAnswers, sequence_answers
 from core.utility.distance import normalized_distance
 from core.utility.recoded import label_statistics, recoded_distance, recoding_loss
+from core.utility.window_answers import WindowAnswers, sequence_answers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 

@@ -15,13 +15,13 @@ from core.models.km.plan import KmPlan
 from core.places.taxonomy import LocationTree
 from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
-from core.utility.answers import WindowAnswers, sequence_answers
 from core.utility.distance import dataset_distance, normalized_distance
 from core.utility.divergence import draw_subtrajectories, support_divergence
 from core.utility.locations import location_statistics
 from core.utility.patterns import pattern_shares
 from core.utility.queries import average_relative_error, draw_queries
 from core.utility.semantics import semantic_penalty
+from core.utility.window_answers import WindowAnswers, sequence_answers
 from core.utility.window_measures import MeasureInputs, MeasureOptions, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 

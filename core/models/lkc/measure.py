@@ -10,7 +10,8 @@ from core.models.lkc.assemble import PairWindow
 from core.models.lkc.plan import LKCPlan
 from core.models.lkc.shares import pair_shares
 from core.records.record import Rows
-from core.utility.answers import PossibleVisits, VisitLabels, WindowAnswers, draw_visit_queries, raw_visits, spots_of
+from core.utility.answers import PossibleVisits, VisitLabels
+from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, spots_of
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 

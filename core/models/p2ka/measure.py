@@ -9,7 +9,7 @@ from core.models.p2ka.plan import P2kAPlan
 from core.models.p2ka.similarity import pattern_similarity
 from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
-from core.utility.answers import WindowAnswers, sequence_answers
+from core.utility.window_answers import WindowAnswers, sequence_answers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 

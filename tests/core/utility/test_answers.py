@@ -13,14 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.models.common.plan import Plan
+from core.models.flows.flows import CountedFlow, FlowCandidate, FlowPlace
+from core.models.flows.measure import FlowAnswers
 from core.models.kkm.asked import share_of_values
 from core.models.kkm.attributes import Interval
 from core.models.measures import MeasuredWindow, measure_window
 from core.models.registry import family_of
 from core.places.meaning import OwnTaxonomy
 from core.records.record import Rows
-from core.utility.answers import PossibleVisits, VisitLabels, measure_queries
+from core.utility.answers import PossibleVisits, VisitLabels
 from core.utility.queries import expected_count
+from core.utility.window_answers import measure_queries
 from core.utility.window_measures import MeasureInputs, MeasureOptions
 from core.utility.workload import (
     AroundPlace,
@@ -286,3 +289,20 @@ def test_raw_answers_do_not_depend_on_the_model() -> None:
         answers = family_of(plan.model).answers(seal_of(ALIKE, plan), ALIKE, window, result, plan)
         found.add(tuple(answers.raw.count(one) for one in asked))
     assert len(found) == 1
+
+
+def test_flows_are_answered_by_the_pairs_of_their_places() -> None:
+    """
+    Of two places with two locations each, a flow between them is one of four pairs; inside a place, one of two, because
+    a trip ends elsewhere.
+    """
+    places = tuple(FlowPlace(name=name, path=None, members=tuple(name)) for name in ("ab", "cd"))
+    flows = (
+        CountedFlow(origin="ab", destination="ab", people=6, trips=None),
+        CountedFlow(origin="ab", destination="cd", people=8, trips=None),
+    )
+    candidate = FlowCandidate(users=[], places=places, flows=flows, trips_released=None, trips_suppressed=None)
+    answers = FlowAnswers(released=candidate, spots=spots())
+    assert [answers.count(query(list(pair))) for pair in ((0, 1), (0, 2), (2, 0), (0, 0), (0, 4))] == [3, 2, 0, 0, 0]
+    assert answers.count(query([0])) is None
+    assert answers.count(query([0, 1], in_order=False)) is None

@@ -13,6 +13,7 @@ import numpy as np
 
 from core.places.meaning import Taxonomy
 from core.records.arrays import IntArray
+from core.utility.workload import Workload
 
 __all__ = ["NOTHING_RELEASED", "MeasureInputs", "MeasureOptions", "WindowLoss", "WindowMeasures", "exact_loss"]
 
@@ -87,3 +88,6 @@ class MeasureInputs:
     options: MeasureOptions
     taxonomy: Taxonomy | None = None
     """The taxonomy of the locations, for models whose measures need it."""
+
+    workload: Workload | None = None
+    """COUNT queries, raw and released; None to ask none."""

@@ -12,7 +12,8 @@ import click
 
 from stream.cli.config import check_config, print_secret
 from stream.cli.demo import demo, generate
-from stream.cli.regions import regions
+from stream.cli.places.regions import regions
+from stream.cli.places.taxonomy import taxonomy
 from stream.cli.replay import reconstruct_windows, replay
 from stream.cli.topics import topics
 from stream.cli.try_input import try_input
@@ -74,7 +75,7 @@ def main() -> None:
 
 for command in (
     *(worker, status, health),
-    *(try_input, regions, replay, reconstruct_windows, view),
+    *(try_input, regions, taxonomy, replay, reconstruct_windows, view),
     topics,
     *(check_config, print_secret),
     *(demo, generate),

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from core.records.record import Kind
 from core.utility.window_measures import MeasureOptions
+from core.utility.workload import Workload
 from stream.cli.console import print_line, progress_bar, stderr
 from stream.cli.frontier import draw_frontier, frontier_options
 from stream.cli.garbage import collect_garbage_rarely
@@ -24,6 +25,7 @@ from stream.cli.options import KIND, load_given, with_settings
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
 from stream.formats.release.encodings import needs_points
+from stream.replay.query_file import workload_of
 from stream.replay.reconstruction import reconstructed
 from stream.replay.replay import Replay
 from stream.replay.results.formats import FORMATS
@@ -31,6 +33,9 @@ from stream.replay.summary import OF_RECORDS, OF_STOPS, Summary
 from stream.settings.secret import new_secret
 
 __all__ = ["reconstruct_windows", "replay"]
+
+_WORKLOAD = Workload()
+"""The queries that are asked if --queries is not given."""
 
 
 @click.command()
@@ -54,6 +59,19 @@ __all__ = ["reconstruct_windows", "replay"]
     type=click.Choice(["all"]),
     help="Also measure how each release differs from its raw window. Takes longer. Do not publish the figures.",
 )
+@click.option(
+    "--queries",
+    metavar="FILE",
+    help="With --measure: COUNT queries that are asked of each raw window and of its release: an NDJSON file, or "
+    "drawn:N for N random ones of each window.  [default: drawn:100]",
+)
+@click.option(
+    "--sanity-bound",
+    "sanity_percent",
+    type=click.FloatRange(0, 100),
+    help="With --measure: errors of queries are relative to the raw answer, but at least to this share of the window's "
+    f"people, percent, and to one person.  [default: {_WORKLOAD.sanity_percent:g}]",
+)
 @frontier_options
 @with_settings
 def replay(
@@ -63,6 +81,8 @@ def replay(
     formats: tuple[str, ...],
     as_json: bool,
     measure: str | None,
+    queries: str | None,
+    sanity_percent: float | None,
     config: Path | None,
     given: tuple[str, ...],
     **frontier: Any,
@@ -80,6 +100,8 @@ def replay(
 
     Prints why records were rejected, and where the first of them is. The exit code is 1 if every record was rejected.
     """
+    if measure is None and (queries is not None or sanity_percent is not None):
+        raise click.UsageError("--queries and --sanity-bound need --measure all")
     if frontier["frontier"]:
         if measure is not None:
             raise click.UsageError("--measure cannot be used with --frontier, which makes its own measurements")
@@ -97,10 +119,17 @@ def replay(
     for name in formats:
         if (fault := needs_points(name, feed.plan.model)) is not None:
             raise click.UsageError(f"--format {fault}")
+    workload = None if measure is None else _workload(queries, sanity_percent)
     max_bytes = settings.limits.message_bytes
     records = open_files(settings, feed, files)
-    options = MeasureOptions() if measure is not None else None
-    run = Replay(feed, records, now_ms=round(time.time() * 1000), max_bytes=max_bytes, measure=options)
+    run = Replay(
+        feed,
+        records,
+        now_ms=round(time.time() * 1000),
+        max_bytes=max_bytes,
+        measure=MeasureOptions() if measure is not None else None,
+        workload=workload,
+    )
     show_kernels_prepared(Kind(kind))
     collect_garbage_rarely()
     with progress_bar() as bar:
@@ -120,6 +149,14 @@ def replay(
     if (complaint := summary.complaint) is not None:
         click.echo(f"shoal: {complaint}", err=True)
         sys.exit(1)
+
+
+def _workload(queries: str | None, sanity_percent: float | None) -> Workload:
+    bound = _WORKLOAD.sanity_percent if sanity_percent is None else sanity_percent
+    try:
+        return workload_of(queries or f"drawn:{_WORKLOAD.n_drawn}", sanity_percent=bound)
+    except ValueError as fault:
+        raise click.UsageError(f"--queries {fault}") from None
 
 
 def _table(summary: Summary, output: Path) -> Table:

@@ -14,6 +14,7 @@ from core.places.meaning import Taxonomy
 from core.records.record import Kind, Rows
 from core.release.risk import worst
 from core.utility.window_measures import MeasureInputs, MeasureOptions
+from core.utility.workload import Workload
 from core.windows.history import Trace
 from core.windows.seal import Seal
 from stream.feeds.feed import Feed
@@ -40,6 +41,7 @@ class Replay:
         max_bytes: Longest message of a release.
         measure: Also compare each release with its raw window. The files written stay the same. The figures are only
             in the summary, because they may reveal something about single people.
+        workload: With ``measure``: the queries that are also asked of the window and of its release.
 
     Raises:
         SettingsError: ``measure`` is given, and the files of ``privacy.taxonomy`` do not fit.
@@ -53,9 +55,10 @@ class Replay:
         now_ms: int,
         max_bytes: int,
         measure: MeasureOptions | None = None,
+        workload: Workload | None = None,
     ) -> None:
         self.summary = Summary(measures=None if measure is None else Means())
-        self._measure = measure
+        self._measure, self._workload = measure, workload
         self._taxonomy: Taxonomy | None = None
         if measure is not None and family_of(feed.plan.model).measures_meaning:
             self._taxonomy = feed.taxonomy()
@@ -129,7 +132,7 @@ class Replay:
             self.summary.highest_linkage, self.summary.mean_linkage = highest, self._linkages.as_dict()["mean"]
 
     def _take_measures(self, rows: Rows, result: WindowResult, plan: Plan, options: MeasureOptions) -> None:
-        inputs = MeasureInputs(options=options, taxonomy=self._taxonomy)
+        inputs = MeasureInputs(options=options, taxonomy=self._taxonomy, workload=self._workload)
         measures = measure_window(result.seal, rows, plan, inputs)
         figures = {} if measures is None else measures.as_dict()
         if self.summary.measures is not None:

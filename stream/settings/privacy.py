@@ -58,7 +58,8 @@ class _PromiseSettings(Section):
     """Taxonomy of locations, for ``sd-seqanon``, ``flows`` and levels of ``constraints``: ``own`` (H3 parents, grid
     quadrants); ``categories``, those of ``location.pois_file`` or of the column ``category`` in
     ``location.venues_file``, with the hierarchy that is written in them (``Food > Bakery``); or a CSV with the header
-    ``category,parent``, which has these categories."""
+    ``category,parent``, which has these categories, or the venues themselves: ``shoal taxonomy`` makes and checks
+    one."""
 
     default_category: str | None = None
     """Category of venues and places that have none, or one that is not in the taxonomy; if not set, every one must have

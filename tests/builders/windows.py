@@ -376,7 +376,8 @@ _MEASURES = MeasureOptions()
 def measured(rows: Rows, plan: Plan, options: MeasureOptions = _MEASURES, *, taxonomy: Taxonomy | None = None) -> Any:
     """Measure the release of a window's rows, by what places mean in themselves where no taxonomy is given."""
     known = taxonomy or (OwnTaxonomy(plan.locator) if plan.locator is not None else None)
-    return measure_window(seal_of(rows, plan), rows, plan, MeasureInputs(options=options, taxonomy=known))
+    figures = measure_window(seal_of(rows, plan), rows, plan, MeasureInputs(options=options, taxonomy=known))
+    return None if figures is None else figures.measures
 
 
 def anonymized(rows: Rows, plan: Plan) -> tuple[Any, Any]:

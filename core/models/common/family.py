@@ -18,6 +18,7 @@ from core.release.linkage import LinkageExtract
 from core.release.locations import GeneralizedLocation
 from core.release.outcome import Released
 from core.release.risk import Attack, Risk
+from core.utility.window_answers import WindowAnswers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.draw import Counts
 from core.windows.history import Trace
@@ -184,6 +185,9 @@ class Family(Generic[S, P, W, R, C]):
 
     measure: Callable[[Seal, W, R, P, MeasureInputs], WindowMeasures]
     """Measure the figures by which this model is judged; not for publication."""
+
+    answers: Callable[[Seal, Rows, W, R, P], WindowAnswers]
+    """Return what the raw window and its release answer to COUNT queries; not for publication."""
 
     protects_sensitive_locations: bool = False
     """Whether these models use ``privacy.sensitive_locations``."""

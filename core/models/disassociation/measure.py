@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from core.models.disassociation.anonymize.disassociate import Disassociation
 from core.models.disassociation.lost_locations import lost_locations
 from core.models.disassociation.plan import DisassociationPlan
 from core.models.disassociation.reconstruct import reconstruct
+from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
 from core.trajectories.location_sets import location_sets
+from core.utility.answers import MeanAnswers
 from core.utility.itemsets import pair_error, top_deviation
+from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, visits_over
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 
-__all__ = ["SetMeasures", "loss", "measure"]
+__all__ = ["SetMeasures", "answers", "loss", "measure"]
+
+_RECONSTRUCTIONS = 10
+"""Number of reconstructions that answer a query, by the mean of their answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,4 +57,19 @@ def measure(
         re=pair_error(original, [rebuilt]),
         tlost=lost_locations(original, result.release, k=plan.guarantee.k),
         visits_kept_share=float(result.kept.mean()),
+    )
+
+
+def answers(
+    seal: Seal, rows: Rows, window: SequenceWindow, result: Disassociation, plan: DisassociationPlan
+) -> WindowAnswers:
+    """Answer queries by the mean of reconstructions, in which locations have no order."""
+    generator = plan.generator(seal, "answers")
+    rebuilt = (reconstruct(result.release, generator) for _ in range(_RECONSTRUCTIONS))
+    raw = raw_visits(rows, plan.locator)
+    return WindowAnswers(
+        people=window.n_users,
+        raw=raw,
+        released=MeanAnswers(windows=[visits_over(one, window.vocabulary, ordered=False) for one in rebuilt]),
+        draw=partial(draw_visit_queries, raw, in_order=False),
     )

@@ -36,6 +36,7 @@ FAMILY = Family(
     publish=release.publish,
     loss=measure.loss,
     measure=measure.measure,
+    answers=measure.answers,
     count=noisy.count,
     check=check_budget,
 )

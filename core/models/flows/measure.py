@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
+from core.models.flows.flows import FlowCandidate
 from core.models.flows.plan import FlowPlan
-from core.models.flows.release import FlowResult
+from core.models.flows.release import FlowResult, candidate
 from core.models.flows.tree import errors_m
 from core.models.flows.trips import FlowWindow
 from core.records.arrays import IntArray
+from core.records.record import Rows
+from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, spots_of
 from core.utility.window_measures import NOTHING_RELEASED, MeasureInputs, WindowLoss, WindowMeasures
+from core.utility.workload import CountQuery, Spots
 from core.windows.seal import Seal
 
-__all__ = ["FlowMeasures", "loss", "measure"]
+__all__ = ["FlowAnswers", "FlowMeasures", "answers", "loss", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,3 +70,45 @@ def _errors_m(window: FlowWindow, result: FlowResult) -> IntArray:
         error_m[list(place.locations)] = errors_m(place, window.visits.vocabulary)
     kept = result.kept
     return np.concatenate([error_m[window.trips.origins[kept]], error_m[window.trips.destinations[kept]]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlowAnswers:
+    """Released flows, of which COUNT queries are asked."""
+
+    released: FlowCandidate | None = field(repr=False)
+    spots: Spots = field(repr=False)
+    """The locations of the window."""
+
+    def count(self, query: CountQuery) -> float | None:
+        """Return the expected number of people who went from one place to another; None for all other queries.
+
+        A trip between two released places began and ended at each of their locations with the same probability; inside
+        one place it went from one location to another.
+        """
+        if len(query.places) != 2 or not query.in_order or query.during is not None or query.attributes:
+            return None
+        if self.released is None:
+            return 0.0
+        begins, ends = (place.contains(self.spots) for place in query.places)
+        members = {place.name: self.spots.numbers(place.members) for place in self.released.places}
+        expected = 0.0
+        for flow in self.released.flows:
+            origins, destinations = begins[members[flow.origin]], ends[members[flow.destination]]
+            pairs, n_pairs = int(origins.sum()) * int(destinations.sum()), len(origins) * len(destinations)
+            if flow.origin == flow.destination:
+                pairs, n_pairs = pairs - int((origins & destinations).sum()), n_pairs - len(origins)
+            expected += flow.people * pairs / n_pairs
+        return expected
+
+
+def answers(seal: Seal, rows: Rows, window: FlowWindow, result: FlowResult, plan: FlowPlan) -> WindowAnswers:
+    """Answer queries for two locations in order by the flow between them; who went by a third one is in two others."""
+    raw = raw_visits(rows, plan.locator)
+    vocabulary = window.visits.vocabulary
+    return WindowAnswers(
+        people=window.n_users,
+        raw=raw,
+        released=FlowAnswers(released=candidate(window, result, plan), spots=spots_of(vocabulary)),
+        draw=partial(draw_visit_queries, raw, in_order=True),
+    )

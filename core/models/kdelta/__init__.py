@@ -56,4 +56,5 @@ FAMILY = Family(
     publish=release.publish,
     loss=measure.loss,
     measure=measure.measure,
+    answers=measure.answers,
 )

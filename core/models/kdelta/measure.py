@@ -10,6 +10,7 @@ Every figure is computed from raw points and could confirm a guess at them. Publ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -17,11 +18,16 @@ from core.models.kdelta.algorithms import AnonymizedTrajectories
 from core.models.kdelta.assemble import PointWindow
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.kdelta.ranges import RangeQueryOptions, draw_range_queries, range_query_distortion
+from core.records.arrays import FloatArray, IntArray
+from core.records.record import Rows
 from core.trajectories.trajectory import PointTrajectories
+from core.utility.answers import PossibleVisits, VisitLabels
+from core.utility.window_answers import WindowAnswers
 from core.utility.window_measures import NOTHING_RELEASED, MeasureInputs, WindowLoss, WindowMeasures
+from core.utility.workload import AroundPlace, CountQuery, Spots, Workload
 from core.windows.seal import Seal
 
-__all__ = ["PointMeasures", "compare", "loss", "measure"]
+__all__ = ["PointMeasures", "answers", "compare", "loss", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,3 +117,44 @@ def compare(
         range_distortion_possibly=ranges.psi,
         range_distortion_definitely=ranges.dai,
     )
+
+
+def answers(
+    seal: Seal, rows: Rows, window: PointWindow, result: AnonymizedTrajectories, plan: KDeltaPlan
+) -> WindowAnswers:
+    """Answer queries by points: somebody was in a place if one of the points is, raw or released."""
+    sets = result.sets
+    order = np.lexsort((rows["lon"], rows["lat"], rows["ts_ms"], rows["user"]))
+    points = rows.take(order)
+    first = np.unique(points["user"], return_index=True)[1]
+    raw = _visits(np.arange(len(first)), np.append(first, len(points)), points["ts_ms"], (points["lat"], points["lon"]))
+    released = _visits(
+        result.trajectories.users[sets.sources], sets.starts, sets.t_ms, window.projection.to_degrees(sets.xy_m)
+    )
+    return WindowAnswers(people=window.n_users, raw=raw, released=released, draw=partial(_draw, raw))
+
+
+def _visits(users: IntArray, starts: IntArray, t_ms: IntArray, at_deg: tuple[FloatArray, FloatArray]) -> PossibleVisits:
+    lat, lon = at_deg
+    return PossibleVisits(
+        users=users,
+        starts=starts,
+        spots=Spots(lat_deg=lat, lon_deg=lon),
+        labels=VisitLabels.alone(np.arange(len(lat)), len(lat)),
+        times_ms=(t_ms, t_ms + 1),
+    )
+
+
+def _draw(raw: PossibleVisits, rng: np.random.Generator, workload: Workload) -> list[CountQuery]:
+    """Draw queries for discs around points of one person, in the order of time, as large as those of range queries."""
+    sizes, queries = RangeQueryOptions(), list[CountQuery]()
+    for _ in range(workload.n_drawn):
+        person = rng.integers(len(raw.users))
+        some = rng.integers(raw.starts[person], raw.starts[person + 1], rng.integers(workload.largest_drawn) + 1)
+        radius_m = float(rng.uniform(sizes.smallest_radius_m, sizes.largest_radius_m))
+        discs = (
+            AroundPlace(lat_deg=float(raw.spots.lat_deg[at]), lon_deg=float(raw.spots.lon_deg[at]), radius_m=radius_m)
+            for at in np.sort(some).tolist()
+        )
+        queries.append(CountQuery(places=tuple(discs)))
+    return queries

@@ -40,6 +40,7 @@ FAMILY = Family(
     publish=release.publish,
     loss=measure.loss,
     measure=measure.measure,
+    answers=measure.answers,
     protects_sensitive_locations=True,
     needs_attributes=True,
 )

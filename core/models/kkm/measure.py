@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from core.models.kkm.anonymize.result import RTResult
+from core.models.kkm.asked import Wanted, share_of_values
+from core.models.kkm.attributes import Value
 from core.models.kkm.plan import KKmPlan
 from core.models.kkm.release import AttributeWindow
+from core.records.arrays import FloatArray
+from core.records.record import Rows
 from core.trajectories.recoding import SUPPRESSED, Label, Recoding
 from core.trajectories.trajectory import Sequences
+from core.utility.answers import PossibleVisits, VisitLabels
 from core.utility.recoded import recoding_loss
+from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, spots_of
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 
-__all__ = ["AttributeMeasures", "loss", "measure"]
+__all__ = ["AttributeMeasures", "answers", "loss", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +70,33 @@ def _recoding(sequences: Sequences, result: RTResult) -> Recoding:
     )
     label_of[kept] = [label_at[visit] for visit in at]
     return Recoding.of(labels, label_of)
+
+
+def answers(seal: Seal, rows: Rows, window: AttributeWindow, result: RTResult, plan: KKmPlan) -> WindowAnswers:
+    """Answer queries by generalized attributes, and by the members of generalized locations, which have no order."""
+    visits = window.visits
+    own = [window.attributes.values(user) for user in range(window.n_users)]
+    shown = [
+        (user, group.values, [*(group.generalized[index] for index in visited), *((place,) for place in sensitive)])
+        for group in result.groups
+        for user, visited, sensitive in zip(group.users, group.visited, group.sensitive, strict=True)
+    ]
+    labels: list[Label] = [label for _, _, its in shown for label in its]
+
+    def asked(values: Sequence[tuple[Value, ...]], wanted: Mapping[str, Wanted]) -> FloatArray | None:
+        return share_of_values(plan.schema, values, wanted)
+
+    raw = raw_visits(rows, plan.locator, partial(asked, own))
+    return WindowAnswers(
+        people=window.n_users,
+        raw=raw,
+        released=PossibleVisits(
+            users=np.array([user for user, _, _ in shown], np.int64),
+            starts=np.cumsum([0, *(len(its) for _, _, its in shown)]),
+            spots=spots_of(visits.vocabulary),
+            labels=VisitLabels.of(np.arange(len(labels)), labels),
+            ordered=False,
+            attributes=partial(asked, [values for _, values, _ in shown]),
+        ),
+        draw=partial(draw_visit_queries, raw, in_order=False),
+    )

@@ -39,5 +39,6 @@ FAMILY = Family(
     publish=release.publish,
     loss=measure.loss,
     measure=measure.measure,
+    answers=measure.answers,
     protects_sensitive_locations=True,
 )

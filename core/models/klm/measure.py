@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from core.models.klm.anonymize.window import Clustered
 from core.models.klm.plan import KLmPlan
+from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
 from core.utility.distance import normalized_distance
 from core.utility.recoded import label_statistics, recoded_distance, recoding_loss
+from core.utility.window_answers import WindowAnswers, sequence_answers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 
-__all__ = ["ClusterMeasures", "loss", "measure"]
+__all__ = ["ClusterMeasures", "answers", "loss", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +60,9 @@ def measure(
         label_size=statistics.mean_size,
         sensitive_kept_share=float(of_sensitive.mean()) if len(of_sensitive) else float("nan"),
     )
+
+
+def answers(seal: Seal, rows: Rows, window: SequenceWindow, result: Clustered, plan: KLmPlan) -> WindowAnswers:
+    """Answer queries by the members of labels."""
+    recoding = result.recoding
+    return sequence_answers(rows, plan.locator, window, recoding.apply(window.sequences), recoding.labels)

@@ -53,6 +53,7 @@ FAMILY = Family(
     publish=release.publish,
     loss=measure.loss,
     measure=measure.measure,
+    answers=measure.answers,
     measures_meaning=True,
     variants=(
         Variant(

@@ -13,6 +13,7 @@ import numpy as np
 from core.models.km.anonymize.seqanon import Generalization
 from core.models.km.plan import KmPlan
 from core.places.taxonomy import LocationTree
+from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
 from core.utility.distance import dataset_distance, normalized_distance
 from core.utility.divergence import draw_subtrajectories, support_divergence
@@ -20,10 +21,11 @@ from core.utility.locations import location_statistics
 from core.utility.patterns import pattern_shares
 from core.utility.queries import average_relative_error, draw_queries
 from core.utility.semantics import semantic_penalty
+from core.utility.window_answers import WindowAnswers, sequence_answers
 from core.utility.window_measures import MeasureInputs, MeasureOptions, WindowLoss, WindowMeasures
 from core.windows.seal import Seal
 
-__all__ = ["KmMeasures", "compare", "loss", "measure"]
+__all__ = ["KmMeasures", "answers", "compare", "loss", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,3 +162,13 @@ def measure(
     tree = LocationTree(inputs.taxonomy.paths(window.vocabulary))
     rng = plan.generator(seal, "measures")
     return compare(window, result, tree, rng, k=plan.guarantee.k, options=inputs.options)
+
+
+def answers(seal: Seal, rows: Rows, window: SequenceWindow, result: Generalization, plan: KmPlan) -> WindowAnswers:
+    """Answer queries by the members of generalized locations."""
+    members: list[list[int]] = [[] for _ in window.vocabulary.names]
+    for location, group in enumerate(result.group_of.tolist()):
+        members[group].append(location)
+    # A location that is no group's name labels no visit; a label must have a member all the same.
+    labels = [tuple(some) or (location,) for location, some in enumerate(members)]
+    return sequence_answers(rows, plan.locator, window, result.released(window.sequences), labels)

@@ -40,4 +40,5 @@ FAMILY = Family(
     publish=release.publish,
     loss=measure.loss,
     measure=measure.measure,
+    answers=measure.answers,
 )

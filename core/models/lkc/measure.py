@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from core.models.lkc.anonymize.suppress import Suppression
 from core.models.lkc.assemble import PairWindow
 from core.models.lkc.plan import LKCPlan
 from core.models.lkc.shares import pair_shares
+from core.records.record import Rows
+from core.utility.answers import PossibleVisits, VisitLabels
+from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, spots_of
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 
-__all__ = ["LONGEST_SEQUENCE", "PairMeasures", "loss", "measure"]
+__all__ = ["LONGEST_SEQUENCE", "PairMeasures", "answers", "loss", "measure"]
 
 LONGEST_SEQUENCE = 3
 """Most pairs of the frequent sequences that are compared."""
@@ -49,4 +53,27 @@ def measure(seal: Seal, window: PairWindow, result: Suppression, plan: LKCPlan, 
         pairs_kept_share=shares.pairs,
         people_kept_share=shares.people,
         sequences_kept_share=shares.sequences,
+    )
+
+
+def answers(seal: Seal, rows: Rows, window: PairWindow, result: Suppression, plan: LKCPlan) -> WindowAnswers:
+    """Answer queries by the released visits: each was at any instant of its slot, all equally likely.
+
+    Visits of one slot are in the order of the message, that of the locations' names.
+    """
+    shown = window.sequences.where(result.kept)
+    pairs, vocabulary = window.pairs, window.vocabulary
+    begins_ms = plan.slots.begins_ms(pairs.slots[shown.locations], start_ms=seal.key.start_ms)
+    raw = raw_visits(rows, plan.locator)
+    return WindowAnswers(
+        people=window.n_users,
+        raw=raw,
+        released=PossibleVisits(
+            users=shown.users,
+            starts=shown.starts,
+            spots=spots_of(vocabulary),
+            labels=VisitLabels.alone(pairs.locations[shown.locations], len(vocabulary.names)),
+            times_ms=(begins_ms, begins_ms + plan.slots.granularity_ms),
+        ),
+        draw=partial(draw_visit_queries, raw, in_order=True),
     )

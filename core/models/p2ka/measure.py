@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from core.models.p2ka.anonymize.p2ka import PatternRelease
 from core.models.p2ka.plan import P2kAPlan
 from core.models.p2ka.similarity import pattern_similarity
+from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
+from core.utility.window_answers import WindowAnswers, sequence_answers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 
-__all__ = ["LONGEST_PATTERN", "PatternMeasures", "loss", "measure"]
+__all__ = ["LONGEST_PATTERN", "PatternMeasures", "answers", "loss", "measure"]
 
 LONGEST_PATTERN = 3
 """Most locations of the patterns that are compared: the paper has no bound, windows of long trajectories need one."""
@@ -55,3 +57,8 @@ def measure(
         visits_kept_share=float(result.kept.sum()) / n_visits,
         visits_added_share=float(result.added.sum()) / n_visits,
     )
+
+
+def answers(seal: Seal, rows: Rows, window: SequenceWindow, result: PatternRelease, plan: P2kAPlan) -> WindowAnswers:
+    """Answer queries by the released sequences as they are."""
+    return sequence_answers(rows, plan.locator, window, result.sequences)

@@ -584,6 +584,26 @@ def test_replay_measures_when_asked(feed: Path, tmp_path: Path, shoal: SHOAL) ->
         assert words in text
 
 
+def test_replay_asks_queries(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    ``--queries`` takes a file, or draws; a file that does not fit ends the command before anything is read, and without
+    ``--measure`` there is nothing to ask.
+    """
+    replay = ("replay", feed, "--kind", "checkins", "--output", tmp_path / "out", "--json")
+    queries = tmp_path / "queries.ndjson"
+    queries.write_text('{"places": [{"area": [-90, -180, 90, 180]}]}\n')
+    asked = summary_of(shoal(*replay, "--measure", "all", "--queries", queries, "--sanity-bound", "50"))["measures"]
+    assert asked["queries_are"] == 0
+    assert asked["queries_sanity_bound"] > 1
+    drawn = summary_of(shoal(*replay, "--measure", "all", "--queries", "drawn:5"))["measures"]
+    assert drawn["queries_are"] is not None
+    queries.write_text('{"places": []}\n')
+    said = sentence(shoal(*replay, "--measure", "all", "--queries", queries), 1)
+    assert said.startswith(f"shoal: {queries}, line 1: places is a list")
+    assert "drawn:0" in sentence(shoal(*replay, "--measure", "all", "--queries", "drawn:0"), 2)
+    assert "need --measure all" in sentence(shoal(*replay, "--queries", queries), 2)
+
+
 def test_replay_needs_no_secret_but_says_what_that_means(feed: Path, tmp_path: Path, shoal: SHOAL) -> None:
     """
     Without a secret a random one is used: two runs have nothing in common, and a note says so.

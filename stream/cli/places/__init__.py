@@ -1,0 +1,1 @@
+"""Commands that make places and hierarchies of places: ``shoal regions`` and ``shoal taxonomy``."""

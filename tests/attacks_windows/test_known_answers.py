@@ -109,8 +109,9 @@ def test_whoever_fits_a_place_and_a_stop_is_counted(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(two_releases, "fitting_people", lambda one, person, rng: frozenset({1, 2, 3, person}))
     window = SimpleNamespace(hashes=np.arange(10, dtype=np.uint64))
     one = released(_Candidate((1, ["a"]), (4, ["a"])), window)
-    (line,) = trajectories_and_stops([one], [one])
-    assert line.measured == "median 1.5 fit both, fewer than k in 50.0 %, one in 50.0 % of 2"
+    together, alone = trajectories_and_stops([one], [one])
+    assert alone.measured == "least 3 and 2"
+    assert together.measured == "median 1.5 fit both, fewer than k in 50.0 %, one in 50.0 % of 2"
 
 
 @pytest.mark.deep

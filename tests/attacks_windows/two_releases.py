@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def two_deployments(first: Sequence[ReleasedWindow], second: Sequence[ReleasedWi
 
 def checkins_and_fragments(fragments: Sequence[ReleasedWindow], checkins: Sequence[ReleasedWindow]) -> Iterator[Line]:
     """Know two locations of somebody in check-ins, and a place and time in fragments, of one window."""
-    both = _fitting_both(fragments, checkins, most_known=KNOWN, of_window=20)
+    both = [one.both for one in _fitting(fragments, checkins, most_known=KNOWN, of_window=20)]
     if both:
         k = fragments[0].plan.guarantee.k
         figure = f"fewer than k fit both in {percent(float(np.mean(np.array(both) < k)))} of {len(both)}"
@@ -56,18 +57,28 @@ def checkins_and_fragments(fragments: Sequence[ReleasedWindow], checkins: Sequen
 
 def trajectories_and_stops(fragments: Sequence[ReleasedWindow], stops: Sequence[ReleasedWindow]) -> Iterator[Line]:
     """Know one place and time in the trajectories, and one stop, of somebody in one window."""
-    both = np.array(_fitting_both(fragments, stops, most_known=1, of_window=100))
-    if len(both):
-        k = fragments[0].plan.guarantee.k
+    found = _fitting(fragments, stops, most_known=1, of_window=100)
+    if found:
+        k, both = fragments[0].plan.guarantee.k, np.array([one.both for one in found])
         few, one = (percent(float(np.mean(some))) for some in (both < k, both == 1))
         figure = f"median {median(both.tolist())} fit both, fewer than k in {few}, one in {one} of {len(both)}"
         yield Line("a place and a stop of the same person", f"each alone: at least {k}", figure)
+        least = f"least {min(one.near for one in found)} and {min(one.visiting for one in found)}"
+        yield Line("  the same, each release alone", f"at least {k}", least)
 
 
-def _fitting_both(
+class _Fitting(NamedTuple):
+    """How many people fit what is known of somebody."""
+
+    near: int
+    visiting: int
+    both: int
+
+
+def _fitting(
     fragments: Sequence[ReleasedWindow], visits: Sequence[ReleasedWindow], *, most_known: int, of_window: int
-) -> list[int]:
-    """Return how many people fit what is known of somebody in both releases, for people who are in both.
+) -> list[_Fitting]:
+    """Return how many people fit what is known of somebody in two releases, for people who are in both.
 
     Args:
         fragments: Released windows of trajectories.
@@ -76,7 +87,7 @@ def _fitting_both(
         of_window: Of how many people of a window something is known.
     """
     rng, others = np.random.default_rng(5), {one.key.window: one for one in visits}
-    found: list[int] = []
+    found: list[_Fitting] = []
     for one in fragments:
         other = others.get(one.key.window)
         if other is None or len(found) >= _MOST_PEOPLE:
@@ -88,5 +99,5 @@ def _fitting_both(
             near = fitting_people(one, person, rng)
             fits = frozenset().union(*(crowds.members[unit] for unit in crowds.people[person].tolist()))
             if person in near and person in fits:
-                found.append(len(near & fits))
+                found.append(_Fitting(len(near), len(fits), len(near & fits)))
     return found

@@ -106,6 +106,23 @@ def test_records_are_located_in_the_regions(shoal: SHOAL, feed: Path, tmp_path: 
     assert {name for one in released for place in one["locations"] for name in place} == {"r01", "r02", "r03", "r04"}
 
 
+def test_regions_of_stops_are_those_of_the_fragments(shoal: SHOAL, feed: Path, tmp_path: Path) -> None:
+    """
+    Settings whose model is one of check-ins are enough, even if they name the file of regions already.
+    """
+    found = []
+    for kind, sets in (
+        ("fragments", ()),
+        ("stops", ("privacy.model=p2ka", "stops.location.kind=regions", "stops.location.regions_file=none.geojson")),
+    ):
+        out = tmp_path / f"{kind}.geojson"
+        given = [part for one in sets for part in ("--set", one)]
+        result = shoal("regions", feed, "--kind", kind, "--out", out, "--density", 0.3, *given)
+        assert result.exit_code == 0, result.output
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
+
+
 def test_the_number_of_regions_chooses_the_density(shoal: SHOAL, feed: Path, tmp_path: Path) -> None:
     """
     Fewer regions need denser cells.

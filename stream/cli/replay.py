@@ -17,7 +17,7 @@ from rich.table import Table
 from core.records.record import Kind
 from core.utility.window_measures import MeasureOptions
 from stream.cli.console import print_line, progress_bar, stderr
-from stream.cli.frontier import draw_frontier, frontier_options
+from stream.cli.frontier import compare, comparison_options
 from stream.cli.garbage import collect_garbage_rarely
 from stream.cli.kernels import show_kernels_prepared
 from stream.cli.options import KIND, load_given, with_settings
@@ -54,7 +54,7 @@ __all__ = ["reconstruct_windows", "replay"]
     type=click.Choice(["all"]),
     help="Also measure how each release differs from its raw window. Takes longer. Do not publish the figures.",
 )
-@frontier_options
+@comparison_options
 @with_settings
 def replay(
     files: tuple[Path, ...],
@@ -65,7 +65,7 @@ def replay(
     measure: str | None,
     config: Path | None,
     given: tuple[str, ...],
-    **frontier: Any,
+    **comparison: Any,
 ) -> None:
     """Anonymize FILES as the service does, without Kafka.
 
@@ -76,17 +76,22 @@ def replay(
 
     Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics; or with --format the same
     as CSV or GeoParquet (flat rows), GeoJSON, MF-JSON (trajectories of points) or Avro. With --frontier it compares
-    models instead.
+    models instead, and with --vary any settings.
 
     Prints why records were rejected, and where the first of them is. The exit code is 1 if every record was rejected.
     """
-    if frontier["frontier"]:
+    if comparison["frontier"] or comparison["vary"]:
+        chosen = "--frontier" if comparison["frontier"] else "--vary"
         if measure is not None:
-            raise click.UsageError("--measure cannot be used with --frontier, which makes its own measurements")
-        draw_frontier(partial(load_given, config, given), Kind(kind), files, output, options=frontier, as_json=as_json)
+            raise click.UsageError(f"--measure cannot be used with {chosen}, which makes its own measurements")
+        needless = [name for name, value in comparison.items() if value and name.startswith("frontier_")]
+        if needless and not comparison["frontier"]:
+            raise click.UsageError(f"--{needless[0].replace('_', '-')} needs --frontier")
+        compare(partial(load_given, config, given), Kind(kind), files, output, options=comparison, as_json=as_json)
         return
-    if lost := [name for name, value in frontier.items() if value]:
-        raise click.UsageError(f"--{lost[0].replace('_', '-')} needs --frontier")
+    if lost := [name for name, value in comparison.items() if value]:
+        needed = "--frontier" if lost[0].startswith("frontier") else "--frontier or --vary"
+        raise click.UsageError(f"--{lost[0].replace('_', '-')} needs {needed}")
     settings = load_given(config, given)
     own = settings.for_kind(Kind(kind)).privacy.secret
     if own is None:

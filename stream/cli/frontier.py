@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from stream.cli.kernels import show_kernels_prepared
 from stream.feeds.record_files import open_files
 from stream.formats.files.record_file import RecordFile
 from stream.formats.input.encodings.extras import MissingExtraError
-from stream.replay.comparison.axes import MODEL, RANGES, Axis, checked_values, read_axes, variants_of
+from stream.replay.comparison.axes import checked_values, frontier_axes, read_axes
 from stream.replay.comparison.combinations import Combinations, Reading
 from stream.replay.comparison.finished import Finished
 from stream.replay.comparison.frontier_picture import frontier_svg
@@ -142,7 +144,10 @@ def compare(
         as_json: Whether to print JSON instead of a table.
     """
     of_frontier = options["frontier"]
-    axes = _axes(kind, options)
+    axes = read_axes(options["vary"], kind)
+    if of_frontier:
+        ranges = {name: options[f"frontier_{name}"] for name in ("k", "m", "delta_m")}
+        axes = frontier_axes(axes, kind, options["frontier_models"], ranges)
     combinations = Combinations(load, kind, paths, axes, must_run=options["frontier_models"] is not None)
     if any(one.plan.regions is not None for one in combinations.all):
         raise click.UsageError(
@@ -167,14 +172,11 @@ def compare(
         results = _run(combinations, opened, Finished(output / "finished"), options["processes"] or os.cpu_count() or 1)
         rows = comparison_rows(combinations.all, results)
         written[table].write(as_csv(rows))
-        for name in pictures:
-            is_report = name == "report.html"
-            dated = (options["dated"] or datetime.now(tz=UTC)).date()
-            written[name].write(
-                report_html(rows, combinations, results, paths, dated=dated)
-                if is_report
-                else _picture(rows, combinations, paths)
-            )
+        dated = (options["dated"] or datetime.now(tz=UTC)).date()
+        if "frontier.svg" in written:
+            written["frontier.svg"].write(_picture(rows, combinations, paths))
+        if "report.html" in written:
+            written["report.html"].write(report_html(rows, combinations, results, paths, dated=dated))
         files.complete()
     counts = next(iter(results.readings.values()), None)
     if as_json:
@@ -211,7 +213,8 @@ def _run(
     processes: int,
 ) -> ComparisonResults:
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
-    with Progress(*columns, console=stderr) as bar:
+    # Ended by SIGTERM, too, the run keeps what is finished and removes the windows of raw records.
+    with _sigterm_as_ctrl_c(), Progress(*columns, console=stderr) as bar:
         task = bar.add_task("reading", total=1.0)
         results = run_comparison(
             combinations,
@@ -227,42 +230,21 @@ def _run(
         return results
 
 
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _picture(rows: Sequence[ComparisonRow], combinations: Combinations, paths: Sequence[Path]) -> bytes:
     sizes = dict.fromkeys(show_duration(reading.policy.size_ms) for reading in combinations.readings)
     title = f"{', '.join(path.name for path in paths)}, windows of {', '.join(sizes)}"
     without = combinations.without
     notes = [f"Left out because settings are missing: {', '.join(without)}"] if without else []
     return frontier_svg(rows, title=title, notes=notes)
-
-
-def _axes(kind: Kind, options: Mapping[str, Any]) -> list[Axis]:
-    """Return the axes that the options give."""
-    axes = {axis.name: axis for axis in read_axes(options["vary"], kind)}
-    if not options["frontier"]:
-        return list(axes.values())
-    foreign, needed = ("m", Kind.CHECKINS) if kind is Kind.FRAGMENTS else ("delta_m", Kind.FRAGMENTS)
-    if options[f"frontier_{foreign}"] is not None:
-        raise click.UsageError(f"--frontier-{foreign.replace('_', '-')} needs --kind {needed}")
-    own = {}
-    for name in ("models", "k", "delta_m" if kind is Kind.FRAGMENTS else "m"):
-        setting = MODEL if name == "models" else f"privacy.{name}"
-        given = options[f"frontier_{name}"]
-        if given is not None and setting in axes:
-            raise click.UsageError(f"--frontier-{name.replace('_', '-')} and --vary {setting} say the same: give one")
-        values = _named_models(kind, given) if name == "models" else given or RANGES.get(name)
-        if values:
-            own[setting] = axes.pop(setting, Axis(setting, tuple(values)))
-    return [*own.values(), *axes.values()]
-
-
-def _named_models(kind: Kind, given: str | None) -> list[str]:
-    known = [variant.name for variant in variants_of(kind)]
-    if given is None:
-        return known
-    named = [name.strip() for name in given.split(",")]
-    if unknown := [name for name in named if name not in known]:
-        raise click.UsageError(f"--frontier-models has {unknown[0]!r}: {kind} allow {', '.join(known)}")
-    return named
 
 
 def _table(rows: Sequence[ComparisonRow], title: str) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,17 @@ from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
 from stream.settings.privacy import PrivacySettings
 
-__all__ = ["MODEL", "RANGES", "Axis", "checked_values", "override_name", "read_axes", "shown", "variants_of"]
+__all__ = [
+    "MODEL",
+    "RANGES",
+    "Axis",
+    "checked_values",
+    "frontier_axes",
+    "override_name",
+    "read_axes",
+    "shown",
+    "variants_of",
+]
 
 MODEL = "privacy.model"
 """The axis of models; its values may be names of variants as well."""
@@ -94,7 +104,48 @@ def _axis(text: str, kind: Kind) -> Axis:
     return Axis(name, tuple({shown(value): value for value in values}.values()))
 
 
-def _names(kind: Kind) -> Collection[str]:
+def frontier_axes(
+    axes: Sequence[Axis], kind: Kind, models: str | None, ranges: Mapping[str, Sequence[float] | None]
+) -> list[Axis]:
+    """Return the axes of a frontier: models, k, m or delta, then all others.
+
+    Args:
+        axes: What ``--vary`` gives; its values of models, k, m or delta take the place of the frontier's own.
+        kind: What is released.
+        models: Names of models, separated by commas; None for all.
+        ranges: Values of ``k``, ``m`` and ``delta_m``; None where none are given.
+
+    Raises:
+        SettingsError: A value is given twice, or not for this kind.
+    """
+    foreign, needed = ("m", Kind.CHECKINS) if kind is Kind.FRAGMENTS else ("delta_m", Kind.FRAGMENTS)
+    if ranges[foreign] is not None:
+        raise SettingsError(f"--frontier-{foreign.replace('_', '-')} needs --kind {needed}")
+    others = {axis.name: axis for axis in axes}
+    own: list[Axis] = []
+    for name in ("models", "k", "delta_m" if kind is Kind.FRAGMENTS else "m"):
+        setting = MODEL if name == "models" else f"privacy.{name}"
+        given = models if name == "models" else ranges[name]
+        if given is not None and setting in others:
+            raise SettingsError(f"--frontier-{name.replace('_', '-')} and --vary {setting} say the same: give one")
+        values = _named_models(kind, models) if name == "models" else ranges[name] or RANGES.get(name)
+        if setting in others:
+            own.append(others.pop(setting))
+        elif values:
+            own.append(Axis(setting, tuple(values)))
+    return [*own, *others.values()]
+
+
+def _named_models(kind: Kind, given: str | None) -> Sequence[str]:
+    if given is None:
+        return _names(kind)
+    named = [name.strip() for name in given.split(",")]
+    if unknown := [name for name in named if name not in _names(kind)]:
+        raise SettingsError(f"--frontier-models has {unknown[0]!r}: {kind} allow {', '.join(_names(kind))}")
+    return named
+
+
+def _names(kind: Kind) -> list[str]:
     return [variant.name for variant in variants_of(kind)]
 
 

@@ -185,7 +185,13 @@ class Combinations:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, 64 hexadecimal digits."""
+    """Return the SHA-256 of a file, 64 hexadecimal digits.
+
+    Raises:
+        SettingsError: It is a pipe, or something else that can be read only once.
+    """
+    if not path.is_file():
+        raise SettingsError(f"{path}: a comparison reads its files more than once; save this one as a file first")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -79,16 +79,16 @@ def frontier_svg(
 
 def panels_inline(rows: Sequence[ComparisonRow], *, prefix: str) -> str:
     """Draw the same as an element of an HTML page; see :func:`stream.replay.comparison.svg.as_inline`."""
-    figure = draw_panels(rows, "", [])
+    figure = draw_panels(rows, "", [], most_columns=2)
     return as_inline(figure, title="Every model, by its two losses", described=_described(rows), prefix=prefix)
 
 
-def draw_panels(rows: Sequence[ComparisonRow], heading: str, notes: Sequence[str]) -> Figure:
+def draw_panels(rows: Sequence[ComparisonRow], heading: str, notes: Sequence[str], *, most_columns: int = 3) -> Figure:
     """Draw rows, with the heading above and the legend and notes below."""
     panels = [list(panel) for _, panel in groupby(sorted(rows, key=_sort_key), key=lambda row: row.panel)]
-    # One line of panels for each k; if each line would have a single panel, up to three panels in a line.
+    # One line of panels for each k; if each line would have a single panel, or too many, as many as fit.
     columns = len({row.panel[1:] for row in rows})
-    columns = min(len(panels), 3) if columns in (1, len(panels)) or columns > 3 else columns
+    columns = min(len(panels), most_columns) if columns in (1, len(panels)) or columns > most_columns else columns
     promises = list(dict.fromkeys(row.promise for row in rows))
     scale, noun = _Scale.of(rows), noun_of(rows)
     statuses = {row.status for row in rows}
@@ -193,7 +193,7 @@ def style_axes(axes: Axes) -> None:
     axes.patch.set_visible(False)
     axes.grid(color=PALETTE["line"], lw=1)
     axes.set_axisbelow(True)
-    axes.tick_params(length=0, labelsize=11.5, labelcolor=PALETTE["soft"], pad=6)
+    axes.tick_params(length=0, labelsize=11.5, labelcolor=PALETTE["soft"], pad=8)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(PALETTE["edge"])

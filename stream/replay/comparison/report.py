@@ -227,7 +227,8 @@ def _settings(combinations: Combinations) -> Iterator[tuple[str, str]]:
     """Yield the settings that decide what is released, by dotted name; secrets are masked."""
     kind = combinations.kind
     own = combinations.all[0].reading.settings.for_kind(kind)
-    varies = {axis.name: ", ".join(shown(value) for value in axis.values) for axis in combinations.axes}
+    several = [axis for axis in combinations.axes if len(axis.values) > 1]
+    varies = {axis.name: ", ".join(shown(value) for value in axis.values) for axis in several}
     dumped: Mapping[str, Any] = own.model_dump(mode="json")
     for section in (*_SECTIONS, *_SECTIONS_OF.get(kind, ())):
         for name, value in dumped[section].items():

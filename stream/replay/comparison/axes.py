@@ -65,7 +65,7 @@ class Axis:
     """Its values, each once; plain data as YAML reads it."""
 
 
-def read_axes(given: Sequence[str], kind: Kind) -> tuple[Axis, ...]:
+def read_axes(given: Sequence[str], kind: Kind) -> list[Axis]:
     """Read axes from texts such as ``privacy.k=2,5,10``.
 
     The values are a YAML list without its brackets: a value with a comma stands in quotes.
@@ -78,13 +78,13 @@ def read_axes(given: Sequence[str], kind: Kind) -> tuple[Axis, ...]:
         SettingsError: A text is not of this form, or its setting cannot vary.
 
     >>> read_axes(["privacy.k=2,5", "window.size=15m,1h"], Kind.CHECKINS)
-    (Axis(name='privacy.k', values=(2, 5)), Axis(name='window.size', values=('15m', '1h')))
+    [Axis(name='privacy.k', values=(2, 5)), Axis(name='window.size', values=('15m', '1h'))]
     """
     axes = [_axis(text, kind) for text in given]
     for i, axis in enumerate(axes):
         if axis.name in (before.name for before in axes[:i]):
             raise SettingsError(f"--vary has {axis.name} twice: give all its values at once")
-    return tuple(axes)
+    return axes
 
 
 def _axis(text: str, kind: Kind) -> Axis:

@@ -109,6 +109,8 @@ class Combinations:
 
         models = next((axis.values for axis in axes if axis.name == MODEL), None)
         chosen = [_variant_of_settings(load({}), kind)] if models is None else _variants(kind, models)
+        # A model that is set has other random choices than the same one as the default.
+        self._sets_model = models is not None
         self._others = [axis for axis in axes if axis.name != MODEL]
         ordered: list[tuple[int, Combination]] = []
         for variant in chosen:
@@ -144,7 +146,7 @@ class Combinations:
 
     def _combination(self, variant: Variant, varied: dict[str, Any]) -> Combination:
         # Without noise, which no release with the same settings would draw again.
-        named = {MODEL: variant.model, "privacy.noise": "none", **varied}
+        named = {"privacy.noise": "none", **({MODEL: variant.model} if self._sets_model else {}), **varied}
         named |= {f"privacy.{name}": value for name, value in variant.given.items()}
         settings = self._load({override_name(name, self.kind): value for name, value in named.items()})
         own = settings.for_kind(self.kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import tempfile
 import threading
@@ -94,14 +95,14 @@ def run_comparison(
         with _executor(combinations.kind, min(processes, sum(map(len, pending.values())))) as executor:
             for reading, by_digest in pending.items():
                 its = list(by_digest.values())
-                with tempfile.TemporaryDirectory(prefix="shoal-windows-") as folder:  # for this user alone
-                    windows = run.read(reading, opened[reading], Path(folder), now_ms=now_ms)
+                with _private_folder() as folder:
+                    windows = run.read(reading, opened[reading], folder, now_ms=now_ms)
                     if executor is None:
                         run.evaluate_here(its, windows)
                     else:
                         run.evaluate_in(executor, its, windows)
     except KeyboardInterrupt:
-        results.ended_early = True
+        results.ended_early = len(results.evaluations) < run.n_all
     except BrokenProcessPool:
         raise ComparisonError(
             "a process died, usually because memory ran out; what is finished is kept: run the same command again, "
@@ -172,6 +173,23 @@ class _Run:
 
 def _task(one: Combination, windows: Sequence[WindowFile]) -> partial[Evaluation]:
     return partial(evaluate, one.plan, windows, max_bytes=one.reading.settings.limits.message_bytes)
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """Make a folder for this user alone, and remove it at the end, however often Ctrl-C is pressed."""
+    folder = Path(tempfile.mkdtemp(prefix="shoal-windows-"))
+    try:
+        yield folder
+    finally:
+        interrupted = False
+        while folder.exists():
+            try:
+                shutil.rmtree(folder)
+            except KeyboardInterrupt:
+                interrupted = True
+        if interrupted:
+            raise KeyboardInterrupt
 
 
 @contextmanager

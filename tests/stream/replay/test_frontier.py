@@ -523,12 +523,12 @@ def test_an_anonymizer_that_fails_withholds_as_in_a_worker(
     assert (seqanon["windows_failed"], seqanon["windows_released"]) == ("0", "2")
 
 
-@pytest.mark.parametrize(("after", "windows"), [(8, ["1"] * 6), (4, ["1"] * 4 + ["0"] * 2)])
+@pytest.mark.parametrize(("after", "finished"), [(8, 4), (5, 2), (1, 0)])
 def test_ctrl_c_leaves_what_is_done(
-    after: int, windows: list[str], checkins: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+    after: int, finished: int, checkins: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    All rows are of the windows that every combination has done; of a first window that some have not, what is done.
+    The rows of finished combinations are complete; all others are unfinished and have no figures.
     """
     calls = 0
 
@@ -545,7 +545,9 @@ def test_ctrl_c_leaves_what_is_done(
     assert result.exit_code == 130
     assert "ended early" in result.stderr
     rows = rows_of(tmp_path)
-    assert [row["windows"] for row in rows] == windows
-    assert {row["status"] for row in rows} == {"partial"}
+    assert [row["windows"] for row in rows] == ["2"] * finished + ["0"] * (6 - finished)
+    assert [row["status"] for row in rows] == ["complete"] * finished + ["unfinished"] * (6 - finished)
+    assert {row["distance_m"] for row in rows[finished:]} == {""}
     assert "ended early" in (tmp_path / "frontier.svg").read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["frontier.csv", "frontier.svg"]
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"finished", "frontier.csv", "frontier.svg", "report.html"}

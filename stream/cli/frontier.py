@@ -107,17 +107,18 @@ def comparison_options(command: Callable[..., Any]) -> Callable[..., Any]:
             is_flag=True,
             help="Compare models instead of writing releases: frontier.csv and frontier.svg show each model's "
             "information loss, and the share of records and people that it leaves out, for ranges of k and m (or "
-            "delta_m). Takes as long as one replay for each combination. Do not publish the results.",
+            "delta_m); report.html explains them. Takes as long as one replay for each combination. Do not publish the "
+            "results.",
         ),
         click.option(
             "--vary",
             multiple=True,
             metavar="KEY=VALUES",
             help="Compare values of one setting, separated by commas, instead of writing releases; for instance --vary "
-            "privacy.k=2,5,10. May be repeated: all combinations run, and comparison.csv has a row for each. Settings "
-            "that decide releases can vary: privacy.*, window.size, location.*, shard.*, stops.*, trajectories.*. "
-            "Finished combinations are kept in the output folder: the same command goes on after Ctrl-C. Do not "
-            "publish the results.",
+            "privacy.k=2,5,10. May be repeated: all combinations run. comparison.csv has a row for each; report.html "
+            "explains them. Settings that decide releases can vary: privacy.*, window.size, location.*, shard.*, "
+            "stops.*, trajectories.*. Finished combinations are kept in the output folder: the same command goes on "
+            "after Ctrl-C. Do not publish the results.",
         ),
     ):
         command = option(command)

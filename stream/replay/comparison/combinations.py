@@ -107,8 +107,9 @@ class Combinations:
         self.without: list[str] = []
         """Names of the variants of which at least one combination is left out."""
 
+        settings = load({})  # a setting that is wrong whatever varies is said once
         models = next((axis.values for axis in axes if axis.name == MODEL), None)
-        chosen = [_variant_of_settings(load({}), kind)] if models is None else _variants(kind, models)
+        chosen = [_variant_of_settings(settings, kind)] if models is None else _variants(kind, models)
         # A model that is set has other random choices than the same one as the default.
         self._sets_model = models is not None
         self._others = [axis for axis in axes if axis.name != MODEL]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from stream.replay.comparison.table import ComparisonRow
 
-__all__ = ["Value", "figure_rows", "figures_in_words", "models_of_rows", "panels_of", "ticks_of", "values_of"]
+__all__ = ["RowFigure", "figure_rows", "figures_in_words", "models_of_rows", "panels_of", "ticks_of", "values_of"]
 
-Value = Callable[[ComparisonRow], float | None]
+RowFigure = Callable[[ComparisonRow], float | None]
 """Returns a figure of a row; None if there is none."""
 
 
@@ -47,9 +47,9 @@ def figure_rows(
     panels: Mapping[str, Sequence[ComparisonRow]],
     ticks: Sequence[str],
     axis: str,
-    value: Value,
-    bound: Value | None,
-    beside: Value | None = None,
+    value: RowFigure,
+    bound: RowFigure | None,
+    beside: RowFigure | None = None,
 ) -> list[tuple[str, tuple[str, ...]]]:
     """Return a table: a row for each model, with the panel if there are several, and a column for each tick.
 
@@ -82,7 +82,7 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
 
 
-def figures_in_words(rows: Sequence[ComparisonRow], axis: str, value: Value, unit: str) -> list[str]:
+def figures_in_words(rows: Sequence[ComparisonRow], axis: str, value: RowFigure, unit: str) -> list[str]:
     """Say the figures of each model in words."""
     sentences = []
     for panel, its in panels_of(rows, axis).items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stream.replay.comparison.curve_figures import (
-    Value,
+    RowFigure,
     figure_rows,
     figures_in_words,
     models_of_rows,
@@ -100,13 +100,13 @@ def curves_of(rows: Sequence[ComparisonRow], varied: Sequence[str]) -> list[Curv
 def _curves(
     rows: Sequence[ComparisonRow],
     axis: str,
-    value: Value,
+    value: RowFigure,
     *,
     title: str,
     explained: str,
     unit: str,
     prefix: str,
-    bound: Value | None = None,
+    bound: RowFigure | None = None,
 ) -> Curves:
     panels, ticks = panels_of(rows, axis), ticks_of(rows, axis)
     models, shapes = models_of_rows(rows), _shapes(rows)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MARKERS", "draw_panels", "frontier_svg", "noun_of", "panels_inline", "plain", "style_axes"]
+__all__ = ["MARKERS", "draw_panels", "frontier_svg", "noun_of", "panel_name", "panels_inline", "plain", "style_axes"]
 
 _LEFT, _TOP, _BELOW = 64.0, 74.0, 64.0
 """Pixels for the vertical axis, for the headings, and for the horizontal axis of a panel."""

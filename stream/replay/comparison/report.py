@@ -22,7 +22,7 @@ from stream.formats.input.encodings.extras import needs_extra
 from stream.replay.comparison.axes import shown
 from stream.replay.comparison.combinations import Combination, Combinations, Reading, file_hash
 from stream.replay.comparison.curves import curves_of
-from stream.replay.comparison.frontier_picture import noun_of, panels_inline
+from stream.replay.comparison.frontier_picture import noun_of, panel_name, panels_inline
 from stream.replay.comparison.run import ComparisonResults
 from stream.replay.comparison.svg import STYLE
 from stream.replay.comparison.table import ComparisonRow
@@ -177,7 +177,7 @@ def _attention(rows: Sequence[ComparisonRow]) -> Iterator[str]:
     if unfinished := sum(row.status == "unfinished" for row in rows):
         yield f"{unfinished} of {len(rows)} combinations are not finished: the run ended before."
     for row in rows:
-        at = f"{row.model}, {_named(row)}"
+        at = f"{row.model}, {panel_name(row)}"
         if row.status == "failed":
             yield f"{at}: measuring failed; this row has no figures."
         if row.windows_failed:
@@ -189,11 +189,6 @@ def _attention(rows: Sequence[ComparisonRow]) -> Iterator[str]:
             )
         if row.status == "complete" and row.windows and not row.points_released:
             yield f"{at}: nothing was released."
-
-
-def _named(row: ComparisonRow) -> str:
-    own = f"m {row.m}" if row.m is not None else f"delta {row.delta_m:g} m"
-    return ", ".join([f"k {row.k}", own, *(f"{name} {value}" for name, value in row.varied.items())])
 
 
 def _results(rows: Sequence[ComparisonRow]) -> dict[str, object]:

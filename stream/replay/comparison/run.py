@@ -49,7 +49,7 @@ class ComparisonResults:
     """Whether Ctrl-C ended the run before the last combination."""
 
 
-Progress = Callable[[str, float], None]
+StepProgress = Callable[[str, float], None]
 """Called with the step, and the share of the run that is done, 0 to 1."""
 
 
@@ -60,7 +60,7 @@ def run_comparison(
     *,
     now_ms: int,
     processes: int,
-    progress: Progress = lambda *_: None,
+    progress: StepProgress = lambda *_: None,
     alarm: Callable[[str], None] = lambda _: None,
 ) -> ComparisonResults:
     """Evaluate all combinations that are not finished. Ctrl-C ends the run and keeps what is finished.
@@ -73,7 +73,7 @@ def run_comparison(
         finished: What earlier runs have finished; what this one finishes is added.
         now_ms: The present, Unix milliseconds.
         processes: How many combinations are evaluated at the same time; 1 to evaluate them in this process.
-        progress: See :data:`Progress`.
+        progress: See :data:`StepProgress`.
         alarm: Called with every fault that needs attention.
 
     Raises:
@@ -120,7 +120,7 @@ class _Run:
     results: ComparisonResults
     finished: Finished
     n_all: int
-    progress: Progress
+    progress: StepProgress
     alarm: Callable[[str], None]
 
     def read(self, reading: Reading, files: Sequence[RecordFile], folder: Path, *, now_ms: int) -> Sequence[WindowFile]:

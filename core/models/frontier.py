@@ -54,6 +54,9 @@ class Tally:
     highest_linkage: float | None = None
     """Largest figure that the attack on two successive releases found; None if there were no two."""
 
+    highest_risk: float | None = None
+    """Largest probability with which a simulated attack on one release finds a person; None without an attack."""
+
     _distance_m: float = 0.0
     _time_s: float = 0.0
     _linked: float = 0.0
@@ -67,6 +70,7 @@ class Tally:
         *,
         failed: bool = False,
         linkage: LinkageRisk | None = None,
+        risk: float | None = None,
     ) -> None:
         """Add a window.
 
@@ -76,7 +80,10 @@ class Tally:
             loss: What its release lost; None where nothing was released.
             failed: Whether it was withheld because of a failure.
             linkage: What the attack on its release and the one before found.
+            risk: Largest probability with which an attack on its release finds a person; None without an attack.
         """
+        if risk is not None:
+            self.highest_risk = max(self.highest_risk or 0.0, risk)
         if linkage is not None:
             self.highest_linkage = max(self.highest_linkage or 0.0, linkage.highest)
             self._linked += linkage.mean * linkage.people

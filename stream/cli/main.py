@@ -26,6 +26,7 @@ from stream.formats.files.record_file import FileFormatError
 from stream.formats.input.encodings.extras import MissingExtraError
 from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
+from stream.replay.comparison.run import ComparisonError
 from stream.replay.reconstruction import ReconstructionError
 from stream.replay.region_search import RegionSearchError
 from stream.settings.errors import SettingsError
@@ -35,7 +36,7 @@ from stream.worker.status import StatusError
 __all__ = ["main"]
 
 _OUR_ERRORS = (
-    *(ClusterError, FileFormatError, DemoError, BrokerError),
+    *(ClusterError, ComparisonError, FileFormatError, DemoError, BrokerError),
     *(ListenError, MissingExtraError, ReconstructionError, RegionSearchError, StatusError, TrialError, ViewError),
 )
 """Errors other than those of settings; their messages say what to do."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from core.records.record import Kind
 from core.utility.window_measures import MeasureOptions
 from core.utility.workload import Workload
 from stream.cli.console import print_line, progress_bar, stderr
-from stream.cli.frontier import draw_frontier, frontier_options
+from stream.cli.frontier import compare, comparison_options
 from stream.cli.garbage import collect_garbage_rarely
 from stream.cli.kernels import show_kernels_prepared
 from stream.cli.options import KIND, load_given, with_settings
@@ -72,7 +73,7 @@ _WORKLOAD = Workload()
     help="With --measure: errors of queries are relative to the raw answer, but at least to this share of the window's "
     f"people, percent, and to one person.  [default: {_WORKLOAD.sanity_percent:g}]",
 )
-@frontier_options
+@comparison_options
 @with_settings
 def replay(
     files: tuple[Path, ...],
@@ -85,7 +86,7 @@ def replay(
     sanity_percent: float | None,
     config: Path | None,
     given: tuple[str, ...],
-    **frontier: Any,
+    **comparison: Any,
 ) -> None:
     """Anonymize FILES as the service does, without Kafka.
 
@@ -96,19 +97,19 @@ def replay(
 
     Writes anonymized.ndjson and windows.ndjson, exactly as they would appear on the topics; or with --format the same
     as CSV or GeoParquet (flat rows), GeoJSON, MF-JSON (trajectories of points) or Avro. With --frontier it compares
-    models instead.
+    models instead, and with --vary any settings.
 
     Prints why records were rejected, and where the first of them is. The exit code is 1 if every record was rejected.
     """
     if measure is None and (queries is not None or sanity_percent is not None):
         raise click.UsageError("--queries and --sanity-bound need --measure all")
-    if frontier["frontier"]:
-        if measure is not None:
-            raise click.UsageError("--measure cannot be used with --frontier, which makes its own measurements")
-        draw_frontier(partial(load_given, config, given), Kind(kind), files, output, options=frontier, as_json=as_json)
+    if comparison["frontier"] or comparison["vary"]:
+        _check_comparison(comparison, measure)
+        compare(partial(load_given, config, given), Kind(kind), files, output, options=comparison, as_json=as_json)
         return
-    if lost := [name for name, value in frontier.items() if value]:
-        raise click.UsageError(f"--{lost[0].replace('_', '-')} needs --frontier")
+    if lost := [name for name, value in comparison.items() if value]:
+        needed = "--frontier" if lost[0].startswith("frontier") else "--frontier or --vary"
+        raise click.UsageError(f"--{lost[0].replace('_', '-')} needs {needed}")
     settings = load_given(config, given)
     own = settings.for_kind(Kind(kind)).privacy.secret
     if own is None:
@@ -157,6 +158,16 @@ def _workload(queries: str | None, sanity_percent: float | None) -> Workload:
         return workload_of(queries or f"drawn:{_WORKLOAD.n_drawn}", sanity_percent=bound)
     except ValueError as fault:
         raise click.UsageError(f"--queries {fault}") from None
+
+
+def _check_comparison(comparison: Mapping[str, Any], measure: str | None) -> None:
+    """Refuse options that a comparison cannot use."""
+    if measure is not None:
+        chosen = "--frontier" if comparison["frontier"] else "--vary"
+        raise click.UsageError(f"--measure cannot be used with {chosen}, which makes its own measurements")
+    needless = [name for name, value in comparison.items() if value and name.startswith("frontier_")]
+    if needless and not comparison["frontier"]:
+        raise click.UsageError(f"--{needless[0].replace('_', '-')} needs --frontier")
 
 
 def _table(summary: Summary, output: Path) -> Table:

@@ -16,7 +16,7 @@ from core.records.record import CheckIn, Fragment, Reason, Source
 from core.windows.history import History, Trace
 from core.windows.partition import Partition, ReleaseWindow, WriteSeal
 from core.windows.seal import Seal
-from core.windows.window import WindowKey
+from core.windows.window import WindowKey, WindowPolicy
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import Place, RecordFile
 from stream.formats.input.mapping import Entry, Skipped, Unreadable
@@ -36,13 +36,22 @@ class FileWindows:
         files: The files, read side by side.
         now_ms: The present, Unix milliseconds.
         summary: Counts the records, and what became of the records that are in no window.
+        policy: How windows are cut; that of the feed if not given.
     """
 
-    def __init__(self, feed: Feed, files: Sequence[RecordFile], *, now_ms: int, summary: Summary) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        files: Sequence[RecordFile],
+        *,
+        now_ms: int,
+        summary: Summary,
+        policy: WindowPolicy | None = None,
+    ) -> None:
         self._feed, self._files, self._now_ms, self._summary = feed, files, now_ms, summary
         # No limit on open windows: a limit would seal windows for which another file still has records.
-        policy = replace(feed.policy, max_open=sys.maxsize)
-        self._partition = Partition({feed.kind: policy}, self._make_seal)
+        unlimited = replace(policy or feed.policy, max_open=sys.maxsize)
+        self._partition = Partition({feed.kind: unlimited}, self._make_seal)
         self._offset = 0
 
     def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int, history: History) -> Seal:

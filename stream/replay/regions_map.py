@@ -1,7 +1,7 @@
 """The map of found regions, as one SVG file: outlines, names and a scale bar, without a map below.
 
-It is drawn without a library, as the picture of a frontier is, and from the regions alone, so it shows nothing that
-their file does not have. The same regions give the same bytes.
+It is drawn without a library and from the regions alone, so it shows nothing that their file does not have. The same
+regions give the same bytes.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from stream.windows.kernels import INTERPRETED, PreparedKernels, prepare_kernels
 from stream.windows.latest_extracts import LatestExtracts
 from stream.windows.releasing import link, release_parts
 
-__all__ = ["ReleasePool"]
+__all__ = ["ReleasePool", "die_with"]
 
 log = structlog.get_logger("shoal.pool")
 
@@ -203,7 +203,7 @@ def _initialize(
     _encodings.update(encodings)
     _max_bytes = max_bytes
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of the terminal; the worker ends these
-    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=die_with, args=(parent,), daemon=True).start()
 
     def count(ready: int) -> None:
         n_ready.value = ready
@@ -215,8 +215,8 @@ def _prepared_kernels() -> PreparedKernels:
     return _prepared
 
 
-def _die_with(parent: int) -> None:
-    """End this process when the worker is gone, for instance after kill -9."""
+def die_with(parent: int) -> None:
+    """End this process when its parent is gone, for instance after kill -9."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)

@@ -18,9 +18,13 @@ from typing import Any
 from core.models.common.values import show_duration
 from core.records.record import Kind
 from stream.feeds.record_files import metric_projection
-from stream.replay.frontier import Frontier
-from stream.replay.frontier_picture import as_svg
-from stream.replay.frontier_table import as_csv, frontier_rows
+from stream.formats.files.record_file import RecordFile
+from stream.replay.comparison.axes import MODEL, RANGES, Axis, variants_of
+from stream.replay.comparison.combinations import Combinations, Reading
+from stream.replay.comparison.finished import Finished
+from stream.replay.comparison.frontier_picture import frontier_svg
+from stream.replay.comparison.run import run_comparison
+from stream.replay.comparison.table import as_csv, comparison_rows
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from tests.benchmarks.replays import NOW_MS, SECRET
@@ -70,29 +74,36 @@ def draw(name: str, data: Path, output: Path, *, variants: Sequence[str] | None 
         def load(more: dict[str, Any]) -> Settings:
             return load_settings(given={"privacy.secret": SECRET, **given, **more})
 
-        settings = load({})
-        frontier = Frontier(load, kind, ranges={}, variants=variants)
-        _say(f"{name}: {len(frontier.combinations)} combinations ...")
-        for line in frontier.left_out:
+        def opened(reading: Reading) -> list[RecordFile]:
+            settings = reading.settings
+            return [
+                record_file(
+                    path,
+                    kind,
+                    settings.fields.model_dump(),
+                    max_bytes=settings.limits.message_bytes,
+                    projection=metric_projection(settings),
+                    attributes=reading.feed.attributes,
+                )
+            ]
+
+        models = variants or [variant.name for variant in variants_of(kind)]
+        axes = [Axis(MODEL, tuple(models)), Axis("privacy.k", RANGES["k"])]
+        axes += [Axis("privacy.m", RANGES["m"])] if kind is Kind.CHECKINS else []
+        combinations = Combinations(load, kind, [path], axes)
+        _say(f"{name}: {len(combinations.all)} combinations ...")
+        for line in combinations.left_out:
             _say(line)
-        file = record_file(
-            path,
-            kind,
-            settings.fields.model_dump(),
-            max_bytes=settings.limits.message_bytes,
-            projection=metric_projection(settings),
-            attributes=frontier.feed.attributes,
-        )
-        frontier.run([file], now_ms=NOW_MS, max_bytes=settings.limits.message_bytes, alarm=_say)
-        file.close()
-    if frontier.ended_early:
+        finished = Finished(Path(folder) / "finished")
+        results = run_comparison(combinations, opened, finished, now_ms=NOW_MS, processes=1, alarm=_say)
+    if results.ended_early:
         sys.exit(f"{name}: ended early, and left as it was")
-    rows = frontier_rows(frontier.combinations, ended_early=frontier.ended_early)
-    title = f"{name}, windows of {show_duration(frontier.feed.policy.size_ms)}"
+    rows = comparison_rows(combinations.all, results)
+    title = f"{name}, windows of {show_duration(combinations.readings[0].policy.size_ms)}"
     notice = "computed from raw records, which are public here; of your own feed it is not for publication"
     output.mkdir(parents=True, exist_ok=True)
     (output / f"{name}.csv").write_bytes(as_csv(rows))
-    (output / f"{name}.svg").write_bytes(as_svg(rows, title=title, notice=notice))
+    (output / f"{name}.svg").write_bytes(frontier_svg(rows, title=title, notice=notice))
 
 
 def _say(line: str) -> None:

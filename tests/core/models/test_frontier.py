@@ -59,6 +59,16 @@ def test_windows_are_weighted_by_what_is_released_of_them() -> None:
     assert (tally.windows, tally.windows_released, tally.windows_failed) == (4, 2, 1)
 
 
+def test_the_highest_risk_is_that_of_all_windows() -> None:
+    """
+    Windows without an attack say nothing; a risk of 0 is known.
+    """
+    tally = Tally()
+    for risk, highest in ((None, None), (0.0, 0.0), (0.25, 0.25), (0.1, 0.25), (None, 0.25)):
+        tally.add(Account(released=1), 1, None, risk=risk)
+        assert tally.highest_risk == highest
+
+
 def test_a_release_of_created_points_alone_has_no_distance_to_spoil_the_mean() -> None:
     """
     Where no point of the window is released, NaN stays out.

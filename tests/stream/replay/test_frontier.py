@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-import stream.replay.frontier
+import stream.replay.comparison.evaluate
 from core.models.kdelta.algorithms import WaitForMe
 from core.models.measures import measure_loss
 from core.models.registry import models_of
@@ -28,10 +28,10 @@ from stream.cli.main import main
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
 from stream.formats.release.result import WindowResult
-from stream.replay.frontier import variants_of
+from stream.replay.comparison.axes import variants_of
+from stream.replay.comparison.frontier_picture import frontier_svg
+from stream.replay.comparison.table import NOTICE, ComparisonRow
 from stream.replay.frontier_labels import LabelPoint, places
-from stream.replay.frontier_picture import as_svg
-from stream.replay.frontier_table import NOTICE, FrontierRow
 from stream.replay.replay import Replay
 from stream.settings.load import load_settings
 from stream.windows.releasing import release
@@ -70,7 +70,8 @@ def _forget_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def _shoal(feed: Path, out: Path, *more: str, kind: str = "checkins", given: Mapping[str, object] = SETTINGS) -> Result:
     named = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
     return CliRunner().invoke(
-        main, ["replay", str(feed), "--kind", kind, "--frontier", "--output", str(out), *named, *more]
+        main,
+        ["replay", str(feed), "--kind", kind, "--frontier", "--processes", "1", "--output", str(out), *named, *more],
     )
 
 
@@ -154,7 +155,7 @@ def test_every_model_and_every_k_and_m_has_its_row_with_the_figures_of_a_replay(
     assert result.exit_code == 0, result.output
     rows = rows_of(tmp_path)
     variants = {variant.name: variant for variant in variants_of(Kind.CHECKINS)}
-    assert list(rows[0]) == [field.name for field in fields(FrontierRow)]
+    assert list(rows[0]) == [field.name for field in fields(ComparisonRow) if field.name != "varied"]
     wanted = [(str(k), str(m), model) for k in (3, 5) for m in (1, 2) for model in variants]
     assert [(row["k"], row["m"], row["model"]) for row in rows] == wanted
     for row in rows:
@@ -372,7 +373,7 @@ def test_names_of_files_are_no_markup() -> None:
     """
     A title is text, whatever the file is called.
     """
-    row = FrontierRow(
+    row = ComparisonRow(
         model="a<b>",
         promise="k^m",
         k=3,
@@ -381,6 +382,8 @@ def test_names_of_files_are_no_markup() -> None:
         windows=1,
         windows_released=1,
         windows_failed=0,
+        people=9,
+        people_released=9,
         points=9,
         points_released=9,
         points_suppressed=0,
@@ -389,13 +392,15 @@ def test_names_of_files_are_no_markup() -> None:
         people_lost_percent=0.0,
         distance_m=0.0,
         time_s=None,
+        highest_risk=None,
         highest_linkage=None,
         mean_linkage=None,
         frontier=True,
         frontier_of_promise=True,
-        status="partial",
+        cpu_s=None,
+        status="unfinished",
     )
-    svg = as_svg([row], title='x<script>"&.csv')
+    svg = frontier_svg([row], title='x<script>"&.csv')
     ET.fromstring(svg)  # noqa: S314 - our own
     assert b"<script>" not in svg
     assert b"ended early" in svg
@@ -484,7 +489,7 @@ def test_a_combination_that_fails_stops_no_other(
             raise ValueError("person-01 was at 52.5")
         return original(seal, rows, plan)
 
-    monkeypatch.setattr(stream.replay.frontier, "measure_loss", failing)
+    monkeypatch.setattr(stream.replay.comparison.evaluate, "measure_loss", failing)
     result = shoal(checkins, tmp_path / "badly")
     assert result.exit_code == 0
     said = " ".join(result.stderr.split())
@@ -518,12 +523,12 @@ def test_an_anonymizer_that_fails_withholds_as_in_a_worker(
     assert (seqanon["windows_failed"], seqanon["windows_released"]) == ("0", "2")
 
 
-@pytest.mark.parametrize(("after", "windows"), [(8, ["1"] * 6), (4, ["1"] * 4 + ["0"] * 2)])
+@pytest.mark.parametrize(("after", "finished"), [(8, 4), (5, 2), (1, 0)])
 def test_ctrl_c_leaves_what_is_done(
-    after: int, windows: list[str], checkins: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+    after: int, finished: int, checkins: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    All rows are of the windows that every combination has done; of a first window that some have not, what is done.
+    The rows of finished combinations are complete; all others are unfinished and have no figures.
     """
     calls = 0
 
@@ -534,13 +539,15 @@ def test_ctrl_c_leaves_what_is_done(
             raise KeyboardInterrupt
         return release(*arguments, **named)
 
-    monkeypatch.setattr(stream.replay.frontier, "release", interrupted)
+    monkeypatch.setattr(stream.replay.comparison.evaluate, "release", interrupted)
     models = ("--frontier-models", "seqanon,lm-anon,p2ka", "--frontier-k", "3", "--frontier-m", "1,2")
     result = shoal(checkins, tmp_path, *models)
     assert result.exit_code == 130
     assert "ended early" in result.stderr
     rows = rows_of(tmp_path)
-    assert [row["windows"] for row in rows] == windows
-    assert {row["status"] for row in rows} == {"partial"}
+    assert [row["windows"] for row in rows] == ["2"] * finished + ["0"] * (6 - finished)
+    assert [row["status"] for row in rows] == ["complete"] * finished + ["unfinished"] * (6 - finished)
+    assert {row["distance_m"] for row in rows[finished:]} == {""}
     assert "ended early" in (tmp_path / "frontier.svg").read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["frontier.csv", "frontier.svg"]
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"finished", "frontier.csv", "frontier.svg", "report.html"}

@@ -76,7 +76,11 @@ def sequence_risks(visits: Sequences, length: int) -> FloatArray:
     if len(visits.users) != visits.n_users:
         raise ValueError("a person has several trajectories: join them first")
     sizes = np.diff(visits.starts)
-    _check([comb(size, length) for size in sizes.tolist()])
+    # Of each person, every earliest embedding of all but the last location is extended by every later visit.
+    different = np.diff(distinct_visits(visits).starts)
+    _check(
+        [min(comb(n, length), d ** (length - 1) * n) for n, d in zip(sizes.tolist(), different.tolist(), strict=True)]
+    )
     table = subtrajectories(visits, length)
     risks = np.zeros(visits.n_users)
     np.maximum.at(risks, table.users, np.repeat(1 / table.supports, table.supports))
@@ -206,7 +210,8 @@ def _n_fitting(
 ) -> int:
     at = [there[place] for place, _ in instance]
     known = [value for _, value in instance]
-    candidates = set(min(at, key=len)).intersection(*at)
+    fewest, *others = sorted(at, key=len)
+    candidates = set(fewest).intersection(*others)
     return sum(fits(known, [one[person] for one in at], tolerance) for person in candidates)
 
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
+from stream.cli.attack import attack
 from stream.cli.config import check_config, print_secret
 from stream.cli.demo import demo, generate
+from stream.cli.evaluate import evaluate
 from stream.cli.regions import regions
 from stream.cli.replay import reconstruct_windows, replay
 from stream.cli.topics import topics
@@ -25,6 +27,7 @@ from stream.formats.files.record_file import FileFormatError
 from stream.formats.input.encodings.extras import MissingExtraError
 from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
+from stream.replay.evaluation.evaluate import EvaluationError
 from stream.replay.reconstruction import ReconstructionError
 from stream.replay.region_search import RegionSearchError
 from stream.settings.errors import SettingsError
@@ -35,7 +38,16 @@ __all__ = ["main"]
 
 _OUR_ERRORS = (
     *(ClusterError, FileFormatError, DemoError, BrokerError),
-    *(ListenError, MissingExtraError, ReconstructionError, RegionSearchError, StatusError, TrialError, ViewError),
+    *(
+        EvaluationError,
+        ListenError,
+        MissingExtraError,
+        ReconstructionError,
+        RegionSearchError,
+        StatusError,
+        TrialError,
+        ViewError,
+    ),
 )
 """Errors other than those of settings; their messages say what to do."""
 
@@ -75,6 +87,7 @@ def main() -> None:
 for command in (
     *(worker, status, health),
     *(try_input, regions, replay, reconstruct_windows, view),
+    *(evaluate, attack),
     topics,
     *(check_config, print_secret),
     *(demo, generate),

@@ -33,6 +33,9 @@ class ShoalRelease:
     journeys: Journeys
     model: str
     window_ms: int
+    is_of_people: bool
+    """Whether each journey is a released person: not in flows, nor in a reconstruction."""
+
     stated: dict[str, float]
 
 
@@ -98,6 +101,7 @@ def read_shoal_release(path: Path, progress: Callable[[str], None] = lambda _: N
     return ShoalRelease(
         journeys=_journeys(visits, is_ordered=model not in ("disassociation", "rum-bound", "tum-bound")),
         model=model,
+        is_of_people=model not in ("disassociation", "flows"),
         window_ms=instant_ms(end) - instant_ms(start),
         stated=_stated(released, n_of_release),
     )

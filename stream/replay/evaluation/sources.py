@@ -35,6 +35,9 @@ class DataSource:
     model: str | None = None
     """Model of a release of Shoal."""
 
+    is_of_people: bool = True
+    """Whether each journey is a released person; who is not cannot be attacked."""
+
     left_out: int = 0
     """Rows that could not be read."""
 
@@ -71,6 +74,7 @@ def read_source(
             form=f"release of Shoal, {release.model}",
             window_ms=release.window_ms,
             model=release.model,
+            is_of_people=release.is_of_people,
             stated=release.stated,
         )
     if path.is_dir():

@@ -26,6 +26,7 @@ from stream.replay.evaluation.evaluate import EvaluateOptions, Evaluation
 from stream.replay.evaluation.evaluate import evaluate as evaluated
 from stream.replay.evaluation.figures import FIGURES, STATED
 from stream.replay.evaluation.itemsets import ItemRows, read_hierarchy
+from stream.replay.evaluation.piecewise import PieceReader, compare_piecewise
 from stream.replay.evaluation.sources import DataSource, read_source
 
 __all__ = ["DURATION", "DataFiles", "evaluate", "number", "with_data_files"]
@@ -110,6 +111,16 @@ class DataFiles:
             print_line(f"{path.name}: {source.left_out:,} rows could not be read; shoal try says why")
         return source
 
+    def compare_piecewise(self, reader: PieceReader, raw: Path, releases: Sequence[Path]) -> list[Evaluation]:
+        """Compare tables of points without holding them in memory."""
+        if self._items is not None or any(path.is_dir() for path in releases):
+            raise click.UsageError("--piecewise reads tables of points alone, no folders and no rows of items")
+        figures = compare_piecewise(reader, raw, releases, self._kind, self._settings)
+        return [
+            Evaluation(name=path.name, form="points, read piecewise", figures=one, stated={}, notes=())
+            for path, one in zip(releases, figures, strict=True)
+        ]
+
 
 @click.command()
 @click.argument("raw", type=click.Path(path_type=Path, exists=True))
@@ -129,6 +140,11 @@ class DataFiles:
 @click.option("--known", type=click.IntRange(1, 5), default=2, show_default=True, help="Visits that the attack knows.")
 @click.option("--queries", type=click.IntRange(1), default=100, show_default=True, help="Number of random queries.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed, same queries.")
+@click.option(
+    "--piecewise",
+    is_flag=True,
+    help="Read files part by part, also if they are larger than memory: heat maps, trips, lengths and radii alone.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: release,figure,value,unit,better,meaning.")
 @with_data_files
@@ -142,6 +158,7 @@ def evaluate(
     known: int,
     queries: int,
     seed: int,
+    piecewise: bool,
     as_json: bool,
     as_csv: bool,
     config: Path | None,
@@ -163,27 +180,31 @@ def evaluate(
     files = DataFiles(config, given, options)
     collect_garbage_rarely()
     with stderr.status("reading") as status:
-        original = files.read(raw, status.update, is_raw=True)
-        found = evaluated(
-            original,
-            [files.read(path, status.update, is_raw=False) for path in releases],
-            EvaluateOptions(
-                k=k,
-                cell_m=cell_m,
-                delta_m=delta_m,
-                known=known,
-                seed=seed,
-                measures=MeasureOptions(queries=queries),
-            ),
-            window_ms=window,
-            progress=status.update,
-        )
+        if piecewise:
+            reader = PieceReader(cell_m=cell_m, window_ms=window, progress=status.update)
+            found = files.compare_piecewise(reader, raw, releases)
+        else:
+            original = files.read(raw, status.update, is_raw=True)
+            found = evaluated(
+                original,
+                [files.read(path, status.update, is_raw=False) for path in releases],
+                EvaluateOptions(
+                    k=k,
+                    cell_m=cell_m,
+                    delta_m=delta_m,
+                    known=known,
+                    seed=seed,
+                    measures=MeasureOptions(queries=queries),
+                ),
+                window_ms=window,
+                progress=status.update,
+            )
     if as_json:
-        click.echo(json.dumps(_as_dict(original, found)))
+        click.echo(json.dumps(_as_dict(raw, found)))
     elif as_csv:
         _write_csv(found)
     else:
-        Console().print(_table(original, found))
+        Console().print(_table(raw, found))
         for one in found:
             for note in one.notes:
                 print_line(f"{one.name}: {note}")
@@ -200,7 +221,7 @@ def _shown(found: Sequence[Evaluation]) -> list[str]:
     return [name for name in FIGURES if any(name in one.figures for one in found)]
 
 
-def _table(raw: DataSource, found: Sequence[Evaluation]) -> Table:
+def _table(raw: Path, found: Sequence[Evaluation]) -> Table:
     table = Table(title=f"releases of {raw.name}, not for publication", title_justify="left", box=box.SIMPLE)
     table.add_column("figure", no_wrap=True)
     for one in found:
@@ -220,9 +241,9 @@ def _table(raw: DataSource, found: Sequence[Evaluation]) -> Table:
     return table
 
 
-def _as_dict(raw: DataSource, found: Sequence[Evaluation]) -> dict[str, object]:
+def _as_dict(raw: Path, found: Sequence[Evaluation]) -> dict[str, object]:
     return {
-        "raw": {"name": raw.name, "form": raw.form, "journeys": len(raw.journeys), "visits": raw.journeys.n_visits},
+        "raw": raw.name,
         "releases": [
             {
                 "name": one.name,

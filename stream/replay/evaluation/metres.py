@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, cast
 
 import numpy as np
 
-from core.records.by_user import same_as_before
+from core.records.arrays import FloatArray
+from core.records.by_user import starts_of_users
 from core.trajectories.journeys import Journeys
 from stream.formats.files.record_file import FileFormatError
 
-__all__ = ["is_in_metres", "read_metres"]
+__all__ = ["is_in_metres", "metre_batches", "read_metres"]
 
 _COLUMNS = 4
 _GZIP = b"\x1f\x8b"
@@ -31,13 +33,12 @@ def is_in_metres(path: Path) -> bool:
         return False
 
 
-def read_metres(path: Path) -> Journeys:
-    """Read such a file. Ids stay the same from file to file, so that people can be paired.
+def metre_batches(path: Path) -> Iterator[FloatArray]:
+    """Yield the lines of such a file, part by part: id, seconds, x and y, shape ``(n, 4)``.
 
     Raises:
-        FileFormatError: A line is not four finite numbers, or there is none.
+        FileFormatError: A line is not four finite numbers.
     """
-    parts: list[np.ndarray[tuple[int, int], np.dtype[np.float64]]] = []
     first = 1
     with _open(path) as lines:
         while block := list(islice(lines, _LINES_AT_ONCE)):
@@ -50,19 +51,27 @@ def read_metres(path: Path) -> Journeys:
                     f"{path}: one of the lines {first} to {first + len(block) - 1} is not id, seconds, x and y in "
                     "metres, separated by tabs"
                 )
-            parts.append(rows)
+            yield rows
             first += len(block)
-    rows = np.concatenate(parts)
+
+
+def read_metres(path: Path) -> Journeys:
+    """Read such a file at once. Ids stay the same from file to file, so that people can be paired.
+
+    Raises:
+        FileFormatError: A line is not four finite numbers.
+    """
+    rows = np.concatenate(list(metre_batches(path)))
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
-    begins = np.flatnonzero(~same_as_before(rows[:, 0]))
+    begins = starts_of_users(rows[:, 0])
     return Journeys(
-        users=np.arange(len(begins)),
-        windows_ms=np.zeros(len(begins), np.int64),
-        starts=np.append(begins, len(rows)).astype(np.int64),
+        users=np.arange(len(begins) - 1),
+        windows_ms=np.zeros(len(begins) - 1, np.int64),
+        starts=begins,
         t_ms=np.round(rows[:, 1] * 1000).astype(np.int64),
         xy=np.ascontiguousarray(rows[:, 2:]),
         is_metres=True,
-        people=tuple(f"{number:g}" for number in rows[begins, 0].tolist()),
+        people=tuple(f"{number:.17g}" for number in rows[begins[:-1], 0].tolist()),
     )
 
 

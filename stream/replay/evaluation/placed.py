@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from core.models.kdelta.ranges import RangeQueryOptions, draw_range_queries, range_query_distortion
-from core.places.geo import LocalProjection
-from core.records.arrays import FloatArray, IntArray
+from core.places.geo import LocalProjection, mean_position
+from core.records.arrays import FloatArray
 from core.records.by_user import starts_of_users
 from core.trajectories.journeys import Journeys
 from core.trajectories.trajectory import PointTrajectories
-from core.utility.mobility import (
-    cells_of,
-    ends_of_trips,
-    jensen_shannon,
-    mean_shift,
-    radii_of_gyration_m,
-    trip_lengths_m,
-)
+from core.utility.mobility import MobilityProfile, jensen_shannon, mean_shift
 from core.utility.paired import translation
 
-__all__ = ["compare_positions", "in_metres", "numbered_alike"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Placed:
-    """The visits of journeys that have a position, metres."""
-
-    starts: IntArray
-    xy_m: FloatArray
+__all__ = ["compare_positions", "compare_profiles", "in_metres", "numbered_alike", "plane_around"]
 
 
 def in_metres(*several: Journeys) -> list[FloatArray] | None:
@@ -45,7 +30,7 @@ def in_metres(*several: Journeys) -> list[FloatArray] | None:
     if several[0].is_metres:
         return positions
     first = positions[0][np.isfinite(positions[0]).all(axis=1)]
-    plane = LocalProjection.around(first[:, 1], first[:, 0])
+    plane = plane_around(first)
     found = []
     for xy in positions:
         xy_m = np.full(xy.shape, np.nan)
@@ -53,6 +38,18 @@ def in_metres(*several: Journeys) -> list[FloatArray] | None:
         xy_m[known] = plane.to_metres(xy[known, 1], xy[known, 0])
         found.append(xy_m)
     return found
+
+
+def plane_around(xy: FloatArray) -> LocalProjection:
+    """Return the plane in which positions are compared.
+
+    Its centre is the first position, rounded to whole degrees. The cells of heat maps begin there, and a file that is
+    read part by part must have the same ones.
+
+    Args:
+        xy: Longitude and latitude, shape ``(p, 2)``, at least one.
+    """
+    return LocalProjection(*mean_position(xy[:1, 1], xy[:1, 0], digits=0))
 
 
 def compare_positions(
@@ -80,21 +77,10 @@ def compare_positions(
     planes = in_metres(raw, released)
     if planes is None:
         return {}
-    before, after = (_placed(one, xy_m) for one, xy_m in zip((raw, released), planes, strict=True))
-    if not len(before.xy_m) or not len(after.xy_m):
+    before, after = (_profile(one, xy_m, cell_m) for one, xy_m in zip((raw, released), planes, strict=True))
+    figures = compare_profiles(before, after, has_order=raw.is_ordered and released.is_ordered)
+    if not figures:
         return {}
-    cells, other_cells = cells_of(before.xy_m, cell_m), cells_of(after.xy_m, cell_m)
-    figures = {"heat_map_divergence": jensen_shannon(cells, other_cells)}
-    if raw.is_ordered and released.is_ordered:
-        figures["od_divergence"] = jensen_shannon(
-            ends_of_trips(before.starts, cells), ends_of_trips(after.starts, other_cells)
-        )
-        figures["trip_length_shift_m"] = mean_shift(
-            trip_lengths_m(before.starts, before.xy_m), trip_lengths_m(after.starts, after.xy_m)
-        )
-    figures["gyration_shift_m"] = mean_shift(
-        radii_of_gyration_m(before.starts, before.xy_m), radii_of_gyration_m(after.starts, after.xy_m)
-    )
     if raw.t_ms is not None and released.t_ms is not None:
         points, other = raw.points(planes[0]), released.points(planes[1])
         drawn = draw_range_queries(points, generator, RangeQueryOptions(n=queries))
@@ -104,10 +90,28 @@ def compare_positions(
     return figures
 
 
-def _placed(journeys: Journeys, xy_m: FloatArray) -> _Placed:
+def compare_profiles(before: MobilityProfile, after: MobilityProfile, *, has_order: bool) -> dict[str, float]:
+    """Return what two profiles allow; empty if one of both has no visit.
+
+    Args:
+        before: Of the raw feed.
+        after: Of the release.
+        has_order: Whether the order of visits means something in both.
+    """
+    if not len(before.radii_m) or not len(after.radii_m):
+        return {}
+    figures = {"heat_map_divergence": jensen_shannon(before.heat_map, after.heat_map)}
+    if has_order:
+        figures["od_divergence"] = jensen_shannon(before.trips, after.trips)
+        figures["trip_length_shift_m"] = mean_shift(before.lengths_m, after.lengths_m)
+    return figures | {"gyration_shift_m": mean_shift(before.radii_m, after.radii_m)}
+
+
+def _profile(journeys: Journeys, xy_m: FloatArray, cell_m: float) -> MobilityProfile:
     known = np.isfinite(xy_m).all(axis=1)
-    starts = np.concatenate(([0], np.cumsum(known)))[journeys.starts]
-    return _Placed(starts=starts, xy_m=xy_m[known])
+    profile = MobilityProfile(cell_m)
+    profile.add(journeys.journey_of[known], xy_m[known])
+    return profile
 
 
 def _paired(raw: Journeys, released: Journeys, planes: list[FloatArray]) -> dict[str, float]:

@@ -12,14 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.trajectories.trajectory import PointTrajectories
-from core.utility.mobility import (
-    cells_of,
-    ends_of_trips,
-    jensen_shannon,
-    mean_shift,
-    radii_of_gyration_m,
-    trip_lengths_m,
-)
+from core.utility.mobility import Histogram, MobilityProfile, cells_of, jensen_shannon, mean_shift
 from core.utility.paired import translation
 from tests.budgets import examples
 
@@ -28,13 +21,8 @@ VALUES = st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=20)
 POSITIONS = st.lists(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), max_size=6), max_size=5)
 
 
-def rows(kinds: list[int]) -> np.ndarray:
-    return np.array(kinds)[:, None]
-
-
-def columns(journeys: list[list[tuple[int, int]]]) -> tuple[np.ndarray, np.ndarray]:
-    starts = np.concatenate(([0], np.cumsum([len(one) for one in journeys]))).astype(np.int64)
-    return starts, np.array([point for one in journeys for point in one], np.float64).reshape(-1, 2)
+def rows(kinds: list[int]) -> Histogram:
+    return Histogram.of(np.array(kinds, np.int64)[:, None])
 
 
 @settings(max_examples=examples(150))
@@ -53,7 +41,7 @@ def test_divergence_is_that_of_shares(one: list[int], other: list[int]) -> None:
     assert found == pytest.approx(jensen_shannon(rows(other), rows(one)), abs=1e-12)
     assert jensen_shannon(rows(one), rows(one * 3)) == pytest.approx(0, abs=1e-12)
     assert jensen_shannon(rows(one), rows([kind + 10 for kind in other])) == pytest.approx(1)
-    assert math.isnan(jensen_shannon(rows(one), np.empty((0, 1), np.int64)))
+    assert math.isnan(jensen_shannon(rows(one), rows([])))
 
 
 @settings(max_examples=examples(150))
@@ -71,21 +59,36 @@ def test_shift_is_what_was_moved(one: list[float], times: int, by: float) -> Non
 
 
 @settings(max_examples=examples(150))
-@given(journeys=POSITIONS)
-def test_lengths_and_radii_are_those_of_each_journey(journeys: list[list[tuple[int, int]]]) -> None:
+@given(journeys=POSITIONS, data=st.data())
+def test_a_profile_is_that_of_each_journey(journeys: list[list[tuple[int, int]]], data: st.DataObject) -> None:
     """
-    Journey by journey: a trip needs two visits, a radius one.
+    Journey by journey, in whatever pieces the visits come: a trip needs two visits, a radius one.
     """
-    starts, xy_m = columns(journeys)
+    visits = [(number, point) for number, one in enumerate(journeys) for point in one]
+    of_piece = data.draw(st.lists(st.integers(0, 3), min_size=len(visits), max_size=len(visits)))
+    # Time goes on from piece to piece: a later visit of a journey is in the same piece or a later one.
+    latest: dict[int, int] = {}
+    pieces: dict[int, list[tuple[int, tuple[int, int]]]] = {}
+    for (number, point), piece in zip(visits, of_piece, strict=True):
+        latest[number] = max(latest.get(number, 0), piece)
+        pieces.setdefault(latest[number], []).append((number, point))
+    profile = MobilityProfile(2.0)
+    for piece in sorted(pieces):
+        profile.add(
+            np.array([number for number, _ in pieces[piece]]), np.array([xy for _, xy in pieces[piece]], np.float64)
+        )
     trips = [one for one in journeys if len(one) >= 2]
     lengths = [sum(math.dist(a, b) for a, b in pairwise(one)) for one in trips]
-    assert trip_lengths_m(starts, xy_m).tolist() == pytest.approx(lengths)
+    assert profile.lengths_m.tolist() == pytest.approx(lengths)
     radii = [
         math.sqrt(np.mean([math.dist(point, np.mean(one, axis=0)) ** 2 for point in one])) for one in journeys if one
     ]
-    assert radii_of_gyration_m(starts, xy_m).tolist() == pytest.approx(radii, abs=1e-9)
-    ends = ends_of_trips(starts, cells_of(xy_m, 2.0)).tolist()
-    assert ends == [[math.floor(v / 2) for v in (*one[0], *one[-1])] for one in trips]
+    assert profile.radii_m.tolist() == pytest.approx(radii, abs=1e-6)
+    ends = Counter(tuple(math.floor(v / 2) for v in (*one[0], *one[-1])) for one in trips)
+    assert dict(zip(map(tuple, profile.trips.things.tolist()), profile.trips.counts.tolist(), strict=True)) == ends
+    cells = Counter(tuple(math.floor(v / 2) for v in point) for _, point in visits)
+    heat = profile.heat_map
+    assert dict(zip(map(tuple, heat.things.tolist()), heat.counts.tolist(), strict=True)) == cells
 
 
 def test_a_cell_has_a_side() -> None:

@@ -16,9 +16,11 @@ from core.trajectories.journeys import Journeys
 from core.utility.window_measures import MeasureOptions
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
+from stream.formats.files.record_file import FileFormatError
 from stream.replay.evaluation.evaluate import EvaluateOptions, Evaluation, EvaluationError, evaluate
 from stream.replay.evaluation.figures import FIGURES
 from stream.replay.evaluation.itemsets import ItemRows
+from stream.replay.evaluation.piecewise import PieceReader, compare_piecewise
 from stream.replay.evaluation.sources import DataSource, read_source
 from stream.replay.replay import Replay
 from stream.settings.load import load_settings
@@ -247,3 +249,40 @@ def test_the_authors_release_counts_as_their_log_does() -> None:
     assert 0.8 < figures["translation_m"] / logged("Mean spatial translation (per point)") < 1
     # Five people share a set, and are within 500 m of each other: none is found with certainty.
     assert figures["risk_paired_times_highest"] < 1
+
+
+@pytest.mark.parametrize("window_ms", [None, 86_400_000])
+@pytest.mark.parametrize("batch", [7, 20_000])
+def test_piece_by_piece_gives_the_same_figures(
+    batch: int, window_ms: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Profiles do not depend on how a file is cut.
+    """
+    path = feed_csv(tmp_path / "feed.csv")
+    lines = path.read_text().splitlines(keepends=True)
+    moved = tmp_path / "moved.csv"
+    moved.write_text(lines[0] + "".join(line.replace(",13.1", ",13.2") for line in lines[1::2]))
+    raw, released = read_source(path), read_source(moved)
+    (whole,) = evaluate(raw, [released], EvaluateOptions(cell_m=30_000), window_ms=window_ms)
+    monkeypatch.setattr("stream.replay.evaluation.records._BATCH", batch)
+    (found,) = compare_piecewise(PieceReader(cell_m=30_000, window_ms=window_ms), path, [moved], None, None)
+    assert found.keys() >= {"heat_map_divergence", "od_divergence", "trip_length_shift_m", "gyration_shift_m"}
+    for name, value in found.items():
+        assert value == pytest.approx(whole.figures[name], rel=1e-3, abs=1e-3), name
+
+
+def test_piece_by_piece_needs_time_order(tmp_path: Path) -> None:
+    """
+    The rows of a person must be in time order, also if they are in different parts; other people may lie between.
+    """
+    path = tmp_path / "points.csv"
+    path.write_text(f"user,lat,lon,ts\na,50,10,{START_S + 9}\nb,50,10,{START_S}\na,50,10,{START_S + 8}\n")
+    with pytest.raises(FileFormatError, match="not in time order"):
+        PieceReader(cell_m=100).profile(path)
+    (tmp_path / "m.tsv").write_text("1\t0\t0\t0\n1\t1\t3\t4\n")
+    reader = PieceReader(cell_m=100)
+    profile, n_visits = reader.profile(tmp_path / "m.tsv")
+    assert (profile.lengths_m.tolist(), n_visits) == ([5.0], 2)
+    with pytest.raises(FileFormatError, match="coordinates"):
+        reader.profile(feed_csv(tmp_path / "feed.csv"))

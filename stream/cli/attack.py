@@ -82,7 +82,7 @@ class _Found:
     help="CSV file to write: file,attack,person,risk. It names people as the files do.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV with one line for each file and attack.")
 @with_data_files
 def attack(
     files: tuple[Path, ...],

@@ -18,7 +18,7 @@ from stream.replay.evaluation.paired_risk import paired_risks
 from stream.replay.evaluation.placed import compare_positions
 from stream.replay.evaluation.sources import DataSource
 
-__all__ = ["EvaluateOptions", "Evaluation", "EvaluationError", "evaluate", "same_windows"]
+__all__ = ["EvaluateOptions", "Evaluation", "EvaluationError", "evaluate"]
 
 
 class EvaluationError(Exception):
@@ -81,7 +81,7 @@ def evaluate(
     return [_evaluate(raw, release, options, window_ms, progress) for release in releases]
 
 
-def same_windows(raw: DataSource, release: DataSource, window_ms: int | None) -> tuple[Journeys, Journeys]:
+def _same_windows(raw: DataSource, release: DataSource, window_ms: int | None) -> tuple[Journeys, Journeys]:
     """Return raw and released journeys in the same windows.
 
     Raises:
@@ -110,7 +110,7 @@ def _evaluate(
     window_ms: int | None,
     progress: Callable[[str], None],
 ) -> Evaluation:
-    before, after = same_windows(raw, release, window_ms)
+    before, after = _same_windows(raw, release, window_ms)
     notes = list[str]()
     progress(f"{release.name}: counting")
     figures: dict[str, float] = {

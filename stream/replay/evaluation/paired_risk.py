@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from core.release.risk import Attack, PublishedPoints, Risk, attack_points, attack_sequences
@@ -31,14 +33,13 @@ def paired_risks(raw: Journeys, released: Journeys, *, known: int, delta_m: floa
         if not (raw.is_ordered and released.is_ordered) or any(len(label) != 1 for label in raw.labels):
             return {}
         number = {name: i for i, name in enumerate(raw.people)}
-        order = np.argsort(raw.users, kind="stable")
         published = [
             [released.labels[i] for i in released.label_of[a:b].tolist()]
             for a, b in zip(released.starts[:-1], released.starts[1:], strict=True)
         ]
         owners = [number.get(released.people[user], -1) for user in released.users.tolist()]
         found = attack_sequences(
-            raw.only(order).sequences(),
+            raw.sequences(),
             [label[0] for label in raw.labels],
             published,
             owners,
@@ -61,7 +62,7 @@ def paired_risks(raw: Journeys, released: Journeys, *, known: int, delta_m: floa
         owners=np.where(same, owners_of, len(dense) + np.arange(len(owners_of))).astype(np.int64),
         sets=None,
     )
-    truth = type(truth)(users=np.arange(len(dense)), starts=truth.starts, t_ms=truth.t_ms, xy_m=truth.xy_m)
+    truth = replace(truth, users=np.arange(len(dense)))
     risks = attack_points(truth, release, delta_m=delta_m, generator=generator)
     return _figures("risk_paired", risks[Attack.PLACES]) | _figures("risk_paired_times", risks[Attack.TIMES])
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.models.kdelta.ranges import RangeQueryOptions, draw_range_queries, range_query_distortion
 from core.places.geo import LocalProjection, mean_position
-from core.records.arrays import FloatArray
+from core.records.arrays import FloatArray, IntArray, ranges
 from core.records.by_user import starts_of_users
 from core.trajectories.journeys import Journeys
 from core.trajectories.trajectory import PointTrajectories
@@ -68,7 +68,7 @@ def compare_positions(
         released: The release.
         cell_m: Side of the cells of heat maps, metres.
         uncertainty_m: How far from a released position a person may be in a range query, metres.
-        queries: Number of range queries.
+        queries: Number of range queries of each window.
         generator: Draws them.
 
     Returns:
@@ -82,10 +82,7 @@ def compare_positions(
     if not figures:
         return {}
     if raw.t_ms is not None and released.t_ms is not None:
-        points, other = raw.points(planes[0]), released.points(planes[1])
-        drawn = draw_range_queries(points, generator, RangeQueryOptions(n=queries))
-        ranges = range_query_distortion(points, other, drawn, uncertainty_m=uncertainty_m)
-        figures |= {"range_distortion_possibly": ranges.psi, "range_distortion_definitely": ranges.dai}
+        figures |= _range_queries((raw, released), planes, uncertainty_m=uncertainty_m, n=queries, generator=generator)
         figures |= _paired(raw, released, planes)
     return figures
 
@@ -112,6 +109,37 @@ def _profile(journeys: Journeys, xy_m: FloatArray, cell_m: float) -> MobilityPro
     profile = MobilityProfile(cell_m)
     profile.add(journeys.journey_of[known], xy_m[known])
     return profile
+
+
+def _range_queries(
+    several: tuple[Journeys, Journeys],
+    planes: list[FloatArray],
+    *,
+    uncertainty_m: float,
+    n: int,
+    generator: np.random.Generator,
+) -> dict[str, float]:
+    """Ask each window of the release ``n`` queries; means over the windows, weighted by released journeys."""
+    found, weights = [], []
+    for window in np.unique(several[1].windows_ms).tolist():
+        before, after = (
+            _points_of(one, xy_m, np.flatnonzero(one.windows_ms == window))
+            for one, xy_m in zip(several, planes, strict=True)
+        )
+        drawn = draw_range_queries(before, generator, RangeQueryOptions(n=n))
+        distortion = range_query_distortion(before, after, drawn, uncertainty_m=uncertainty_m)
+        found.append((distortion.psi, distortion.dai))
+        weights.append(len(after.users))
+    values = np.array(found)
+    weight = np.where(np.isnan(values), 0, np.array(weights)[:, None])
+    sums, totals = (np.nan_to_num(values) * weight).sum(axis=0), weight.sum(axis=0)
+    psi, dai = (float(part / total) if total else float("nan") for part, total in zip(sums, totals, strict=True))
+    return {"range_distortion_possibly": psi, "range_distortion_definitely": dai}
+
+
+def _points_of(journeys: Journeys, xy_m: FloatArray, rows: IntArray) -> PointTrajectories:
+    at = ranges(journeys.starts[rows], np.diff(journeys.starts)[rows])
+    return journeys.only(rows).points(xy_m[at])
 
 
 def _paired(raw: Journeys, released: Journeys, planes: list[FloatArray]) -> dict[str, float]:

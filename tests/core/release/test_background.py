@@ -235,7 +235,7 @@ def test_too_much_work_is_refused() -> None:
     """
     The sentence says how much it would be, and what to do.
     """
-    visits = sequences([list(range(3000)) * 3])
+    visits = sequences([list(range(6000)) * 2])
     with pytest.raises(TooManyInstancesError, match="cut the data into windows"):
         sequence_risks(visits, 2)
     with pytest.raises(TooManyInstancesError):

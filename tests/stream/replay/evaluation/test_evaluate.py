@@ -114,6 +114,33 @@ def test_figures_are_those_of_the_replay(model: str, tmp_path: Path) -> None:
         assert found.figures["risk_above_1_k"] == 0
 
 
+def test_range_queries_are_those_of_the_replay(tmp_path: Path) -> None:
+    """
+    Of fragments, window by window with the uncertainty of the model; what a release states is shown as stated.
+    """
+    rng = np.random.default_rng(3)
+    rows = ["user,lat,lon,ts\n"]
+    for person in range(24):
+        lat, lon = 52.5 + 0.004 * (person % 4), 13.4
+        for step in range(120):
+            lat, lon = lat + rng.normal(0, 0.0002), lon + rng.normal(0.0003, 0.0002)
+            rows.append(f"p{person},{lat:.6f},{lon:.6f},{START_S + 30 * step}\n")
+    path = tmp_path / "points.csv"
+    path.write_text("".join(rows))
+    settings = load_settings(None, {"window.size": "30m", "privacy.k": 3, "privacy.delta_m": 500})
+    feed = Feed(settings, Kind.FRAGMENTS, secret="a secret of the tests")  # noqa: S106 - of no real deployment
+    (file,) = open_files(settings, feed, [path])
+    replay = Replay(feed, [file], now_ms=NOW_MS, max_bytes=2**20, measure=OPTIONS)
+    measures = replay.run(tmp_path / "out").as_dict()["measures"]
+    file.close()
+    assert isinstance(measures, dict)
+    options = EvaluateOptions(k=3, delta_m=500, measures=OPTIONS)
+    (found,) = evaluate(read_source(path), [read_source(tmp_path / "out")], options)
+    for name in ("range_distortion_possibly", "range_distortion_definitely"):
+        assert found.figures[name] == pytest.approx(measures[name], abs=0.03), name
+    assert found.stated["mean_space_translation_m"] == pytest.approx(measures["mean_space_translation_m"], rel=0.05)
+
+
 def test_a_release_that_is_the_raw_feed_loses_nothing(tmp_path: Path) -> None:
     """
     No divergence, shift, translation or error; every pattern is kept; risks are those of the raw feed.

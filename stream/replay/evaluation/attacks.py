@@ -14,18 +14,9 @@ from itertools import pairwise
 import numpy as np
 
 from core.records.arrays import FloatArray, IntArray, ranges
-from core.release.background import (
-    VisitCounts,
-    Weighing,
-    companions,
-    distinct_visits,
-    home_work_risks,
-    in_order_of_place,
-    sequence_risks,
-    uniqueness_risks,
-    weighed_risks,
-)
+from core.release.background import companions, distinct_visits, in_order_of_place, sequence_risks, uniqueness_risks
 from core.release.linked_places import VisitedPlaces
+from core.release.visit_counts import VisitCounts, Weighing, home_work_risks, weighed_risks
 from core.trajectories.journeys import Journeys
 from core.trajectories.trajectory import Sequences
 from core.utility.mobility import cells_of

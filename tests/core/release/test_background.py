@@ -14,16 +14,13 @@ from hypothesis import strategies as st
 from core.release.background import (
     CompanionsError,
     TooManyInstancesError,
-    VisitCounts,
-    Weighing,
     companions,
     distinct_visits,
-    home_work_risks,
     in_order_of_place,
     sequence_risks,
     uniqueness_risks,
-    weighed_risks,
 )
+from core.release.visit_counts import VisitCounts, Weighing, home_work_risks, weighed_risks
 from core.trajectories.trajectory import Sequences
 from tests.budgets import examples
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
+from stream.cli.attack import attack
 from stream.cli.config import check_config, print_secret
 from stream.cli.demo import demo, generate
+from stream.cli.evaluate import evaluate
 from stream.cli.places.regions import regions
 from stream.cli.places.taxonomy import taxonomy
 from stream.cli.replay import reconstruct_windows, replay
@@ -27,6 +29,7 @@ from stream.formats.input.encodings.extras import MissingExtraError
 from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
 from stream.replay.comparison.run import ComparisonError
+from stream.replay.evaluation.evaluate import EvaluationError
 from stream.replay.reconstruction import ReconstructionError
 from stream.replay.region_search import RegionSearchError
 from stream.settings.errors import SettingsError
@@ -36,7 +39,7 @@ from stream.worker.status import StatusError
 __all__ = ["main"]
 
 _OUR_ERRORS = (
-    *(ClusterError, ComparisonError, FileFormatError, DemoError, BrokerError),
+    *(ClusterError, ComparisonError, EvaluationError, FileFormatError, DemoError, BrokerError),
     *(ListenError, MissingExtraError, ReconstructionError, RegionSearchError, StatusError, TrialError, ViewError),
 )
 """Errors other than those of settings; their messages say what to do."""
@@ -77,6 +80,8 @@ def main() -> None:
 for command in (
     *(worker, status, health),
     *(try_input, regions, taxonomy, replay, reconstruct_windows, view),
+    *(try_input, regions, replay, reconstruct_windows, view),
+    *(evaluate, attack),
     topics,
     *(check_config, print_secret),
     *(demo, generate),

@@ -34,6 +34,9 @@ from core.models.km.algorithms import SeqAnon
 from core.models.km.anonymize.seqanon import Generalization
 from core.models.km.guarantee import KmAnonymity
 from core.models.km.plan import KmPlan
+from core.models.km_sets.algorithms import Apriori, SetAlgorithm
+from core.models.km_sets.guarantee import KmSetAnonymity
+from core.models.km_sets.plan import KmSetPlan
 from core.models.lkc.anonymize.suppress import LKCOptions
 from core.models.lkc.guarantee import LKCPrivacy
 from core.models.lkc.pairs import Cycle, Slots
@@ -289,6 +292,19 @@ def set_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: An
         "options": DisassociationOptions(),
     }
     return DisassociationPlan(guarantee=DisassociatedKm(k=k, m=m), locator=locator, **(values | changes))
+
+
+def label_set_plan(
+    *, k: int = 3, m: int = 2, algorithm: SetAlgorithm | None = None, locator: Locator = VENUES, **changes: Any
+) -> KmSetPlan:
+    """A plan for check-ins as sets of generalized locations, by Apriori unless it says otherwise."""
+    values: dict[str, Any] = {"limits": limits(), "secret": SECRET, "settings": "settings"}
+    return KmSetPlan(
+        guarantee=KmSetAnonymity(k=k, m=m),
+        locator=locator,
+        algorithm=algorithm or Apriori(OwnTaxonomy(locator)),
+        **(values | changes),
+    )
 
 
 def flow_plan(

@@ -21,7 +21,7 @@ __all__ = ["AttributeMeasures", "loss", "measure"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeMeasures(WindowMeasures):
-    """The measures of one window. See :mod:`core.models.kkm.ncp` and :mod:`core.models.kkm.ul`."""
+    """The measures of one window. See :mod:`core.models.kkm.ncp` and :mod:`core.utility.utility_loss`."""
 
     ncp: float
     """Mean loss in attributes, in ``0..1``."""

@@ -4,6 +4,7 @@ replayed, measured and shown."""
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from core.models.klm.algorithms import SGA, ZGA, ClusterAlgorithm, LmAnon
 from core.models.klm.anonymize.cluster import ClusterSearch
 from core.models.klm.guarantee import KLmDiversity
 from core.models.klm.plan import KLmPlan
+from core.models.km_sets.guarantee import KmSetAnonymity
+from core.models.km_sets.plan import KmSetPlan
 from core.models.lkc.anonymize.suppress import LKCOptions, Utility
 from core.models.lkc.guarantee import LKCPrivacy
 from core.models.lkc.pairs import Cycle, Slots
@@ -42,6 +45,7 @@ from tests.builders.windows import (
     attribute_plan,
     cluster_plan,
     flow_plan,
+    label_set_plan,
     messages,
     pair_plan,
     pattern_plan,
@@ -58,7 +62,8 @@ PLANS = "category,parent\npaid,\nplus,paid\ngold,paid\nbasic,\n"
 
 OF_CLUSTERS = ("lm-anon", "zga", "sga")
 OF_ATTRIBUTES = ("rum-bound", "tum-bound")
-NEW_MODELS = (*OF_CLUSTERS, "lkc", *OF_ATTRIBUTES, "disassociation", "flows")
+OF_SETS = ("sets-apriori", "sets-lra", "sets-vpa")
+NEW_MODELS = (*OF_CLUSTERS, "lkc", *OF_ATTRIBUTES, *OF_SETS, "disassociation", "flows")
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,45 @@ def test_attributes_are_built_with_their_options(model: str, bound: Any, files: 
     assert isinstance(without, KKmPlan)
     assert without.guarantee == KKmAnonymity(k=4, m=2)  # nothing is sensitive
     assert (plan.horizon, without.horizon) == (8, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "parameters"),
+    [
+        ("sets-apriori", {}, {"taxonomy": "tree"}),
+        ("sets-vpa", {}, {"taxonomy": "tree"}),
+        ("sets-lra", {}, {"taxonomy": "tree", "people_per_part": 40}),
+        ("sets-lra", {"people_per_part": 4}, {"taxonomy": "tree", "people_per_part": 4}),
+        ("coat", {"constraints": "level:1"}, {"constraints": "tree level 1", "suppression_percent": 5.0}),
+        ("pcta", {"constraints": "level:2", "suppression_percent": 9}, {"constraints": "tree level 2"}),
+    ],
+)
+def test_generalized_sets_are_built_with_their_options(
+    model: str, given: dict[str, Any], parameters: dict[str, Any], files: Files
+) -> None:
+    """
+    The windows message names the hierarchy or the constraints, and each setting reaches its option.
+    """
+    plan = files.feed(model, m=3, **given).plan
+    assert isinstance(plan, KmSetPlan)
+    assert (plan.guarantee, plan.model) == (KmSetAnonymity(k=4, m=3), model)
+    told = {name: re.sub(":[0-9a-f]{8}", "", str(value)) for name, value in plan.parameters.items()}
+    assert told.items() >= {name: str(value) for name, value in parameters.items()}.items()
+
+
+def test_sets_that_cannot_be_made_are_refused(files: Files) -> None:
+    """
+    Without constraints, or with parts of fewer than k people: the sentence says what is allowed.
+    """
+    for model in ("coat", "pcta"):
+        assert files.complaint(model) == (
+            f"privacy.constraints is not set: privacy.model {model} needs level:N of the taxonomy, "
+            "or a CSV with location,constraint"
+        )
+    assert files.complaint("sets-lra", people_per_part=3) == (
+        "privacy.people_per_part is 3: with privacy.k 4 it must be at least 4, or none"
+    )
+    assert files.feed("sets-apriori", people_per_part=3).plan.model == "sets-apriori"
 
 
 def test_flows_are_built_with_their_options(files: Files) -> None:
@@ -318,6 +362,7 @@ def test_a_model_of_the_other_kind_is_named(model: str, files: Files) -> None:
         ("tum-bound", {"l": 3}),
         ("disassociation", {"largest_cluster": 7}),
         ("disassociation", {"rare_locations": True}),
+        ("sets-lra", {"people_per_part": 7}),
         ("p2ka", {"alike": False}),
         ("flows", {"trips": "first-last"}),
         ("flows", {"max_suppressed_trips": 50}),
@@ -363,6 +408,7 @@ OUTCOMES: dict[str, Outcome] = {
     "p2ka": released(ROWS, pattern_plan()),
     "lkc": released(ROWS, pair_plan()),
     "rum-bound": released(ROWS, attribute_plan()),
+    "sets-apriori": released(ROWS, label_set_plan()),
     "disassociation": released(ROWS, set_plan()),
     "flows": released(ROWS, flow_plan()),
 }
@@ -430,6 +476,7 @@ MEASURES = {
     "lkc": {"visits_kept_share", "pairs_kept_share", "people_kept_share", "sequences_kept_share"},
     "rum-bound": {"ncp", "ul", "groups", "visits_kept_share"},
     "tum-bound": {"ncp", "ul", "groups", "visits_kept_share"},
+    "sets-lra": {"ncp", "ul", "are", "tkd_ml2", "labels", "visits_kept_share"},
     "disassociation": {"tkd", "re", "tlost", "visits_kept_share"},
     "zga": {"distance_m", "distance_share", "clusters", "labels", "label_size", "sensitive_kept_share"},
 }

@@ -73,7 +73,8 @@ class _PromiseSettings(Section):
 
     l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 - the name in the literature
     """Of the people who match what an adversary knows, at most one in ``l`` is released at any one of
-    ``sensitive_locations``, for ``lm-anon``, ``zga``, ``sga``, ``rum-bound`` and ``tum-bound``."""
+    ``sensitive_locations``, for ``lm-anon``, ``zga``, ``sga``, ``rum-bound``, ``tum-bound`` and
+    ``disassociation``."""
 
     sensitive_locations: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
     """Locations that are sensitive for these models: a list of names, or names separated by commas. ``category:NAME``

@@ -283,7 +283,14 @@ def attribute_plan(
     return KKmPlan(guarantee=KKmAnonymity(k=k, m=m, l=l), locator=locator, **(values | changes))
 
 
-def set_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: Any) -> DisassociationPlan:
+def set_plan(
+    *,
+    k: int = 3,
+    m: int = 2,
+    l: int | None = None,  # noqa: E741 - the paper's name
+    locator: Locator = VENUES,
+    **changes: Any,
+) -> DisassociationPlan:
     """A plan for check-ins by disassociation."""
     values: dict[str, Any] = {
         "limits": limits(),
@@ -291,7 +298,7 @@ def set_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: An
         "settings": "settings",
         "options": DisassociationOptions(),
     }
-    return DisassociationPlan(guarantee=DisassociatedKm(k=k, m=m), locator=locator, **(values | changes))
+    return DisassociationPlan(guarantee=DisassociatedKm(k=k, m=m, l=l), locator=locator, **(values | changes))
 
 
 def label_set_plan(

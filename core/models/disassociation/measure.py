@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
+from core.models.common.location_nodes import LocationNodes
 from core.models.disassociation.anonymize.disassociate import Disassociation
 from core.models.disassociation.lost_locations import lost_locations
 from core.models.disassociation.plan import DisassociationPlan
 from core.models.disassociation.reconstruct import reconstruct
 from core.trajectories.assemble import SequenceWindow
 from core.trajectories.location_sets import location_sets
+from core.trajectories.trajectory import Sequences
 from core.utility.itemsets import pair_error, top_deviation
+from core.utility.multilevel import multilevel_deviation
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 
@@ -31,6 +35,9 @@ class SetMeasures(WindowMeasures):
     """Share of the locations visited by at least k people that are in term chunks alone
     (:mod:`core.models.disassociation.lost_locations`)."""
 
+    tkd_ml2: float
+    """The same at all levels of the taxonomy of locations (:mod:`core.utility.multilevel`)."""
+
     visits_kept_share: float
 
 
@@ -42,12 +49,25 @@ def loss(window: SequenceWindow, result: Disassociation, plan: DisassociationPla
 def measure(
     seal: Seal, window: SequenceWindow, result: Disassociation, plan: DisassociationPlan, inputs: MeasureInputs
 ) -> SetMeasures:
-    """Measure one reconstruction against the raw window."""
+    """Measure one reconstruction against the raw window.
+
+    Raises:
+        ValueError: The inputs have no taxonomy.
+    """
+    if inputs.taxonomy is None:
+        raise ValueError("the inputs have no taxonomy: these measures need the hierarchy of locations")
+    nodes = LocationNodes(inputs.taxonomy.paths(window.vocabulary))
     original = location_sets(window.sequences)
     rebuilt = reconstruct(result.release, plan.generator(seal, "measures"))
     return SetMeasures(
         tkd=top_deviation(original, rebuilt),
         re=pair_error(original, [rebuilt]),
         tlost=lost_locations(original, result.release, k=plan.guarantee.k),
+        tkd_ml2=multilevel_deviation(_by_person(original), _by_person(rebuilt), nodes.above),
         visits_kept_share=float(result.kept.mean()),
     )
+
+
+def _by_person(sets: Sequences) -> list[list[int]]:
+    locations = sets.locations.tolist()
+    return [locations[start:end] for start, end in pairwise(sets.starts.tolist())]

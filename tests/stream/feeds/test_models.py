@@ -326,6 +326,10 @@ def test_a_cluster_that_is_too_small_is_named(files: Files) -> None:
         "privacy.largest_cluster is 6: with privacy.k 4 it must be at least 7, or none"
     )
     files.feed("disassociation", largest_cluster=7)
+    assert files.complaint("disassociation", largest_cluster=8, l=5, sensitive_locations="v1") == (
+        "privacy.largest_cluster is 8: with privacy.l 5 it must be at least 9, or none"
+    )
+    files.feed("disassociation", largest_cluster=8, l=5)
 
 
 @pytest.mark.parametrize("model", [*NEW_MODELS, "p2ka"])
@@ -477,7 +481,7 @@ MEASURES = {
     "rum-bound": {"ncp", "ul", "groups", "visits_kept_share"},
     "tum-bound": {"ncp", "ul", "groups", "visits_kept_share"},
     "sets-lra": {"ncp", "ul", "are", "tkd_ml2", "labels", "visits_kept_share"},
-    "disassociation": {"tkd", "re", "tlost", "visits_kept_share"},
+    "disassociation": {"tkd", "re", "tlost", "tkd_ml2", "visits_kept_share"},
     "zga": {"distance_m", "distance_share", "clusters", "labels", "label_size", "sensitive_kept_share"},
 }
 
@@ -526,12 +530,12 @@ def test_a_feed_with_attributes_is_replayed_and_measured(
     assert summary["trajectories_released"] == (2 if model == "disassociation" else 24)
 
 
-@pytest.mark.parametrize("model", ["seqanon", "lkc", "p2ka", "disassociation"])
+@pytest.mark.parametrize("model", ["seqanon", "lkc", "p2ka", "sets-apriori"])
 def test_sensitive_locations_that_nothing_protects_are_refused(files: Files, model: str) -> None:
     """
     Whoever sets them believes that they are protected: a model that looks at none says which ones do.
     """
     assert files.complaint(model, sensitive_locations="v1") == (
         f"privacy.sensitive_locations is set: privacy.model {model} does not protect them; "
-        "lm-anon, zga, sga, rum-bound, tum-bound do"
+        "lm-anon, zga, sga, rum-bound, tum-bound, disassociation do"
     )

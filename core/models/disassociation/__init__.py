@@ -15,8 +15,8 @@ FAMILY = Family(
         ),
     },
     promise="for up to `m` locations that an adversary knows of a person, in no order, the release describes a "
-    "possible window in which at least `k` people visited all of them; at most one in `l` people of a cluster was "
-    "at any one of the `sensitive_locations` it names",
+    "possible window in which at least `k` people visited all of them; in a cluster at most one in `l` was at any "
+    "sensitive location that it names",
     figures={
         "released_locations": "Locations in the release.",
         "clusters": "Clusters of people.",

@@ -14,6 +14,10 @@ __all__ = ["KmSettings"]
 class KmSettings(SuppressionSettings):
     """The settings that only these models have."""
 
+    apriori: bool = True
+    """Whether ``seqanon`` protects subtrajectories of 1, 2, ... ``m`` locations in turn. If not, those of ``m``
+    locations come first: the slower algorithm SeqAnon_F, with which the paper compares."""
+
     suppression_price: Annotated[float, Field(ge=0, le=1_000)] = 1.0
     """Price of a suppressed visit in ``least-loss`` and ``auto``. At 1 it costs as much as a visit that is generalized
     to one location for the whole window. At 0 visits are suppressed first, up to ``max_suppressed``."""

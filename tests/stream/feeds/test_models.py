@@ -153,13 +153,14 @@ def test_pairs_are_built_with_their_options(files: Files) -> None:
     Privacy.m is how many pairs are known; the values of the sensitive field are those that are bounded.
     """
     given: dict[str, Any] = {"time_slot": "30m", "slots_of": "day", "max_confidence": 0.4, "spare": "instances", "m": 3}
-    given |= {"horizon": 5}
+    given |= {"horizon": 5, "frequent_percent": 4, "longest_pattern": 2}
     plan = files.feed("lkc", sensitive_field="ward", sensitive_values="surgery,oncology", **given).plan
     assert isinstance(plan, LKCPlan)
     assert plan.guarantee == LKCPrivacy(l=3, k=4, c=0.4, horizon=5)
     assert plan.horizon == 5
     assert plan.slots == Slots(granularity_ms=1_800_000, cycle=Cycle.DAY)
-    assert plan.options == LKCOptions(utility=Utility.INSTANCES)
+    assert plan.options == LKCOptions(utility=Utility.INSTANCES, min_support_percent=4.0)
+    assert plan.longest_sequence == 2
     assert plan.sensitive_values == ("surgery", "oncology")
     usual = files.feed("lkc", attributes={}).plan
     assert isinstance(usual, LKCPlan)
@@ -177,6 +178,11 @@ def test_attributes_are_built_with_their_options(model: str, bound: Any, files: 
     assert isinstance(plan, KKmPlan)
     assert plan.guarantee == KKmAnonymity(k=4, m=2, l=3, horizon=8)
     assert plan.options == RTOptions(bound=bound, delta=0.5, merge="t")
+    slow = files.feed(model, alike_by="ul", ul_candidates=3).plan
+    assert isinstance(slow, KKmPlan)
+    assert slow.options == RTOptions(bound=bound, delta=0.65, distance="ul", n_measured=3)
+    assert slow.parameters.items() >= {"alike_by": "ul", "ul_candidates": 3}.items()
+    assert "alike_by" not in plan.parameters
     assert [attribute.name for attribute in plan.schema] == ["age", "plan"]
     assert plan.profile.names == ("age", "plan", "ward")
     assert plan.model == model
@@ -248,8 +254,9 @@ def test_sets_and_patterns_are_built_with_their_options(files: Files) -> None:
     usual = files.feed("disassociation", largest_cluster="none").plan
     assert isinstance(usual, DisassociationPlan)
     assert usual.parameters["largest_cluster"] == 40
-    patterns = files.feed("p2ka", alike=False).plan
+    patterns = files.feed("p2ka", alike=False, longest_pattern=4).plan
     assert isinstance(patterns, P2kAPlan)
+    assert patterns.longest_pattern == 4
     assert patterns.guarantee == PatternPreservingK(k=4, alike=False)
 
 
@@ -367,6 +374,10 @@ def test_a_model_of_the_other_kind_is_named(model: str, files: Files) -> None:
         ("disassociation", {"largest_cluster": 7}),
         ("disassociation", {"rare_locations": True}),
         ("sets-lra", {"people_per_part": 7}),
+        ("lkc", {"frequent_percent": 5}),
+        ("rum-bound", {"alike_by": "ul"}),
+        ("tum-bound", {"ul_candidates": 7}),
+        ("seqanon", {"apriori": False}),
         ("p2ka", {"alike": False}),
         ("flows", {"trips": "first-last"}),
         ("flows", {"max_suppressed_trips": 50}),
@@ -478,8 +489,8 @@ FEED = [
 
 MEASURES = {
     "lkc": {"visits_kept_share", "pairs_kept_share", "people_kept_share", "sequences_kept_share"},
-    "rum-bound": {"ncp", "ul", "groups", "visits_kept_share"},
-    "tum-bound": {"ncp", "ul", "groups", "visits_kept_share"},
+    "rum-bound": {"ncp", "ul", "groups", "visits_kept_share", "are_attributes", "are_locations", "are_both"},
+    "tum-bound": {"ncp", "ul", "groups", "visits_kept_share", "are_attributes", "are_locations", "are_both"},
     "sets-lra": {"ncp", "ul", "are", "tkd_ml2", "labels", "visits_kept_share"},
     "disassociation": {"tkd", "re", "tlost", "tkd_ml2", "visits_kept_share"},
     "zga": {"distance_m", "distance_share", "clusters", "labels", "label_size", "sensitive_kept_share"},

@@ -23,7 +23,10 @@ from core.models.common.location_nodes import LocationNodes
 from core.models.km_sets.anonymize.labels import NodeSet, rare_sets
 from core.trajectories.recoding import Label
 
-__all__ = ["HierarchyCut"]
+__all__ = ["MOST_TRIED", "HierarchyCut"]
+
+MOST_TRIED = 10_000
+"""Most candidates that are considered to repair one set. Up to ``m = 3`` there are seldom that many."""
 
 
 class HierarchyCut:
@@ -94,27 +97,30 @@ class HierarchyCut:
         """Return the nodes above those of a set that at least k people have, at the least loss.
 
         Candidates are tried by (loss, levels above the nodes of the set). A node never costs less than those below it,
-        so that the first one that suffices is the best.
+        so that the first one that suffices is the best. After :data:`MOST_TRIED` of them the search ends with the
+        highest nodes, because the number of candidates is the number of levels to the power of the size of the set.
         """
         chains = [self._chain(node, top) for node in key]
         start = (0,) * len(key)
         waiting = [(self._increase(key), start)]
         seen = {start}
-        while waiting:
-            _, levels = heapq.heappop(waiting)
+        highest = tuple(len(chain) - 1 for chain in chains)
+        while True:  # the highest nodes come last
+            _, levels = heapq.heappop(waiting) if len(seen) <= MOST_TRIED else (0, highest)
             nodes = self._highest([chain[level] for chain, level in zip(chains, levels, strict=True)])
             people = self._people[nodes[0]]
             for node in nodes[1:]:
                 people &= self._people[node]
             if people.bit_count() >= k:
                 return nodes
+            if levels == highest:
+                return None
             for at, chain in enumerate(chains):
                 higher = (*levels[:at], levels[at] + 1, *levels[at + 1 :])
                 if higher[at] < len(chain) and higher not in seen:
                     seen.add(higher)
                     above = self._highest([one[level] for one, level in zip(chains, higher, strict=True)])
                     heapq.heappush(waiting, (self._increase(above), higher))
-        return None
 
     def _chain(self, node: int, top: int | None) -> tuple[int, ...]:
         above = self._hierarchy.above[node]

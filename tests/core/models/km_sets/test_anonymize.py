@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.models.common.location_nodes import LocationNodes
+from core.models.km_sets.anonymize import apriori
 from core.models.km_sets.anonymize.apriori import HierarchyCut
 from core.models.km_sets.anonymize.constraints import coat, pcta
 from core.models.km_sets.anonymize.lra import gray_rank, lra
@@ -76,6 +77,21 @@ def test_a_single_rare_set_is_repaired_at_the_least_loss(visited: list[tuple[int
         allowed = [one for one in oracle.cuts(NODES) if oracle.is_km(oracle.released(visited, one), k=k, m=1)]
         least = min(oracle.certainty_loss(visited, one) for one in allowed)
         assert oracle.certainty_loss(visited, cut.labels()) == least
+
+
+@settings(max_examples=examples(100))
+@given(visited=windows(), k=st.integers(2, 3), m=st.integers(1, 4))
+def test_a_search_that_is_cut_short_is_anonymous(visited: list[tuple[int, ...]], k: int, m: int) -> None:
+    """With three candidates at most, the highest nodes are taken: more is generalized, and the promise holds."""
+    if len(visited) < k:
+        return
+    cut = HierarchyCut(visited, NODES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(apriori, "MOST_TRIED", 3)
+        for branch in NODES.branches:
+            cut.anonymize(k=k, m=m, top=branch)
+        cut.anonymize(k=k, m=m)
+    assert oracle.is_km(oracle.released(visited, cut.labels()), k=k, m=m)
 
 
 @settings(max_examples=examples(200))

@@ -13,6 +13,7 @@ The model decides how each step is done. ``models/registry.py`` lists the famili
     models/lkc/             check-ins:  visits with slots of time, LKC-privacy
     models/p2ka/            check-ins:  sequences as they are (BF-P2kA), pattern-preserving k-anonymity
     models/kkm/             check-ins:  attributes and sets of locations (Rum-bound, Tum-bound), (k,k^m)-anonymity
+    models/km_sets/         check-ins:  sets of generalized locations (Apriori, COAT), k^m-anonymity
     models/disassociation/  check-ins:  sets of locations in parts, disassociated k^m-anonymity
     models/flows/           check-ins:  numbers of people from place to place, k-anonymous flows
     models/kdelta/          fragments:  GPS trajectories (Wait for Me), (k,delta)-anonymity

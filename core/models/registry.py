@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.models import disassociation, flows, kdelta, kkm, klm, km, lkc, p2ka
+from core.models import disassociation, flows, kdelta, kkm, klm, km, km_sets, lkc, p2ka
 from core.models.common.family import Family
 from core.models.disassociation.settings import DisassociationSettings
 from core.models.flows.settings import FlowSettings
@@ -15,6 +15,7 @@ from core.models.kdelta.settings import KDeltaSettings
 from core.models.kkm.settings import KKmSettings
 from core.models.klm.settings import KLmSettings
 from core.models.km.settings import KmSettings
+from core.models.km_sets.settings import KmSetSettings
 from core.models.lkc.settings import LKCSettings
 from core.models.p2ka.settings import P2kASettings
 from core.records.record import Kind
@@ -27,6 +28,7 @@ FAMILIES: tuple[Family[Any, Any, Any, Any, Any], ...] = (
     lkc.FAMILY,
     p2ka.FAMILY,
     kkm.FAMILY,
+    km_sets.FAMILY,
     disassociation.FAMILY,
     flows.FAMILY,
     kdelta.FAMILY,
@@ -35,7 +37,14 @@ FAMILIES: tuple[Family[Any, Any, Any, Any, Any], ...] = (
 
 
 class CheckInModelSettings(
-    FlowSettings, KmSettings, P2kASettings, DisassociationSettings, KKmSettings, LKCSettings, KLmSettings
+    FlowSettings,
+    KmSettings,
+    KmSetSettings,
+    P2kASettings,
+    DisassociationSettings,
+    KKmSettings,
+    LKCSettings,
+    KLmSettings,
 ):
     """The settings of all models of check-ins; `check-config` prints those of the last class first."""
 

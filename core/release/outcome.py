@@ -96,6 +96,9 @@ class Released(ABC):
     optional: ClassVar[frozenset[str]] = frozenset()
     """Fields that a message may lack."""
 
+    is_ordered: ClassVar[bool] = True
+    """Whether its locations, if it has any, are in the order of visits."""
+
     @abstractmethod
     def content(self) -> dict[str, object]:
         """Return what the message states beside its release, window and shard, as plain data."""

@@ -4,7 +4,7 @@ A window is given by its people's sets of locations (:func:`core.trajectories.lo
 original is compared with a window reconstructed from the release
 (:func:`core.models.disassociation.reconstruct.reconstruct`), which gives the paper's tKd and re, or with the certain
 parts of records (:func:`core.models.disassociation.reconstruct.certain_subrecords`), which gives its tKd-a and re-a.
-The paper's multiple-level measures need a taxonomy in the release and do not apply here.
+Its tKd-ML2 is in :mod:`core.utility.multilevel`.
 """
 
 from __future__ import annotations

@@ -45,6 +45,8 @@ _SENSITIVE: Json = {"sensitive_locations": ["r5c5"]}
 _WITH_ATTRIBUTES: Json = _SENSITIVE | {"max_loss": 1, "m": 1}
 _OF_MODEL: dict[str, Json] = {
     "u-seqanon": {"constraints": "level:1", "suppression_percent": 60},
+    "coat": {"constraints": "level:1", "suppression_percent": 60},
+    "pcta": {"constraints": "level:1", "suppression_percent": 60},
     "lm-anon": _SENSITIVE,
     "zga": _SENSITIVE,
     "sga": _SENSITIVE,

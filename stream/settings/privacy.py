@@ -55,26 +55,27 @@ class _PromiseSettings(Section):
     empty value demands nothing. Read at the start."""
 
     taxonomy: str = "own"
-    """Taxonomy of locations, for ``sd-seqanon``, ``flows`` and levels of ``constraints``: ``own`` (H3 parents, grid
-    quadrants); ``categories``, those of ``location.pois_file`` or of the column ``category`` in
-    ``location.venues_file``, with the hierarchy that is written in them (``Food > Bakery``); or a CSV with the header
-    ``category,parent``, which has these categories, or the venues themselves: ``shoal taxonomy`` makes and checks
-    one."""
+    """Taxonomy of locations, for ``sd-seqanon``, ``sets-apriori``, ``sets-lra``, ``sets-vpa``, ``flows`` and levels of
+    ``constraints``: ``own`` (H3 parents, grid quadrants); ``categories``, those of ``location.pois_file`` or of the
+    column ``category`` in ``location.venues_file``, with the hierarchy that is written in them (``Food > Bakery``); or
+    a CSV with the header ``category,parent``, which has these categories, or the venues themselves: ``shoal taxonomy``
+    makes and checks one."""
 
     default_category: str | None = None
     """Category of venues and places that have none, or one that is not in the taxonomy; if not set, every one must have
     one."""
 
     constraints: str | None = None
-    """Which locations may be generalized together, for ``u-seqanon``: ``level:N`` of the taxonomy, or a CSV with the
-    header ``location,constraint``."""
+    """Which locations may be generalized together, for ``u-seqanon``, ``coat`` and ``pcta``: ``level:N`` of the
+    taxonomy, or a CSV with the header ``location,constraint``."""
 
     default_constraint: str | None = None
     """Constraint of locations that the CSV does not list; if not set, the CSV must list every venue."""
 
     l: Annotated[int, Field(ge=2)] = 2  # noqa: E741 - the name in the literature
     """Of the people who match what an adversary knows, at most one in ``l`` is released at any one of
-    ``sensitive_locations``, for ``lm-anon``, ``zga``, ``sga``, ``rum-bound`` and ``tum-bound``."""
+    ``sensitive_locations``, for ``lm-anon``, ``zga``, ``sga``, ``rum-bound``, ``tum-bound`` and
+    ``disassociation``."""
 
     sensitive_locations: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
     """Locations that are sensitive for these models: a list of names, or names separated by commas. ``category:NAME``

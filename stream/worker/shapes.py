@@ -10,6 +10,7 @@ import h3
 import msgspec
 import numpy as np
 
+from core.models.registry import family_of
 from core.places.drawn_regions import DrawnRegions
 from core.places.locate import EARTH_MERIDIAN_M, AreaGrid, H3Cells, Locator, MetricGrid, Venues
 from core.places.pois import PointsOfInterest
@@ -99,6 +100,7 @@ class NamedPlace(msgspec.Struct):
 
 class _Window(msgspec.Struct):
     release: str
+    model: str
     trajectories: int
     locations: list[NamedPlace] = []
 
@@ -106,7 +108,6 @@ class _Window(msgspec.Struct):
 class _Emitted(msgspec.Struct):
     locations: list[list[str]] | None = None
     points: list[tuple[str, float, float]] | None = None
-    attributes: dict[str, object] | None = None
     origin: str | None = None
     destination: str | None = None
     people: int | None = None
@@ -144,7 +145,9 @@ def shapes(window: bytes, trajectories: Sequence[bytes], locator: Locator | None
                 cells=cells,
             )
         )
-    drawn_trajectories = [_drawn(_emitted.decode(value), index) for value in trajectories]
+    # Of a set of locations, which has no order, no line can be drawn.
+    ordered = trajectories if family_of(decoded.model).released.is_ordered else ()
+    drawn_trajectories = [_drawn(_emitted.decode(value), index) for value in ordered]
     return Shapes(
         release=decoded.release,
         regions=regions,
@@ -158,8 +161,6 @@ def _drawn(emitted: _Emitted, index: dict[tuple[str, ...], int]) -> Trajectory |
     if emitted.points:
         points = [(lat, lon) for _, lat, lon in emitted.points]
         return Trajectory(points=points, first=emitted.points[0][0], last=emitted.points[-1][0])
-    if emitted.attributes is not None:  # a set of locations has no order, so no line can be drawn
-        return None
     named = emitted.locations or [[name] for name in (emitted.origin, emitted.destination) if name is not None]
     visits = [index.get(tuple(members), -1) for members in named]
     return Trajectory(locations=visits, people=emitted.people) if min(visits, default=-1) >= 0 else None

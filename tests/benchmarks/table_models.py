@@ -90,7 +90,8 @@ _MEANING = (*_D, ("semantic_penalty", "SD", ".3f"))
 _PATTERNS = (("visits_kept_share", "kept", ".2f"), ("sim1", "SIM1", ".2f"), ("sim2", "SIM2", ".2f"))
 _PAIRS = (("visits_kept_share", "kept", ".2f"),)
 _LOSSES = (("ncp", "NCP", ".2f"), ("ul", "UL", ".2f"))
-_SETS = (("tkd", "tKd", ".2f"), ("re", "re", ".2f"))
+_LABELS = (*_LOSSES, ("are", "ARE", ".2f"), ("tkd_ml2", "tKd-ML2", ".2f"))
+_SETS = (("tkd", "tKd", ".2f"), ("re", "re", ".2f"), ("tkd_ml2", "tKd-ML2", ".2f"))
 
 MODELS = (
     Model(label="seqanon", given={}, figures=_D),
@@ -120,6 +121,11 @@ MODELS = (
     Model(label="p2ka", given={"privacy.model": "p2ka"}, figures=_PATTERNS),
     Model(label="rum-bound", given={"privacy.model": "rum-bound", "privacy.horizon": 1}, figures=_LOSSES, people=True),
     Model(label="tum-bound", given={"privacy.model": "tum-bound", "privacy.horizon": 1}, figures=_LOSSES, people=True),
+    Model(label="sets-apriori", given={"privacy.model": "sets-apriori"}, figures=_LABELS),
+    Model(label="sets-lra", given={"privacy.model": "sets-lra"}, figures=_LABELS),
+    Model(label="sets-vpa", given={"privacy.model": "sets-vpa"}, figures=_LABELS),
+    Model(label="coat, level:1", given={"privacy.model": "coat", "privacy.constraints": "level:1"}, figures=_LABELS),
+    Model(label="pcta, level:1", given={"privacy.model": "pcta", "privacy.constraints": "level:1"}, figures=_LABELS),
     Model(label="disassociation", given={"privacy.model": "disassociation"}, figures=_SETS),
 )
 
@@ -273,7 +279,7 @@ def _cells(model: Model, found: Run | None) -> list[str]:
     values = [(label, found.measures.get(name), form) for name, label, form in model.figures]
     own = ", ".join(f"{label} {'-' if value is None else format(value, form)}" for label, value, form in values)
     # Sets are not attacked: what is released of a person is no one trajectory.
-    attacked = not model.people and model.label != "disassociation"
+    attacked = not model.people and model.figures not in (_LABELS, _SETS)
     risk = f"{summary.highest_risk:.2f}" if attacked else "-"
     return [*shares, str(summary.windows_refused), own, risk, f"{found.cpu_s:.1f}"]
 

@@ -34,6 +34,9 @@ from core.models.km.algorithms import SeqAnon
 from core.models.km.anonymize.seqanon import Generalization
 from core.models.km.guarantee import KmAnonymity
 from core.models.km.plan import KmPlan
+from core.models.km_sets.algorithms import Apriori, SetAlgorithm
+from core.models.km_sets.guarantee import KmSetAnonymity
+from core.models.km_sets.plan import KmSetPlan
 from core.models.lkc.anonymize.suppress import LKCOptions
 from core.models.lkc.guarantee import LKCPrivacy
 from core.models.lkc.pairs import Cycle, Slots
@@ -280,7 +283,14 @@ def attribute_plan(
     return KKmPlan(guarantee=KKmAnonymity(k=k, m=m, l=l), locator=locator, **(values | changes))
 
 
-def set_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: Any) -> DisassociationPlan:
+def set_plan(
+    *,
+    k: int = 3,
+    m: int = 2,
+    l: int | None = None,  # noqa: E741 - the paper's name
+    locator: Locator = VENUES,
+    **changes: Any,
+) -> DisassociationPlan:
     """A plan for check-ins by disassociation."""
     values: dict[str, Any] = {
         "limits": limits(),
@@ -288,7 +298,20 @@ def set_plan(*, k: int = 3, m: int = 2, locator: Locator = VENUES, **changes: An
         "settings": "settings",
         "options": DisassociationOptions(),
     }
-    return DisassociationPlan(guarantee=DisassociatedKm(k=k, m=m), locator=locator, **(values | changes))
+    return DisassociationPlan(guarantee=DisassociatedKm(k=k, m=m, l=l), locator=locator, **(values | changes))
+
+
+def label_set_plan(
+    *, k: int = 3, m: int = 2, algorithm: SetAlgorithm | None = None, locator: Locator = VENUES, **changes: Any
+) -> KmSetPlan:
+    """A plan for check-ins as sets of generalized locations, by Apriori unless it says otherwise."""
+    values: dict[str, Any] = {"limits": limits(), "secret": SECRET, "settings": "settings"}
+    return KmSetPlan(
+        guarantee=KmSetAnonymity(k=k, m=m),
+        locator=locator,
+        algorithm=algorithm or Apriori(OwnTaxonomy(locator)),
+        **(values | changes),
+    )
 
 
 def flow_plan(

@@ -178,7 +178,9 @@ def test_settings_name_the_models_that_read_them() -> None:
         for name in family.settings.model_fields:
             shared = {model for other in FAMILIES if name in other.settings.model_fields for model in other.models}
             assert set(readers[name]) <= shared, name
-    assert readers["suppression_percent"] == ("u-seqanon",)
+    assert readers["suppression_percent"] == ("u-seqanon", "coat", "pcta")
+    assert readers["longest_pattern"] == ("lkc", "p2ka")
+    assert readers["alike_by"] == ("rum-bound", "tum-bound")
     assert readers["clusters"] == ("zga", "sga")
     assert readers["epsilon_per_day"] == readers["max_flows_per_person"] == ("flows",)
     assert readers["distance"] == ("w4m", "pw4m", "pw4m-tr", "bounded-pw4m")

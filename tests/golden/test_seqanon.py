@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.models.common.verify_constraints import verify_constraints
 from core.models.km.anonymize.seqanon import seqanon, u_seqanon
 from core.models.km.guarantee import KmAnonymity
 from core.models.km.verify import verify_km
-from core.models.km.verify_constraints import verify_constraints
 from core.places.taxonomy import LocationTree
 from core.records.arrays import FloatArray
 from core.support.index import SupportIndex

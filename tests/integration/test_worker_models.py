@@ -36,6 +36,11 @@ MODELS: dict[str, dict[str, Any]] = {
     "p2ka": {},
     "rum-bound": AGE | WARD | {"privacy.sensitive_locations": SENSITIVE},
     "tum-bound": AGE | {"privacy.max_loss": "0.9"},
+    "sets-apriori": {},
+    "sets-lra": {"privacy.people_per_part": "12"},
+    "sets-vpa": {},
+    "coat": {"privacy.constraints": "level:1", "privacy.suppression_percent": "50"},
+    "pcta": {"privacy.constraints": "level:1", "privacy.suppression_percent": "50"},
     "disassociation": {"privacy.largest_cluster": "12"},
     "flows": {"privacy.max_suppressed_trips": "90"},
 }

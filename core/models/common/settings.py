@@ -21,7 +21,15 @@ from core.records.profile import Profile
 from core.trajectories.assemble import Limits
 from core.trajectories.joining import Joining
 
-__all__ = ["Context", "HorizonSettings", "ModelSettings", "ModelSettingsError", "PlanInputs"]
+__all__ = [
+    "Context",
+    "HorizonSettings",
+    "ModelSettings",
+    "ModelSettingsError",
+    "PatternSettings",
+    "PlanInputs",
+    "SuppressionSettings",
+]
 
 
 class ModelSettingsError(ValueError):
@@ -41,6 +49,21 @@ class HorizonSettings(ModelSettings):
     """Over how many successive windows of a shard the promise holds, for ``lkc``, ``rum-bound``, ``tum-bound`` and
     ``across``; with ``across: persistent``, the windows of an epoch. By default 2 for ``across``, each window and the
     next, and 8 for the others, where 1 lets each window stand alone."""
+
+
+class PatternSettings(ModelSettings):
+    """The setting of models whose measures compare frequent patterns."""
+
+    longest_pattern: Annotated[int, Field(ge=1, le=10)] = 3
+    """Most locations of the frequent patterns, or pairs of the frequent sequences, that ``--measure all`` compares, for
+    ``p2ka`` and ``lkc``. The papers have no bound; windows of long trajectories need one."""
+
+
+class SuppressionSettings(ModelSettings):
+    """The setting of models that keep utility constraints by suppressing locations."""
+
+    suppression_percent: Annotated[float, Field(ge=0, le=100)] = 5.0
+    """Most locations of a window that ``u-seqanon``, ``coat`` and ``pcta`` may suppress, percent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

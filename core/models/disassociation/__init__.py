@@ -15,14 +15,18 @@ FAMILY = Family(
         ),
     },
     promise="for up to `m` locations that an adversary knows of a person, in no order, the release describes a "
-    "possible window in which at least `k` people visited all of them",
+    "possible window in which at least `k` people visited all of them; in a cluster at most one in `l` was at any "
+    "sensitive location that it names",
     figures={
         "released_locations": "Locations in the release.",
         "clusters": "Clusters of people.",
         "term_chunk_share": "Share of locations that stand in term chunks, where nothing links them to other "
         "locations.",
     },
-    parameters={"largest_cluster": "Most people of a cluster."},
+    parameters={
+        "largest_cluster": "Most people of a cluster.",
+        "sensitive_locations": "How many locations are sensitive.",
+    },
     released=ClusterGroup,
     kind=Kind.CHECKINS,
     settings=DisassociationSettings,
@@ -35,4 +39,6 @@ FAMILY = Family(
     loss=measure.loss,
     measure=measure.measure,
     answers=measure.answers,
+    protects_sensitive_locations=True,
+    measures_meaning=True,
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
+from core.models.common.location_nodes import LocationNodes
 from core.models.disassociation.anonymize.disassociate import Disassociation
 from core.models.disassociation.lost_locations import lost_locations
 from core.models.disassociation.plan import DisassociationPlan
@@ -12,8 +14,10 @@ from core.models.disassociation.reconstruct import reconstruct
 from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
 from core.trajectories.location_sets import location_sets
+from core.trajectories.trajectory import Sequences
 from core.utility.answers import MeanAnswers
 from core.utility.itemsets import pair_error, top_deviation
+from core.utility.multilevel import multilevel_deviation
 from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, visits_over
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
@@ -38,6 +42,9 @@ class SetMeasures(WindowMeasures):
     """Share of the locations visited by at least k people that are in term chunks alone
     (:mod:`core.models.disassociation.lost_locations`)."""
 
+    tkd_ml2: float
+    """The same at all levels of the taxonomy of locations (:mod:`core.utility.multilevel`)."""
+
     visits_kept_share: float
 
 
@@ -49,13 +56,21 @@ def loss(window: SequenceWindow, result: Disassociation, plan: DisassociationPla
 def measure(
     seal: Seal, window: SequenceWindow, result: Disassociation, plan: DisassociationPlan, inputs: MeasureInputs
 ) -> SetMeasures:
-    """Measure one reconstruction against the raw window."""
+    """Measure one reconstruction against the raw window.
+
+    Raises:
+        ValueError: The inputs have no taxonomy.
+    """
+    if inputs.taxonomy is None:
+        raise ValueError("the inputs have no taxonomy: these measures need the hierarchy of locations")
+    nodes = LocationNodes(inputs.taxonomy.paths(window.vocabulary))
     original = location_sets(window.sequences)
     rebuilt = reconstruct(result.release, plan.generator(seal, "measures"))
     return SetMeasures(
         tkd=top_deviation(original, rebuilt),
         re=pair_error(original, [rebuilt]),
         tlost=lost_locations(original, result.release, k=plan.guarantee.k),
+        tkd_ml2=multilevel_deviation(_by_person(original), _by_person(rebuilt), nodes.above),
         visits_kept_share=float(result.kept.mean()),
     )
 
@@ -73,3 +88,8 @@ def answers(
         released=MeanAnswers(windows=[visits_over(one, window.vocabulary, ordered=False) for one in rebuilt]),
         draw=partial(draw_visit_queries, raw, in_order=False),
     )
+
+
+def _by_person(sets: Sequences) -> list[list[int]]:
+    locations = sets.locations.tolist()
+    return [locations[start:end] for start, end in pairwise(sets.starts.tolist())]

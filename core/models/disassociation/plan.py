@@ -22,6 +22,8 @@ class DisassociationPlan(Plan):
     guarantee: DisassociatedKm
     locator: Locator = field(repr=False)
     options: DisassociationOptions
+    sensitive: frozenset[str] = field(default=frozenset(), repr=False)
+    """Names of the sensitive locations; used if the guarantee has an l."""
 
     @property
     def model(self) -> str:
@@ -32,35 +34,42 @@ class DisassociationPlan(Plan):
     def parameters(self) -> Parameters:
         """See :attr:`Plan.parameters`."""
         promised: Parameters = {"k": self.guarantee.k, "m": self.guarantee.m}
+        if self.guarantee.l is not None:
+            promised |= {"l": self.guarantee.l, "sensitive_locations": len(self.sensitive)}
         return promised | {
-            "largest_cluster": self.options.largest(self.guarantee.k),
+            "largest_cluster": self.options.largest(self.guarantee.smallest_cluster),
             "rare_locations": self.options.rare_locations,
         }
 
     @property
     def promise(self) -> str:
         """See :attr:`Plan.promise`."""
-        return "disassociated k^m"
+        return "disassociated k^m" if self.guarantee.l is None else "disassociated k^m, l-diverse"
 
 
 def make_plan(settings: DisassociationSettings, inputs: PlanInputs) -> DisassociationPlan:
     """Make the plan that the settings ask for.
 
     Raises:
-        ModelSettingsError: Clusters are too small for k.
+        ModelSettingsError: Clusters are too small for k or l.
     """
+    sensitive = inputs.sensitive_locations()
+    guarantee = DisassociatedKm(k=inputs.k, m=inputs.m, l=inputs.l if sensitive else None)
+    fewest = guarantee.smallest_cluster
     options = DisassociationOptions(largest_cluster=settings.largest_cluster, rare_locations=settings.rare_locations)
     try:
-        options.largest(inputs.k)
+        options.largest(fewest)
     except ValueError:
+        reason = f"privacy.k {inputs.k}" if fewest == inputs.k else f"privacy.l {inputs.l}"
         raise ModelSettingsError(
-            f"privacy.largest_cluster is {settings.largest_cluster}: with privacy.k {inputs.k} it must be at least "
-            f"{2 * inputs.k - 1}, or none"
+            f"privacy.largest_cluster is {settings.largest_cluster}: with {reason} it must be at least "
+            f"{2 * fewest - 1}, or none"
         ) from None
     return DisassociationPlan(
-        guarantee=DisassociatedKm(k=inputs.k, m=inputs.m),
+        guarantee=guarantee,
         limits=inputs.limits,
         secret=inputs.secret,
         locator=inputs.locator,
         options=options,
+        sensitive=sensitive,
     )

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+
+import numpy as np
 
 from core.models.common.family import Contents, Verdict
 from core.models.disassociation.anonymize.disassociate import Disassociation, disassociate
 from core.models.disassociation.disassociated import Cluster, Disassociated, RecordChunk
 from core.models.disassociation.plan import DisassociationPlan
 from core.models.disassociation.released import ClusterGroup, NamedChunk, NamedCluster, NamedJoint
-from core.models.disassociation.verify import verify_disassociated, verify_origin
+from core.models.disassociation.verify import revealed, verify_disassociated, verify_origin
 from core.records.record import Rows
 from core.release.counts import Headcount
 from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.trajectories.location_sets import location_sets
+from core.trajectories.trajectory import Sequences
 from core.windows.seal import Seal
 
 __all__ = ["SetCandidate", "anonymize", "assemble", "candidate", "publish", "verify"]
@@ -42,7 +45,8 @@ def assemble(seal: Seal, rows: Rows, plan: DisassociationPlan) -> SequenceWindow
 
 def anonymize(seal: Seal, window: SequenceWindow, plan: DisassociationPlan) -> Disassociation:
     """Disassociate the window; only orders that mean nothing are random."""
-    return disassociate(window.sequences, plan.guarantee, plan.generator(seal), plan.options)
+    sensitive = window.vocabulary.among(plan.sensitive)
+    return disassociate(window.sequences, plan.guarantee, plan.generator(seal), plan.options, sensitive)
 
 
 def candidate(window: SequenceWindow, result: Disassociation, plan: DisassociationPlan) -> SetCandidate | None:
@@ -50,17 +54,23 @@ def candidate(window: SequenceWindow, result: Disassociation, plan: Disassociati
     if not result.release.clusters:
         return None
     users = [user for cluster in result.users for user in cluster]
-    return SetCandidate(release=result.release, users=users, behind=_behind(window, result))
+    behind = _behind(result.users, window.sequences.where(result.kept))
+    return SetCandidate(release=result.release, users=users, behind=behind)
 
 
 def verify(window: SequenceWindow, candidate: SetCandidate, plan: DisassociationPlan) -> Verdict:
     """Check the guarantee, and that the release is exactly that of the people behind it."""
     k = plan.guarantee.k
-    report = verify_disassociated(candidate.release, plan.guarantee)
+    sensitive = frozenset(np.flatnonzero(window.vocabulary.among(plan.sensitive)).tolist())
+    report = verify_disassociated(candidate.release, plan.guarantee, sensitive)
     origin = verify_origin(candidate.release, candidate.behind)
     too_rare = not plan.options.rare_locations and (origin.fewest_visitors or k) < k
-    if not report.holds or not origin.holds or too_rare:
-        broken = sorted({*report.violations, *origin.violations, *(["rare locations"] if too_rare else [])})
+    too_sure = plan.guarantee.l is not None and revealed(
+        candidate.release, _everything(window, candidate), sensitive, plan.guarantee.l
+    )
+    if not report.holds or not origin.holds or too_rare or too_sure:
+        further = [*(["rare locations"] if too_rare else []), *(["sensitive locations"] if too_sure else [])]
+        broken = sorted({*report.violations, *origin.violations, *further})
         return Verdict(finding=f"the release breaks, with k={k}: {', '.join(broken)}")
     smallest = min(size for size in (report.smallest_cluster, report.smallest_support) if size is not None)
     return Verdict(smallest_support=smallest)
@@ -79,7 +89,7 @@ def publish(
     shown = sorted(release.locations)
     return Contents(
         messages=tuple(_groups(release, window.vocabulary.names)),
-        locations=generalized_locations(window.vocabulary, ([location] for location in shown)),
+        locations=generalized_locations(window.vocabulary, ([location] for location in shown), plan.sensitive),
         points_released=_n_released(release),
         rows_released=int(result.kept.sum()),
         people_suppressed=window.people_suppressed(result.kept),
@@ -103,11 +113,17 @@ def _shown(release: Disassociated, names: tuple[str, ...]) -> list[list[tuple[st
     return [[(names[x],) for x in sorted(cluster)] for cluster in shown]
 
 
-def _behind(window: SequenceWindow, result: Disassociation) -> list[list[tuple[int, frozenset[int]]]]:
-    """Return the users of each cluster, each with the user's released locations."""
-    sets = location_sets(window.sequences.where(result.kept))
+def _behind(users: Iterable[Iterable[int]], visits: Sequences) -> list[list[tuple[int, frozenset[int]]]]:
+    """Return the users of each cluster, each with the locations visited."""
+    sets = location_sets(visits)
     visited = [frozenset(sets.locations[start:end].tolist()) for start, end in pairwise(sets.starts.tolist())]
-    return [[(user, visited[user]) for user in cluster] for cluster in result.users]
+    return [[(user, visited[user]) for user in cluster] for cluster in users]
+
+
+def _everything(window: SequenceWindow, candidate: SetCandidate) -> list[list[frozenset[int]]]:
+    """Return all locations that each person of each cluster visited, suppressed ones included."""
+    users = ([user for user, _ in cluster] for cluster in candidate.behind)
+    return [[visited for _, visited in cluster] for cluster in _behind(users, window.sequences)]
 
 
 def _n_released(release: Disassociated) -> int:

@@ -11,6 +11,9 @@ Shares no code with the anonymizer. The checks imply the guarantee, by this argu
 - The other subrecords of a shared chunk go to people of the joint cluster who may have them. That is everybody, if none
   of the chunk's locations is in a chunk further down. If one is, the k subrecords are equal and there is room.
 - By Lemma 2 in their own clusters, the people of other clusters need no shared subrecord to have visited something.
+
+With an l, S has no sensitive location, and those of term chunks are left out of the argument: at most one in l people
+of a cluster visited each, so they do not suffice to give everybody a location.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from itertools import pairwise
 from core.models.disassociation.disassociated import Cluster, Disassociated, JointCluster, RecordChunk
 from core.models.disassociation.guarantee import DisassociatedKm
 
-__all__ = ["DisassociatedReport", "OriginReport", "verify_disassociated", "verify_origin"]
+__all__ = ["DisassociatedReport", "OriginReport", "revealed", "verify_disassociated", "verify_origin"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,8 @@ class DisassociatedReport:
     - ``not_km``: chunks with a combination in fewer than k subrecords;
     - ``too_few_subrecords``: clusters that break Lemma 2;
     - ``not_k``: distinct subrecords that occur fewer than k times where Property 1 requires k-anonymity;
-    - ``no_room``: distinct subrecords of such chunks that fewer people can have than the chunk has subrecords.
+    - ``no_room``: distinct subrecords of such chunks that fewer people can have than the chunk has subrecords;
+    - ``exposed``: sensitive locations in record and shared chunks, which link them to people.
     """
 
     @property
@@ -75,12 +79,15 @@ class OriginReport:
         return not self.violations
 
 
-def verify_disassociated(release: Disassociated, guarantee: DisassociatedKm) -> DisassociatedReport:
-    """Recompute Guarantee 1 from a release.
+def verify_disassociated(
+    release: Disassociated, guarantee: DisassociatedKm, sensitive: Collection[int] = ()
+) -> DisassociatedReport:
+    """Recompute Guarantee 1 from a release, and check that sensitive locations are in term chunks alone.
 
     Args:
         release: What would be published.
-        guarantee: k and m.
+        guarantee: k, m and l.
+        sensitive: Sensitive locations.
 
     >>> pair = Cluster(size=2, record_chunks=(RecordChunk(((1,), (1,))),), term_chunk=())
     >>> verify_disassociated(Disassociated(clusters=(pair,), joint_clusters=()), DisassociatedKm(k=2, m=2)).holds
@@ -91,7 +98,7 @@ def verify_disassociated(release: Disassociated, guarantee: DisassociatedKm) -> 
     supports: list[int] = []
     for cluster in release.clusters:
         found["malformed"] += not _well_formed(cluster)
-        found["too_few_people"] += cluster.size < k
+        found["too_few_people"] += cluster.size < max(k, guarantee.l or 0)
         for chunk in cluster.record_chunks:
             supports.append(_smallest_support(chunk, m))
             found["not_km"] += supports[-1] < k
@@ -99,8 +106,9 @@ def verify_disassociated(release: Disassociated, guarantee: DisassociatedKm) -> 
         subrecords = sum(len(chunk.subrecords) for chunk in cluster.record_chunks)
         # Without a record chunk the lemma would require too few subrecords: its h is at least 1 here.
         enough = subrecords >= cluster.size + k * (max(1, min(m, v)) - 1)
-        found["too_few_subrecords"] += not (cluster.term_chunk or enough)
+        found["too_few_subrecords"] += not (set(cluster.term_chunk).difference(sensitive) or enough)
 
+    found["exposed"] += sum(len(set(sensitive).intersection(chunk.locations)) for chunk in release.chunks)
     found["malformed"] += _misplaced(release)
     # For each cluster, the locations in its record chunks and in shared chunks of the joint clusters seen so far.
     placed = [{t for chunk in cluster.record_chunks for t in chunk.locations} for cluster in release.clusters]
@@ -162,6 +170,27 @@ def verify_origin(release: Disassociated, people: Sequence[Sequence[tuple[Hashab
         fewest_visitors=min((visitors[t] for t in release.locations), default=None),
         violations={kind: number for kind, number in sorted(found.items()) if number},
     )
+
+
+def revealed(
+    release: Disassociated,
+    people: Sequence[Sequence[Collection[int]]],
+    sensitive: Collection[int],
+    l: int,  # noqa: E741 - the paper's name
+) -> int:
+    """Count the sensitive locations that a cluster names although more than one in ``l`` of its people visited them.
+
+    Args:
+        release: What would be published.
+        people: All locations that each person of each cluster visited, suppressed ones included.
+        sensitive: Sensitive locations.
+        l: As in the guarantee.
+    """
+    n_revealed = 0
+    for cluster, behind in zip(release.clusters, people, strict=True):
+        visitors = Counter(t for visited in behind for t in set(visited))
+        n_revealed += sum(visitors[t] * l > cluster.size for t in set(cluster.term_chunk).intersection(sensitive))
+    return n_revealed
 
 
 def _taken(chunk: RecordChunk, left: list[set[int]]) -> bool:

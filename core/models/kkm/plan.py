@@ -54,7 +54,10 @@ class KKmPlan(Plan):
         promised: Parameters = {"k": self.guarantee.k, "m": self.guarantee.m}
         if self.guarantee.l is not None:
             promised |= {"l": self.guarantee.l, "sensitive_locations": len(self.sensitive)}
-        return promised | {"max_loss": self.options.delta, "merge": self.options.merge, "horizon": self.horizon}
+        merging: Parameters = {"max_loss": self.options.delta, "merge": self.options.merge}
+        if self.options.distance == "ul":
+            merging |= {"alike_by": "ul", "ul_candidates": self.options.n_measured}
+        return promised | merging | {"horizon": self.horizon}
 
     @property
     def promise(self) -> str:
@@ -82,7 +85,11 @@ def make_plan(settings: KKmSettings, inputs: PlanInputs) -> KKmPlan:
         secret=inputs.secret,
         locator=inputs.locator,
         options=RTOptions(
-            bound="ncp" if inputs.model == "rum-bound" else "ul", delta=settings.max_loss, merge=settings.merge
+            bound="ncp" if inputs.model == "rum-bound" else "ul",
+            delta=settings.max_loss,
+            merge=settings.merge,
+            distance=settings.alike_by,
+            n_measured=settings.ul_candidates,
         ),
         profile=inputs.profile,
         schema=tuple(

@@ -47,6 +47,7 @@ class AttributeRecord(Released):
         },
     }
     optional: ClassVar = frozenset({"sensitive"})
+    is_ordered: ClassVar[bool] = False
 
     pseudonym: str
     attributes: Mapping[str, str | tuple[float, float]]

@@ -38,6 +38,7 @@ FAMILY = Family(
         "constraints": "Name of the constraints.",
         "max_suppressed": "`privacy.max_suppressed`, percent.",
         "max_split": "`privacy.max_split`, percent.",
+        "apriori": "`privacy.apriori`, if it is false.",
         "candidates": "Models that were compared.",
         "chosen": "The model among these that lost least in this window.",
     },
@@ -56,6 +57,7 @@ FAMILY = Family(
     answers=measure.answers,
     measures_meaning=True,
     variants=(
+        Variant(name="SeqAnon_F", model="seqanon", given={"apriori": False}),
         Variant(
             name="suppression only",
             model="least-loss",

@@ -35,16 +35,19 @@ class SequenceAlgorithm(Algorithm, Protocol):
 class SeqAnon:
     """Merge locations by distance alone."""
 
+    apriori: bool = True
+    """Whether subtrajectories of 1, 2, ... locations are protected in turn; False is the paper's SeqAnon_F."""
+
     model: str = field(default="seqanon", init=False)
 
     @property
     def parameters(self) -> Parameters:
         """See :attr:`Algorithm.parameters`."""
-        return {}
+        return {} if self.apriori else {"apriori": False}
 
     def anonymize(self, window: SequenceWindow, guarantee: KmAnonymity) -> Generalization | None:
         """See :meth:`SequenceAlgorithm.anonymize`."""
-        return seqanon(window.sequences, window.vocabulary.xy_m, guarantee)
+        return seqanon(window.sequences, window.vocabulary.xy_m, guarantee, apriori=self.apriori)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def _algorithm(settings: KmSettings, inputs: PlanInputs) -> SequenceAlgorithm:
     if inputs.model == "u-seqanon":
         return USeqAnon(inputs.constraints(), settings.suppression_percent)
     if inputs.model == "seqanon":
-        return SeqAnon()
+        return SeqAnon(settings.apriori)
     prices = Prices(suppression=settings.suppression_price, split=settings.split_price)
     least_loss = LeastLoss(
         LeastLossOptions(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from core.models.common.family import Contents, Verdict
 from core.models.common.sequences import PublishedSequence, SequenceCandidate
+from core.models.common.verify_constraints import verify_constraints
 from core.models.km.algorithms import SDSeqAnon, USeqAnon
 from core.models.km.anonymize.seqanon import Generalization
 from core.models.km.plan import KmPlan
 from core.models.km.verify import verify_km
-from core.models.km.verify_constraints import verify_constraints
 from core.records.record import Rows
 from core.release.counts import Headcount
 from core.release.locations import generalized_locations

@@ -6,16 +6,17 @@ from typing import Annotated
 
 from pydantic import Field
 
-from core.models.common.settings import ModelSettings
+from core.models.common.settings import SuppressionSettings
 
 __all__ = ["KmSettings"]
 
 
-class KmSettings(ModelSettings):
+class KmSettings(SuppressionSettings):
     """The settings that only these models have."""
 
-    suppression_percent: Annotated[float, Field(ge=0, le=100)] = 5.0
-    """Most locations of a window that ``u-seqanon`` may suppress, percent."""
+    apriori: bool = True
+    """Whether ``seqanon`` protects subtrajectories of 1, 2, ... ``m`` locations in turn. If not, those of ``m``
+    locations come first: the slower algorithm SeqAnon_F, with which the paper compares."""
 
     suppression_price: Annotated[float, Field(ge=0, le=1_000)] = 1.0
     """Price of a suppressed visit in ``least-loss`` and ``auto``. At 1 it costs as much as a visit that is generalized

@@ -15,10 +15,7 @@ from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_v
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 
-__all__ = ["LONGEST_SEQUENCE", "PairMeasures", "answers", "loss", "measure"]
-
-LONGEST_SEQUENCE = 3
-"""Most pairs of the frequent sequences that are compared."""
+__all__ = ["PairMeasures", "answers", "loss", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +43,7 @@ def measure(seal: Seal, window: PairWindow, result: Suppression, plan: LKCPlan, 
         window.stands_for,
         result.kept,
         min_support=plan.options.min_support(window.n_users, plan.guarantee.k),
-        longest=LONGEST_SEQUENCE,
+        longest=plan.longest_sequence,
     )
     return PairMeasures(
         visits_kept_share=shares.visits,

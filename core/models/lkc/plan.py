@@ -33,6 +33,9 @@ class LKCPlan(Plan):
     profile: Profile | None = None
     """The attributes of people that rows contain."""
 
+    longest_sequence: int = 3
+    """Most pairs of the frequent sequences that are measured; a release does not depend on it."""
+
     sensitive_field: str | None = None
     """Name of the sensitive attribute; None if there is none."""
 
@@ -89,7 +92,8 @@ def make_plan(settings: LKCSettings, inputs: PlanInputs) -> LKCPlan:
         secret=inputs.secret,
         locator=inputs.locator,
         slots=slots,
-        options=LKCOptions(utility=Utility(settings.spare)),
+        options=LKCOptions(utility=Utility(settings.spare), min_support_percent=settings.frequent_percent),
+        longest_sequence=settings.longest_pattern,
         profile=inputs.profile,
         sensitive_field=inputs.sensitive_field,
     )

@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from core.models.common.settings import HorizonSettings
+from core.models.common.settings import HorizonSettings, PatternSettings
 from core.models.common.values import PositiveDuration
 
 __all__ = ["LKCSettings"]
 
 
-class LKCSettings(HorizonSettings):
+class LKCSettings(HorizonSettings, PatternSettings):
     """The settings that only ``lkc`` has."""
 
     time_slot: PositiveDuration = 3_600_000
@@ -26,3 +26,7 @@ class LKCSettings(HorizonSettings):
 
     spare: Literal["sequences", "instances"] = "sequences"
     """What ``lkc`` spares when it suppresses: frequent sequences, for mining, or visits, for counting."""
+
+    frequent_percent: Annotated[float, Field(ge=0, le=100)] = 1.0
+    """Fewest people behind a frequent sequence of ``lkc``, the paper's K', in percent of the window's people; never
+    fewer than ``k``. Frequent sequences are spared, and measured."""

@@ -13,10 +13,7 @@ from core.utility.window_answers import WindowAnswers, sequence_answers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures, exact_loss
 from core.windows.seal import Seal
 
-__all__ = ["LONGEST_PATTERN", "PatternMeasures", "answers", "loss", "measure"]
-
-LONGEST_PATTERN = 3
-"""Most locations of the patterns that are compared: the paper has no bound, windows of long trajectories need one."""
+__all__ = ["PatternMeasures", "answers", "loss", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +46,9 @@ def measure(
 ) -> PatternMeasures:
     """Measure which frequent patterns are kept, and how many visits."""
     sequences = window.sequences
-    similarity = pattern_similarity(sequences, result.sequences, min_support=plan.guarantee.k, longest=LONGEST_PATTERN)
+    similarity = pattern_similarity(
+        sequences, result.sequences, min_support=plan.guarantee.k, longest=plan.longest_pattern
+    )
     n_visits = len(sequences.locations)
     return PatternMeasures(
         sim1=similarity.support,

@@ -23,6 +23,9 @@ class P2kAPlan(Plan):
     known_places: int
     """How many places of a person a simulated attack knows; the guarantee does not depend on it."""
 
+    longest_pattern: int = 3
+    """Most locations of the frequent patterns that are measured; a release does not depend on it."""
+
     @property
     def model(self) -> str:
         """See :attr:`Plan.model`."""
@@ -47,4 +50,5 @@ def make_plan(settings: P2kASettings, inputs: PlanInputs) -> P2kAPlan:
         secret=inputs.secret,
         locator=inputs.locator,
         known_places=inputs.m,
+        longest_pattern=settings.longest_pattern,
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from core.models.common.settings import ModelSettings
+from core.models.common.settings import PatternSettings
 
 __all__ = ["P2kASettings"]
 
 
-class P2kASettings(ModelSettings):
+class P2kASettings(PatternSettings):
     """The settings that only this model has."""
 
     alike: bool = True

@@ -57,7 +57,7 @@ _ANONYMIZED: AvroSchema = _record(
         _optional(
             "locations",
             {"type": "array", "items": _NAMES},
-            "Generalized locations by their members: a sequence or, beside attributes, a set.",
+            "Generalized locations by their members: a sequence or, as the model says, a set.",
         ),
         _optional(
             "visits",

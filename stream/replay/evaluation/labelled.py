@@ -11,7 +11,6 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from core.models.kkm.ul import mean_utility_loss
 from core.models.p2ka.similarity import pattern_similarity
 from core.records.arrays import IntArray, starts_of
 from core.trajectories.journeys import Journeys
@@ -21,6 +20,7 @@ from core.utility.divergence import draw_subtrajectories, support_divergence
 from core.utility.itemsets import pair_error, top_deviation
 from core.utility.patterns import pattern_shares, project
 from core.utility.queries import average_relative_error, draw_queries
+from core.utility.utility_loss import mean_utility_loss
 from core.utility.window_measures import MeasureOptions
 
 __all__ = ["compare_labels"]

@@ -4,6 +4,7 @@ replayed, measured and shown."""
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from core.models.klm.algorithms import SGA, ZGA, ClusterAlgorithm, LmAnon
 from core.models.klm.anonymize.cluster import ClusterSearch
 from core.models.klm.guarantee import KLmDiversity
 from core.models.klm.plan import KLmPlan
+from core.models.km_sets.guarantee import KmSetAnonymity
+from core.models.km_sets.plan import KmSetPlan
 from core.models.lkc.anonymize.suppress import LKCOptions, Utility
 from core.models.lkc.guarantee import LKCPrivacy
 from core.models.lkc.pairs import Cycle, Slots
@@ -42,6 +45,7 @@ from tests.builders.windows import (
     attribute_plan,
     cluster_plan,
     flow_plan,
+    label_set_plan,
     messages,
     pair_plan,
     pattern_plan,
@@ -58,7 +62,8 @@ PLANS = "category,parent\npaid,\nplus,paid\ngold,paid\nbasic,\n"
 
 OF_CLUSTERS = ("lm-anon", "zga", "sga")
 OF_ATTRIBUTES = ("rum-bound", "tum-bound")
-NEW_MODELS = (*OF_CLUSTERS, "lkc", *OF_ATTRIBUTES, "disassociation", "flows")
+OF_SETS = ("sets-apriori", "sets-lra", "sets-vpa")
+NEW_MODELS = (*OF_CLUSTERS, "lkc", *OF_ATTRIBUTES, *OF_SETS, "disassociation", "flows")
 
 
 @dataclass(frozen=True)
@@ -148,13 +153,14 @@ def test_pairs_are_built_with_their_options(files: Files) -> None:
     Privacy.m is how many pairs are known; the values of the sensitive field are those that are bounded.
     """
     given: dict[str, Any] = {"time_slot": "30m", "slots_of": "day", "max_confidence": 0.4, "spare": "instances", "m": 3}
-    given |= {"horizon": 5}
+    given |= {"horizon": 5, "frequent_percent": 4, "longest_pattern": 2}
     plan = files.feed("lkc", sensitive_field="ward", sensitive_values="surgery,oncology", **given).plan
     assert isinstance(plan, LKCPlan)
     assert plan.guarantee == LKCPrivacy(l=3, k=4, c=0.4, horizon=5)
     assert plan.horizon == 5
     assert plan.slots == Slots(granularity_ms=1_800_000, cycle=Cycle.DAY)
-    assert plan.options == LKCOptions(utility=Utility.INSTANCES)
+    assert plan.options == LKCOptions(utility=Utility.INSTANCES, min_support_percent=4.0)
+    assert plan.longest_sequence == 2
     assert plan.sensitive_values == ("surgery", "oncology")
     usual = files.feed("lkc", attributes={}).plan
     assert isinstance(usual, LKCPlan)
@@ -172,6 +178,11 @@ def test_attributes_are_built_with_their_options(model: str, bound: Any, files: 
     assert isinstance(plan, KKmPlan)
     assert plan.guarantee == KKmAnonymity(k=4, m=2, l=3, horizon=8)
     assert plan.options == RTOptions(bound=bound, delta=0.5, merge="t")
+    slow = files.feed(model, alike_by="ul", ul_candidates=3).plan
+    assert isinstance(slow, KKmPlan)
+    assert slow.options == RTOptions(bound=bound, delta=0.65, distance="ul", n_measured=3)
+    assert slow.parameters.items() >= {"alike_by": "ul", "ul_candidates": 3}.items()
+    assert "alike_by" not in plan.parameters
     assert [attribute.name for attribute in plan.schema] == ["age", "plan"]
     assert plan.profile.names == ("age", "plan", "ward")
     assert plan.model == model
@@ -180,6 +191,45 @@ def test_attributes_are_built_with_their_options(model: str, bound: Any, files: 
     assert isinstance(without, KKmPlan)
     assert without.guarantee == KKmAnonymity(k=4, m=2)  # nothing is sensitive
     assert (plan.horizon, without.horizon) == (8, 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "parameters"),
+    [
+        ("sets-apriori", {}, {"taxonomy": "tree"}),
+        ("sets-vpa", {}, {"taxonomy": "tree"}),
+        ("sets-lra", {}, {"taxonomy": "tree", "people_per_part": 40}),
+        ("sets-lra", {"people_per_part": 4}, {"taxonomy": "tree", "people_per_part": 4}),
+        ("coat", {"constraints": "level:1"}, {"constraints": "tree level 1", "suppression_percent": 5.0}),
+        ("pcta", {"constraints": "level:2", "suppression_percent": 9}, {"constraints": "tree level 2"}),
+    ],
+)
+def test_generalized_sets_are_built_with_their_options(
+    model: str, given: dict[str, Any], parameters: dict[str, Any], files: Files
+) -> None:
+    """
+    The windows message names the hierarchy or the constraints, and each setting reaches its option.
+    """
+    plan = files.feed(model, m=3, **given).plan
+    assert isinstance(plan, KmSetPlan)
+    assert (plan.guarantee, plan.model) == (KmSetAnonymity(k=4, m=3), model)
+    told = {name: re.sub(":[0-9a-f]{8}", "", str(value)) for name, value in plan.parameters.items()}
+    assert told.items() >= {name: str(value) for name, value in parameters.items()}.items()
+
+
+def test_sets_that_cannot_be_made_are_refused(files: Files) -> None:
+    """
+    Without constraints, or with parts of fewer than k people: the sentence says what is allowed.
+    """
+    for model in ("coat", "pcta"):
+        assert files.complaint(model) == (
+            f"privacy.constraints is not set: privacy.model {model} needs level:N of the taxonomy, "
+            "or a CSV with location,constraint"
+        )
+    assert files.complaint("sets-lra", people_per_part=3) == (
+        "privacy.people_per_part is 3: with privacy.k 4 it must be at least 4, or none"
+    )
+    assert files.feed("sets-apriori", people_per_part=3).plan.model == "sets-apriori"
 
 
 def test_flows_are_built_with_their_options(files: Files) -> None:
@@ -204,8 +254,9 @@ def test_sets_and_patterns_are_built_with_their_options(files: Files) -> None:
     usual = files.feed("disassociation", largest_cluster="none").plan
     assert isinstance(usual, DisassociationPlan)
     assert usual.parameters["largest_cluster"] == 40
-    patterns = files.feed("p2ka", alike=False).plan
+    patterns = files.feed("p2ka", alike=False, longest_pattern=4).plan
     assert isinstance(patterns, P2kAPlan)
+    assert patterns.longest_pattern == 4
     assert patterns.guarantee == PatternPreservingK(k=4, alike=False)
 
 
@@ -282,6 +333,10 @@ def test_a_cluster_that_is_too_small_is_named(files: Files) -> None:
         "privacy.largest_cluster is 6: with privacy.k 4 it must be at least 7, or none"
     )
     files.feed("disassociation", largest_cluster=7)
+    assert files.complaint("disassociation", largest_cluster=8, l=5, sensitive_locations="v1") == (
+        "privacy.largest_cluster is 8: with privacy.l 5 it must be at least 9, or none"
+    )
+    files.feed("disassociation", largest_cluster=8, l=5)
 
 
 @pytest.mark.parametrize("model", [*NEW_MODELS, "p2ka"])
@@ -318,6 +373,11 @@ def test_a_model_of_the_other_kind_is_named(model: str, files: Files) -> None:
         ("tum-bound", {"l": 3}),
         ("disassociation", {"largest_cluster": 7}),
         ("disassociation", {"rare_locations": True}),
+        ("sets-lra", {"people_per_part": 7}),
+        ("lkc", {"frequent_percent": 5}),
+        ("rum-bound", {"alike_by": "ul"}),
+        ("tum-bound", {"ul_candidates": 7}),
+        ("seqanon", {"apriori": False}),
         ("p2ka", {"alike": False}),
         ("flows", {"trips": "first-last"}),
         ("flows", {"max_suppressed_trips": 50}),
@@ -363,6 +423,7 @@ OUTCOMES: dict[str, Outcome] = {
     "p2ka": released(ROWS, pattern_plan()),
     "lkc": released(ROWS, pair_plan()),
     "rum-bound": released(ROWS, attribute_plan()),
+    "sets-apriori": released(ROWS, label_set_plan()),
     "disassociation": released(ROWS, set_plan()),
     "flows": released(ROWS, flow_plan()),
 }
@@ -428,9 +489,10 @@ FEED = [
 
 MEASURES = {
     "lkc": {"visits_kept_share", "pairs_kept_share", "people_kept_share", "sequences_kept_share"},
-    "rum-bound": {"ncp", "ul", "groups", "visits_kept_share"},
-    "tum-bound": {"ncp", "ul", "groups", "visits_kept_share"},
-    "disassociation": {"tkd", "re", "tlost", "visits_kept_share"},
+    "rum-bound": {"ncp", "ul", "groups", "visits_kept_share", "are_attributes", "are_locations", "are_both"},
+    "tum-bound": {"ncp", "ul", "groups", "visits_kept_share", "are_attributes", "are_locations", "are_both"},
+    "sets-lra": {"ncp", "ul", "are", "tkd_ml2", "labels", "visits_kept_share"},
+    "disassociation": {"tkd", "re", "tlost", "tkd_ml2", "visits_kept_share"},
     "zga": {"distance_m", "distance_share", "clusters", "labels", "label_size", "sensitive_kept_share"},
 }
 
@@ -479,12 +541,12 @@ def test_a_feed_with_attributes_is_replayed_and_measured(
     assert summary["trajectories_released"] == (2 if model == "disassociation" else 24)
 
 
-@pytest.mark.parametrize("model", ["seqanon", "lkc", "p2ka", "disassociation"])
+@pytest.mark.parametrize("model", ["seqanon", "lkc", "p2ka", "sets-apriori"])
 def test_sensitive_locations_that_nothing_protects_are_refused(files: Files, model: str) -> None:
     """
     Whoever sets them believes that they are protected: a model that looks at none says which ones do.
     """
     assert files.complaint(model, sensitive_locations="v1") == (
         f"privacy.sensitive_locations is set: privacy.model {model} does not protect them; "
-        "lm-anon, zga, sga, rum-bound, tum-bound do"
+        "lm-anon, zga, sga, rum-bound, tum-bound, disassociation do"
     )

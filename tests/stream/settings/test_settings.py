@@ -288,7 +288,8 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
             "privacy.model",
             "magic",
             "'seqanon', 'sd-seqanon', 'u-seqanon', 'least-loss', 'auto', 'lm-anon', 'zga', 'sga', 'lkc', 'p2ka', "
-            "'rum-bound', 'tum-bound', 'disassociation', 'flows', 'w4m', 'nwa', 'pw4m', 'pw4m-tr' or 'bounded-pw4m'",
+            "'rum-bound', 'tum-bound', 'sets-apriori', 'sets-lra', 'sets-vpa', 'coat', 'pcta', 'disassociation', "
+            "'flows', 'w4m', 'nwa', 'pw4m', 'pw4m-tr' or 'bounded-pw4m'",
         ),
         ("privacy.translation", "none", "'exchangeable' or 'minimal'"),
         ("privacy.distance", "euclidean", "'lstd' or 'edr'"),

@@ -125,7 +125,7 @@ def test_a_release_of_many_locations_is_drawn_in_part() -> None:
     Regions and cells are bounded, how many there are is told, and a trajectory is drawn whole or not at all.
     """
     places = [{"members": [f"{i:06d}-{j:06d}" for j in range(30)], "lat": 0.0, "lon": 0.0} for i in range(1000)]
-    window = {"release": "r", "trajectories": 2, "locations": places}
+    window = {"release": "r", "model": "seqanon", "trajectories": 2, "locations": places}
     few, far = ({"locations": [places[0]["members"], places[i]["members"]]} for i in (1, 999))
     drawn = shapes(json.dumps(window).encode(), [json.dumps(one).encode() for one in (few, far)], MetricGrid(5000.0))
     assert (len(drawn.regions), drawn.n_regions) == (DRAWN_REGIONS, 1000)

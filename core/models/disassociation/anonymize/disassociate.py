@@ -1,7 +1,13 @@
-"""Disassociate a window (Terrovitis et al. 2012, Section 4): partition horizontally and vertically, refine, shuffle."""
+"""Disassociate a window (Terrovitis et al. 2012, Section 4): partition horizontally and vertically, refine, shuffle.
+
+Sensitive locations take no part in this (Section 5, Diversity): they are named in the term chunks of the clusters that
+result. The paper leaves open what happens where many people of a cluster visited the same one. Here a cluster names it
+only if at most one in ``l`` of its people did; otherwise all of their visits to it are suppressed.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -68,11 +74,12 @@ def disassociate(
     guarantee: DisassociatedKm,
     rng: np.random.Generator,
     options: DisassociationOptions | None = None,
+    sensitive: BoolArray | None = None,
 ) -> Disassociation:
     """Make a window k^m-anonymous by disassociation.
 
     A person's record is the set of locations of all of the person's trajectories. A person without a released location
-    is not in the release.
+    that is not sensitive is not in the release.
 
     Args:
         trajectories: The window.
@@ -80,27 +87,91 @@ def disassociate(
         rng: Draws the orders that mean nothing, and nothing else: the released bags and sets depend neither on it nor
             on how users are numbered.
         options: The size of clusters, and whether rare locations are released; the defaults if not given.
+        sensitive: Which locations are sensitive, shape ``(L,)``; used if the guarantee has an l.
 
     Raises:
-        ValueError: ``largest_cluster`` is too small for k.
+        ValueError: ``largest_cluster`` is too small for k or l, or it is not known which locations are sensitive.
     """
     options = options or DisassociationOptions()
-    k = guarantee.k
-    largest = options.largest(k)
-    sets, kept = _without_rare(location_sets(trajectories), trajectories, 1 if options.rare_locations else k)
+    if sensitive is None and guarantee.l is not None:
+        raise ValueError("the guarantee has an l, but it is not known which locations are sensitive: name them")
+    fewest = guarantee.smallest_cluster
+    largest = options.largest(fewest)
+    everything, kept = _without_rare(
+        location_sets(trajectories), trajectories, 1 if options.rare_locations else guarantee.k
+    )
+    hidden = None if guarantee.l is None else sensitive
+    sets = everything if hidden is None else everything.where(~hidden[everything.locations])
     present = np.flatnonzero(np.diff(sets.starts))  # people with a location left
-    if len(present) < k:
+    if len(present) < fewest:
         nobody = Disassociated(clusters=(), joint_clusters=())
         return Disassociation(release=nobody, users=(), kept=np.zeros(len(kept), np.bool_))
     starts = np.append(sets.starts[present], len(sets.locations))
     sets = Sequences(users=np.arange(len(present)), starts=starts, locations=sets.locations)
 
-    parts = horizontal_partition(sets, k=k, largest=largest)
+    parts = horizontal_partition(sets, k=fewest, largest=largest)
     leaves = [vertical_partition(_visitors(sets, people), len(people), guarantee) for people in parts]
     top = refine(leaves, guarantee)
-    release, order = _publish(top, leaves, rng)
+    named: list[tuple[int, ...]] = [()] * len(leaves)
+    if hidden is not None and guarantee.l is not None:
+        of_cluster = np.full(trajectories.n_users, -1)
+        for number, people in enumerate(parts):
+            of_cluster[present[people]] = number
+        secrets = everything.where(hidden[everything.locations])
+        sizes = [leaf.size for leaf in leaves]
+        fewest_visitors = 1 if options.rare_locations else guarantee.k
+        named = _named_sensitive(secrets, of_cluster, sizes, guarantee.l, fewest_visitors)
+        kept &= _not_hidden(trajectories, hidden, of_cluster, named)
+    release, order = _publish(top, leaves, named, rng)
     users = tuple(tuple(present[parts[leaf]].tolist()) for leaf in order)
     return Disassociation(release=release, users=users, kept=kept)
+
+
+def _named_sensitive(
+    sets: Sequences,
+    of_cluster: IntArray,
+    sizes: Sequence[int],
+    l: int,  # noqa: E741 - the paper's name
+    fewest_visitors: int,
+) -> list[tuple[int, ...]]:
+    """Return the sensitive locations that each cluster may name: at most one in ``l`` of its people visited each.
+
+    Those that too few people visited in all clusters that may name them are left out.
+
+    Args:
+        sets: The sensitive locations of each person.
+        of_cluster: Cluster of each person, -1 for people who are not in the release, shape ``(n_users,)``.
+        sizes: People of each cluster.
+        l: As in the guarantee.
+        fewest_visitors: Fewest people who visited a location that is named.
+    """
+    visitors: Counter[tuple[int, int]] = Counter(
+        zip(of_cluster[sets.owners].tolist(), sets.locations.tolist(), strict=True)
+    )
+    allowed = {
+        (cluster, location): n
+        for (cluster, location), n in visitors.items()
+        if cluster >= 0 and n * l <= sizes[cluster]
+    }
+    in_all: Counter[int] = Counter()
+    for (_, location), n in allowed.items():
+        in_all[location] += n
+    named: list[list[int]] = [[] for _ in sizes]
+    for cluster, location in sorted(allowed):
+        if in_all[location] >= fewest_visitors:
+            named[cluster].append(location)
+    return [tuple(locations) for locations in named]
+
+
+def _not_hidden(
+    trajectories: Sequences, hidden: BoolArray, of_cluster: IntArray, named: Sequence[tuple[int, ...]]
+) -> BoolArray:
+    """Return which visits are not to a sensitive location that their person's cluster does not name, shape ``(p,)``."""
+    clusters = of_cluster[trajectories.owners]
+    left = ~hidden[trajectories.locations]
+    for visit in np.flatnonzero(~left & (clusters >= 0)).tolist():
+        left[visit] = trajectories.locations[visit] in named[clusters[visit]]
+    return left
 
 
 def _without_rare(sets: Sequences, trajectories: Sequences, fewest: int) -> tuple[Sequences, BoolArray]:
@@ -120,8 +191,13 @@ def _visitors(sets: Sequences, people: IntArray) -> dict[int, int]:
     return visitors
 
 
-def _publish(top: list[Node], leaves: list[Leaf], rng: np.random.Generator) -> tuple[Disassociated, list[int]]:
-    """Arrange clusters in a random order that keeps joint ones together; also return their numbers in that order."""
+def _publish(
+    top: list[Node], leaves: list[Leaf], named: Sequence[tuple[int, ...]], rng: np.random.Generator
+) -> tuple[Disassociated, list[int]]:
+    """Arrange clusters in a random order that keeps joint ones together; also return their numbers in that order.
+
+    ``named`` are the sensitive locations that each of ``leaves`` names in its term chunk.
+    """
     order: list[int] = []
     joint: list[JointCluster] = []
     todo = _shuffled(top, rng)[::-1]
@@ -133,16 +209,16 @@ def _publish(top: list[Node], leaves: list[Leaf], rng: np.random.Generator) -> t
             todo += _shuffled(node.children, rng)
         else:
             order += node.leaves
-    clusters = tuple(_cluster(leaves[number], rng) for number in order)
+    clusters = tuple(_cluster(leaves[number], named[number], rng) for number in order)
     return Disassociated(clusters=clusters, joint_clusters=tuple(joint)), order
 
 
-def _cluster(leaf: Leaf, rng: np.random.Generator) -> Cluster:
+def _cluster(leaf: Leaf, named: tuple[int, ...], rng: np.random.Generator) -> Cluster:
     bags = []
     for locations in leaf.chunks:
         parts = alike(locations, leaf.visitors_of)
         bags.append([subrecord for subrecord in parts for _ in range(parts[subrecord].bit_count())])
-    return Cluster(size=leaf.size, record_chunks=_chunks(bags, rng), term_chunk=tuple(sorted(leaf.terms)))
+    return Cluster(size=leaf.size, record_chunks=_chunks(bags, rng), term_chunk=tuple(sorted({*leaf.terms, *named})))
 
 
 def _chunks(bags: Iterable[Sequence[tuple[int, ...]]], rng: np.random.Generator) -> tuple[RecordChunk, ...]:

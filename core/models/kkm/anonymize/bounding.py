@@ -21,9 +21,9 @@ from core.models.kkm.anonymize.transactions import TransactionDistances
 from core.models.kkm.attributes import Attributes, Schema
 from core.models.kkm.guarantee import KKmAnonymity
 from core.models.kkm.ncp import mean_certainty_penalty
-from core.models.kkm.ul import mean_utility_loss
 from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.trajectories.trajectory import Sequences
+from core.utility.utility_loss import mean_utility_loss
 
 __all__ = ["anonymize_rt"]
 

@@ -20,8 +20,8 @@ import numpy as np
 from core.models.common.merging import LocationGroups
 from core.models.kkm.anonymize.diversity import Diversity
 from core.models.kkm.anonymize.spans import BILLION
-from core.models.kkm.ul import utility_loss
 from core.records.arrays import IntArray
+from core.utility.utility_loss import utility_loss
 
 __all__ = ["ClusterItems", "generalize_items"]
 

@@ -64,7 +64,12 @@ class Generalization:
 
 
 def seqanon(
-    trajectories: Sequences, xy_m: FloatArray, guarantee: KmAnonymity, *, supports: Supports | None = None
+    trajectories: Sequences,
+    xy_m: FloatArray,
+    guarantee: KmAnonymity,
+    *,
+    apriori: bool = True,
+    supports: Supports | None = None,
 ) -> Generalization:
     """Make a window k^m-anonymous by merging near locations (Algorithm SeqAnon).
 
@@ -76,13 +81,16 @@ def seqanon(
         trajectories: The window. Support counts its distinct people.
         xy_m: Position of each location, metres, shape ``(L, 2)``; ids are rows.
         guarantee: k and m. With fewer than k people everything is suppressed.
+        apriori: Whether subtrajectories of 1, 2, ... m locations are protected in turn. False is the paper's SeqAnon_F
+            (Section 5, Figure 20), which works on those of m locations alone. Shorter trajectories have none, so that
+            here the smaller sizes follow, in turn.
         supports: The window's supports for this guarantee, if already counted; None to count them. The result is the
             same.
 
     Raises:
         ValueError: A position is missing or not finite, or the supports are of another window.
     """
-    return _Run(trajectories, xy_m, guarantee, Spatial(), supports=supports).finish()
+    return _Run(trajectories, xy_m, guarantee, Spatial(), apriori=apriori, supports=supports).finish()
 
 
 def sd_seqanon(
@@ -155,7 +163,7 @@ class _Run:
         guarantee: k and m.
         similarity: What "nearest" means.
         budget: Most locations that may be suppressed; None if locations may not be suppressed.
-        apriori: Whether sizes below m come first; False is the paper's SeqAnon_F, used for comparison.
+        apriori: Whether sizes below m come first; see :func:`seqanon`.
         supports: Supports of the window, if already counted.
     """
 
@@ -181,8 +189,10 @@ class _Run:
         self._places = GeneralizedLocations(self._supports.visitors(), xy_m, similarity)
         self._merges = 0
         self.exhausted = self._over_budget()
-        longest = longest_of(remaining)
-        sizes = range(1 if apriori else guarantee.m, min(guarantee.m, longest) + 1)
+        largest = min(guarantee.m, longest_of(remaining))
+        sizes = list(range(1, largest + 1))
+        if not apriori:
+            sizes = sizes[-1:] + sizes[:-1]
         for size in sizes:
             if self.exhausted:
                 return

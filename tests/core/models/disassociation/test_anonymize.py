@@ -17,7 +17,7 @@ from core.models.disassociation.anonymize.refinement import refine
 from core.models.disassociation.anonymize.vertical import Leaf, enough_subrecords, vertical_partition
 from core.models.disassociation.disassociated import Disassociated
 from core.models.disassociation.guarantee import DisassociatedKm
-from core.models.disassociation.verify import verify_disassociated, verify_origin
+from core.models.disassociation.verify import revealed, verify_disassociated, verify_origin
 from core.trajectories.location_sets import location_sets
 from core.trajectories.trajectory import Sequences
 from tests.budgets import examples
@@ -396,3 +396,71 @@ def test_visited_sets_are_sets() -> None:
     assert oracles.records(location_sets(window)) == [{1, 2, 3}, frozenset(), {0}]
     nobody = Sequences(users=np.zeros(0, np.int64), starts=np.zeros(1, np.int64), locations=np.zeros(0, np.int64))
     assert oracles.records(location_sets(nobody)) == []
+
+
+# ---------------------------------------------------------------------- sensitive locations
+
+
+@settings(max_examples=examples(300))
+@given(
+    window=windows(max_users=16),
+    k=KS,
+    m=MS,
+    l=st.integers(2, 5),
+    hidden=st.sets(st.integers(0, 5), min_size=1, max_size=3),
+    rare=st.booleans(),
+)
+def test_sensitive_locations_are_linked_to_clusters_alone(
+    window: Window,
+    k: int,
+    m: int,
+    l: int,  # noqa: E741 - the paper's name
+    hidden: set[int],
+    rare: bool,
+) -> None:
+    """
+    An adversary who knows a person's cluster finds at most one in l of its people at a sensitive location; the rest of
+    the release is that of a window without sensitive locations, and keeps Guarantee 1.
+    """
+    guarantee = DisassociatedKm(k=k, m=m, l=l)
+    sensitive = np.isin(np.arange(6), sorted(hidden))
+    options = DisassociationOptions(largest_cluster=2 * max(k, l) - 1, rare_locations=rare)
+    made = disassociate(sequences(window), guarantee, np.random.default_rng(0), options, sensitive)
+    assert verify_disassociated(made.release, guarantee, hidden).violations == {}
+    kept = list(zip(sequences(window).owners[made.kept], sequences(window).locations[made.kept], strict=True))
+    people = [[(user, {t for owner, t in kept if owner == user}) for user in its] for its in made.users]
+    origin = verify_origin(made.release, people)
+    assert origin.violations == {}
+    assert rare or origin.fewest_visitors is None or origin.fewest_visitors >= k
+    assert revealed(made.release, [[window[user] for user in its] for its in made.users], hidden, l) == 0
+    for part, its in zip(made.release.clusters, made.users, strict=True):
+        assert part.size >= max(k, l)
+        assert hidden.isdisjoint(t for bag in part.record_chunks for t in bag.locations)
+        for t in hidden.intersection(part.term_chunk):
+            assert 1 <= sum(t in window[user] for user in its) <= part.size / l
+    without = [frozenset(record - hidden) for record in window]
+    plain = disassociate(
+        sequences(without), DisassociatedKm(k=k, m=m, l=l), np.random.default_rng(0), options, np.zeros(6, np.bool_)
+    )
+    stripped = [set(part.term_chunk) - hidden for part in made.release.clusters]
+    assert stripped == [set(part.term_chunk) for part in plain.release.clusters]
+    assert [part.record_chunks for part in made.release.clusters] == [
+        part.record_chunks for part in plain.release.clusters
+    ]
+    assert made.release.joint_clusters == plain.release.joint_clusters
+    assert made.users == plain.users
+
+
+def test_a_sensitive_location_of_too_many_is_suppressed_where_they_are() -> None:
+    """
+    Six people in a cluster, of whom two, or four, were at location 1: with l = 3 the second cluster does not name it.
+    """
+    window = [frozenset({0, 1})] * 2 + [frozenset({0})] * 4 + [frozenset({2, 1})] * 4 + [frozenset({2})] * 2
+    guarantee = DisassociatedKm(k=2, m=2, l=3)
+    options = DisassociationOptions(largest_cluster=6)
+    made = disassociate(sequences(window), guarantee, np.random.default_rng(0), options, np.array([False, True, False]))
+    named = {part.record_chunks[0].locations: part.term_chunk for part in made.release.clusters}
+    assert named == {(0,): (1,), (2,): ()}
+    assert made.kept.sum() == len(made.kept) - 4
+    with pytest.raises(ValueError, match="it is not known which locations are sensitive"):
+        disassociate(sequences(window), guarantee, np.random.default_rng(0), options)

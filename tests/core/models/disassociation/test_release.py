@@ -173,6 +173,25 @@ def test_what_leaves_is_what_the_model_gives(rows: Rows) -> None:
             assert left == named(given, window.vocabulary.names)
 
 
+def test_sensitive_locations_leave_in_term_chunks() -> None:
+    """Two of six people at the museum: the cluster names it, as sensitive, and nothing says whose it was."""
+    rows = np.concatenate([PAIRS, visits((0, 50, MUSEUM), (1, 50, MUSEUM))])
+    options = DisassociationOptions(rare_locations=True)
+    outcome = released(rows, set_plan(l=3, sensitive=frozenset({"museum"}), options=options))
+    ((cluster,),) = [one["clusters"] for one in said(outcome)]
+    assert cluster["term_chunk"] == ["museum"]
+    assert "museum" not in str(cluster["record_chunks"])
+    told = window_message(outcome)
+    assert told["parameters"] == {
+        "k": 3, "m": 2, "l": 3, "sensitive_locations": 1, "largest_cluster": 30, "rare_locations": True,
+    }  # fmt: skip
+    assert [place["members"] for place in told["locations"] if place.get("sensitive")] == [["museum"]]
+    hidden = released(rows, set_plan(l=4, sensitive=frozenset({"museum"}), options=options))
+    assert b"museum" not in b"".join(message.value for message in messages(hidden))
+    assert hidden.account == Account(released=12, suppressed=2)
+    assert hidden.points_suppressed is None
+
+
 # ---------------------------------------------------------------- broken anonymizers
 
 
@@ -266,6 +285,19 @@ def test_a_rare_location_that_was_not_asked_for_is_refused(monkeypatch: pytest.M
     assert isinstance(release(rows, set_plan(options=DisassociationOptions(rare_locations=True))), Release)
 
 
+def test_a_sensitive_location_of_too_many_people_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All six were at the cinema: a term chunk must not name it, and a record chunk would say whose it was."""
+    plan = set_plan(l=2, sensitive=frozenset({"cinema"}))
+    plant(monkeypatch, Disassociated(clusters=(one(6, ((0,),) * 6, terms=(1,)),), joint_clusters=()), (SIX,))
+    outcome = release(PAIRS, plan)
+    assert isinstance(outcome, ReleaseRefused)
+    assert outcome.finding == "the release breaks, with k=3: sensitive locations"
+    plant(monkeypatch, Disassociated(clusters=(one(6, (BOTH,) * 6),), joint_clusters=()), (SIX,))
+    linked = release(PAIRS, plan)
+    assert isinstance(linked, ReleaseRefused)
+    assert linked.finding == "the release breaks, with k=3: exposed"
+
+
 def test_a_window_where_nothing_is_left_is_withheld() -> None:
     """Too few people, or no place of k people: the reason is told, and no more."""
     for rows, reason in (
@@ -283,6 +315,7 @@ def test_measures_compare_with_the_raw_window() -> None:
 
     figures = measured(PAIRS, set_plan())
     assert (figures.tkd, figures.re, figures.tlost, figures.visits_kept_share) == (0.0, 0.0, 0.0, 1.0)
+    assert figures.tkd_ml2 == 0.0
     rare = measured(np.concatenate([PAIRS, visits((0, 50, MUSEUM))]), set_plan())
     assert rare.visits_kept_share == pytest.approx(12 / 13)
     assert rare.as_dict() == measured(np.concatenate([PAIRS, visits((0, 50, MUSEUM))])[::-1], set_plan()).as_dict()

@@ -17,9 +17,9 @@ from core.models.kkm.anonymize.bounding import anonymize_rt
 from core.models.kkm.anonymize.result import BoundNotMet, RTOptions, RTResult, published
 from core.models.kkm.guarantee import KKmAnonymity
 from core.models.kkm.ncp import mean_certainty_penalty
-from core.models.kkm.ul import mean_utility_loss
 from core.models.kkm.verify import KKmReport, verify_kkm
 from core.trajectories.trajectory import Sequences
+from core.utility.utility_loss import mean_utility_loss
 from tests.budgets import examples
 from tests.oracles import kkm as oracles
 from tests.oracles.kkm import SCHEMA, Person, attributes_of, people, visits_of

@@ -13,8 +13,8 @@ import core.models.kkm.attributes
 from core.models.kkm.anonymize.spans import BILLION, Spans
 from core.models.kkm.attributes import Attributes, CategoricalAttribute, Hierarchy, Interval, NumericAttribute, Schema
 from core.models.kkm.ncp import certainty_penalty, mean_certainty_penalty
-from core.models.kkm.ul import mean_utility_loss, utility_loss
 from core.places.taxonomy import Categories, TaxonomyError
+from core.utility.utility_loss import mean_utility_loss, utility_loss
 from tests.oracles.kkm import PARENTS, SCHEMA, leaves, path
 
 TREE = Hierarchy(Categories.from_rows(PARENTS.items()))

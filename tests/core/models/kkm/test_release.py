@@ -267,5 +267,8 @@ def test_measures_compare_with_the_raw_window() -> None:
     assert (figures.groups, figures.visits_kept_share, figures.ul) == (2, 1.0, 0.0)
     # 3 of 81 years, and for the young two leaves of three
     assert figures.ncp == pytest.approx((3 / 81 + 2 / 3 + 3 / 81) / 4)
+    # Places are released as they are, and each of a group's ages and plans is that of as many people as expected.
+    assert figures.are_locations == figures.are_attributes == 0
+    assert figures.are_both > 0  # but people of some ages were at other places than the rest of the group
     assert measured(CROWD[:3], DIVERSE) is None
     assert measured(CROWD, attribute_plan(k=4, options=RTOptions(delta=0.0))) is None

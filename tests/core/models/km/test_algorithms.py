@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.models.common.sequences import SequenceTrajectory
+from core.models.common.verify_constraints import verify_constraints
 from core.models.km.algorithms import LeastLoss, SDSeqAnon, SeqAnon, SequenceAlgorithm, USeqAnon
 from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions
 from core.models.km.anonymize.least_loss.prices import Prices
 from core.models.km.anonymize.seqanon import Generalization
 from core.models.km.guarantee import KmAnonymity
 from core.models.km.plan import KmPlan
-from core.models.km.verify_constraints import verify_constraints
 from core.places.constraints import LevelConstraints, ListedConstraints
 from core.places.meaning import OwnTaxonomy, VenueTaxonomy
 from core.places.taxonomy import Categories

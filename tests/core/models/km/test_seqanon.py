@@ -27,6 +27,31 @@ def anonymize(crowd: Crowd, points: list[Point], k: int, m: int) -> Generalizati
     return seqanon(as_sequences(crowd), positions(points), KmAnonymity(k=k, m=m))
 
 
+@settings(max_examples=examples(300))
+@given(crowd=crowds(max_users=8, max_pieces=2), points=maps(), k=KS, m=MS)
+def test_without_apriori_the_promise_is_the_same(crowd: Crowd, points: list[Point], k: int, m: int) -> None:
+    """
+    SeqAnon_F begins with subtrajectories of m locations. What is released is k^m-anonymous, and nothing more is
+    suppressed than with smaller sizes first; with m = 1 both are one algorithm.
+    """
+    sequences, guarantee = as_sequences(crowd), KmAnonymity(k=k, m=m)
+    found = seqanon(sequences, positions(points), guarantee, apriori=False)
+    assert oracles.is_km_anonymous(oracles.released(crowd, found), k, m)
+    usual = anonymize(crowd, points, k, m)
+    assert found.kept.tolist() == usual.kept.tolist()
+    if m == 1:
+        assert found.group_of.tolist() == usual.group_of.tolist()
+
+
+def test_short_trajectories_are_protected_without_apriori() -> None:
+    """
+    Two people at one location each, and m = 2: there is no pair, and yet each location must have k people.
+    """
+    found = seqanon(as_sequences([(0, (0,)), (1, (1,)), (2, (2, 3)), (3, (2, 3))]), positions(line(4)),
+                    KmAnonymity(k=2, m=2), apriori=False)  # fmt: skip
+    assert found.group_of.tolist() == [0, 0, 2, 3]
+
+
 def line(n: int) -> list[Point]:
     """Locations one metre apart."""
     return [(x, 0) for x in range(n)]

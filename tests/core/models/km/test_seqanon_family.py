@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from core.models.common.verify_constraints import verify_constraints
 from core.models.km.anonymize.seqanon import Generalization, sd_seqanon, seqanon, u_seqanon
 from core.models.km.guarantee import KmAnonymity
 from core.models.km.verify import verify_km
-from core.models.km.verify_constraints import verify_constraints
 from core.places.taxonomy import LocationTree
 from core.trajectories.assemble import assemble_sequences
 from tests.budgets import examples

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.models.lkc.anonymize.suppress import Suppression, suppress_pairs
+from core.models.lkc.anonymize.suppress import LKCOptions, Suppression, suppress_pairs
 from core.models.lkc.assemble import PairCandidate, PairWindow
 from core.models.lkc.pairs import Cycle
 from core.models.lkc.plan import LKCPlan
@@ -235,3 +235,15 @@ def test_measures_compare_with_the_raw_window() -> None:
     assert figures.sequences_kept_share == 1.0
     few = CROWD[:2]
     assert measured(few, plan) is None
+
+
+def test_only_sequences_up_to_the_longest_that_is_set_are_measured() -> None:
+    """Three of four frequent pairs are left, and a sequence of two; no sequence has a K' of all people."""
+    rows = visits(
+        *((user, 300 * place, place) for user in range(4) for place in (0, 1)),
+        *((user, 600, 2) for user in range(2, 6)),
+        *((user, 0, 3) for user in range(4, 8)),
+    )
+    kept = [measured(rows, pair_plan(longest_sequence=n)).sequences_kept_share for n in (1, 2)]
+    assert kept == [pytest.approx(3 / 4), pytest.approx(4 / 5)]
+    assert np.isnan(measured(rows, pair_plan(options=LKCOptions(min_support_percent=100))).sequences_kept_share)

@@ -91,3 +91,14 @@ def test_measures_compare_with_the_raw_window() -> None:
     assert figures.visits_added_share == 0
     assert 0 < figures.sim1 <= 1
     assert measured(visits((1, 0, 0), (2, 0, 1)), pattern_plan(k=2)) is None
+
+
+def test_only_patterns_up_to_the_longest_that_is_set_are_measured() -> None:
+    """Three of four frequent locations are left, and the pattern of two of these: SIM2 counts what may be compared."""
+    rows = visits(
+        *((user, 300 * place, place) for user in range(4) for place in (0, 1)),
+        *((user, 600, 2) for user in range(2, 6)),
+        *((user, 0, 3) for user in range(4, 8)),
+    )
+    sizes = [measured(rows, pattern_plan(longest_pattern=n)).sim2 for n in (1, 2)]
+    assert sizes == [pytest.approx(3 / 4), pytest.approx(4 / 5)]

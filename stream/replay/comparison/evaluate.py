@@ -19,11 +19,11 @@ from stream.replay.comparison.window_files import WindowFile
 from stream.windows.latest_extracts import LatestExtracts
 from stream.windows.releasing import link, release
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["CombinationResult", "evaluate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class CombinationResult:
     """What one combination came to."""
 
     tally: Tally
@@ -45,7 +45,7 @@ def evaluate(
     *,
     max_bytes: int,
     progress: Callable[[int], None] = lambda _: None,
-) -> Evaluation:
+) -> CombinationResult:
     """Evaluate a plan on windows. The same arguments give the same result, but for the time.
 
     Args:
@@ -82,7 +82,7 @@ def evaluate(
                     f"{why}: this combination is left out; run `shoal replay` with its settings and "
                     "--measure all to see whether the model itself works"
                 )
-                return Evaluation(tally=tally, cpu_s=cpu_s, fault=why, alarms=tuple(alarms))
+                return CombinationResult(tally=tally, cpu_s=cpu_s, fault=why, alarms=tuple(alarms))
         (linked,), extract = link(seal, [result], after, extracts.before(key))
         extracts.keep(key, extract)
         tally.add(
@@ -93,7 +93,7 @@ def evaluate(
             linkage=linked.linkage,
             risk=worst(result.risks) if result.risks else None,
         )
-    return Evaluation(tally=tally, cpu_s=cpu_s, alarms=tuple(alarms))
+    return CombinationResult(tally=tally, cpu_s=cpu_s, alarms=tuple(alarms))
 
 
 def _released(seal: Seal, rows: Rows, plan: Plan, max_bytes: int) -> tuple[WindowResult, float]:

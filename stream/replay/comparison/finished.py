@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from core.models.frontier import Tally
-from stream.replay.comparison.evaluate import Evaluation
+from stream.replay.comparison.evaluate import CombinationResult
 from stream.replay.summary import Summary
 
 __all__ = ["Finished", "ReadingCounts"]
@@ -64,12 +64,12 @@ class Finished:
 
     folder: Path
 
-    def evaluation(self, digest: str) -> Evaluation | None:
+    def evaluation(self, digest: str) -> CombinationResult | None:
         """Return the evaluation of a combination; None if it is not finished."""
         kept = self._read(digest)
-        return None if kept is None else Evaluation(tally=Tally(**kept["tally"]), cpu_s=kept["cpu_s"])
+        return None if kept is None else CombinationResult(tally=Tally(**kept["tally"]), cpu_s=kept["cpu_s"])
 
-    def keep_evaluation(self, digest: str, evaluation: Evaluation) -> None:
+    def keep_evaluation(self, digest: str, evaluation: CombinationResult) -> None:
         """Keep an evaluation that is complete and without a fault or an alarm: these must be seen in every run."""
         if evaluation.fault is None and not evaluation.alarms:
             self._write(digest, {"tally": asdict(evaluation.tally), "cpu_s": evaluation.cpu_s})

@@ -56,6 +56,7 @@ _OF_MODEL: dict[str, Json] = {
         "time_slot": "6h",
         "slots_of": "day",
     },
+    "disassociation": _SENSITIVE,
     "rum-bound": _WITH_ATTRIBUTES,
     "tum-bound": _WITH_ATTRIBUTES,
 }

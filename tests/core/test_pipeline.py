@@ -42,6 +42,8 @@ from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions
 from core.models.km.anonymize.seqanon import Generalization
 from core.models.km.guarantee import KmAnonymity
 from core.models.km.plan import KmPlan
+from core.models.km_sets.plan import KmSetPlan
+from core.models.km_sets.released import LocationSet
 from core.models.lkc.pairs import Cycle
 from core.models.lkc.plan import LKCPlan
 from core.models.lkc.released import PairTrajectory
@@ -67,6 +69,7 @@ from tests.builders.windows import (
     flow_plan,
     hash_of,
     integers_in,
+    label_set_plan,
     limits,
     messages,
     pair_plan,
@@ -117,6 +120,7 @@ CASES: list[tuple[Rows, Plan]] = [
     (TOLD, pair_plan()),
     (TOLD, attribute_plan(l=2, sensitive={"market"})),
     (CROWD, set_plan()),
+    (CROWD, label_set_plan()),
     (CROWD, flow_plan()),
     (WALKERS, point_plan()),
 ]
@@ -131,6 +135,7 @@ KINDS: dict[type[Plan], type[Released]] = ORDERED | {
     LKCPlan: PairTrajectory,
     KKmPlan: AttributeRecord,
     DisassociationPlan: ClusterGroup,
+    KmSetPlan: LocationSet,
     FlowPlan: PublishedFlow,
     KDeltaPlan: PointTrajectory,
 }

@@ -27,8 +27,6 @@ FAMILY = Family(
     },
     parameters={
         "sensitive_locations": "How many locations are sensitive.",
-        "alike_by": "`privacy.alike_by`, if it is `ul`.",
-        "ul_candidates": "`privacy.ul_candidates`, likewise.",
         "horizon": "`privacy.horizon`.",
     },
     released=AttributeRecord,

@@ -38,7 +38,6 @@ FAMILY = Family(
         "constraints": "Name of the constraints.",
         "max_suppressed": "`privacy.max_suppressed`, percent.",
         "max_split": "`privacy.max_split`, percent.",
-        "apriori": "`privacy.apriori`, if it is false.",
         "candidates": "Models that were compared.",
         "chosen": "The model among these that lost least in this window.",
     },

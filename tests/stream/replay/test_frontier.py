@@ -247,6 +247,7 @@ def test_only_models_that_protect_sensitive_locations_run_where_there_are_some(
     assert promise == {
         **dict.fromkeys(("lm-anon", "zga", "sga"), "(k,l)^m"),
         **dict.fromkeys(("rum-bound", "tum-bound"), "(k,l^m)"),
+        "disassociation": "disassociated k^m, l-diverse",
     }
 
 

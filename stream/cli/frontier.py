@@ -29,9 +29,8 @@ from stream.replay.comparison.axes import checked_values, frontier_axes, read_ax
 from stream.replay.comparison.combinations import Combinations, Reading
 from stream.replay.comparison.finished import Finished
 from stream.replay.comparison.frontier_picture import frontier_svg
-from stream.replay.comparison.report import report_html
+from stream.replay.comparison.report import check_libraries, report_html
 from stream.replay.comparison.run import ComparisonResults, run_comparison
-from stream.replay.comparison.svg import new_figure
 from stream.replay.comparison.table import ComparisonRow, as_csv, comparison_rows, plain_rows
 from stream.replay.results.part_files import PartFiles
 from stream.settings.model import Settings
@@ -198,9 +197,9 @@ _COUNTS = ("records", "rejected", "late", "duplicates", "windows", "rejections")
 
 
 def _if_possible(pictures: Sequence[str]) -> list[str]:
-    """Return the names of files with pictures; none, and say so, if their library is not installed."""
+    """Return the names of files with pictures; none, and say so, if a library is not installed."""
     try:
-        new_figure(1, 1)
+        check_libraries()
     except MissingExtraError as fault:
         print_line(f"{' and '.join(pictures)} will be missing: {fault}")
         return []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MARKERS", "draw_panels", "frontier_svg", "noun_of", "panel_name", "panels_inline", "plain", "style_axes"]
+__all__ = ["MARKERS", "frontier_svg", "noun_of", "panel_name", "panels_inline", "plain", "style_axes"]
 
 _LEFT, _TOP, _BELOW = 64.0, 74.0, 64.0
 """Pixels for the vertical axis, for the headings, and for the horizontal axis of a panel."""
@@ -74,16 +74,16 @@ def frontier_svg(
         MissingExtraError: matplotlib is not installed.
     """
     heading = f"What anonymity costs: {title}"
-    return as_file(draw_panels(rows, heading, [*notes, notice]), title=heading, described=_described(rows))
+    return as_file(_draw_panels(rows, heading, [*notes, notice]), title=heading, described=_described(rows))
 
 
 def panels_inline(rows: Sequence[ComparisonRow], *, prefix: str) -> str:
     """Draw the same as an element of an HTML page; see :func:`stream.replay.comparison.svg.as_inline`."""
-    figure = draw_panels(rows, "", [], most_columns=2)
+    figure = _draw_panels(rows, "", [], most_columns=2)
     return as_inline(figure, title="Every model, by its two losses", described=_described(rows), prefix=prefix)
 
 
-def draw_panels(rows: Sequence[ComparisonRow], heading: str, notes: Sequence[str], *, most_columns: int = 3) -> Figure:
+def _draw_panels(rows: Sequence[ComparisonRow], heading: str, notes: Sequence[str], *, most_columns: int = 3) -> Figure:
     """Draw rows, with the heading above and the legend and notes below."""
     panels = [list(panel) for _, panel in groupby(sorted(rows, key=_sort_key), key=lambda row: row.panel)]
     # One line of panels for each k; if each line would have a single panel, or too many, as many as fit.

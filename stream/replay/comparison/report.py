@@ -24,10 +24,10 @@ from stream.replay.comparison.combinations import Combination, Combinations, Rea
 from stream.replay.comparison.curves import curves_of
 from stream.replay.comparison.frontier_picture import noun_of, panel_name, panels_inline
 from stream.replay.comparison.run import ComparisonResults
-from stream.replay.comparison.svg import STYLE
+from stream.replay.comparison.svg import STYLE, new_figure
 from stream.replay.comparison.table import ComparisonRow
 
-__all__ = ["approximate", "report_html"]
+__all__ = ["approximate", "check_libraries", "report_html"]
 
 _TEMPLATE = Path(__file__).with_name("report.html.jinja")
 
@@ -99,6 +99,17 @@ def report_html(
     }
     page = environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(context)
     return page.encode()
+
+
+def check_libraries() -> None:
+    """Check that a report can be written, before hours of work end without one.
+
+    Raises:
+        MissingExtraError: matplotlib or Jinja is not installed.
+    """
+    new_figure(1, 1)
+    with needs_extra("report", "Jinja"):
+        import jinja2  # noqa: F401, PLC0415 - see `report_html`
 
 
 def approximate(count: int, least: int) -> str:

@@ -39,7 +39,7 @@ class ComparisonError(Exception):
 class ComparisonResults:
     """What a comparison came to, so far."""
 
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)
+    evaluations: dict[str, CombinationResult] = field(default_factory=dict)
     """By the digest of the combination; those that are missing are not finished."""
 
     readings: dict[str, ReadingCounts] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class _Run:
         self, executor: ProcessPoolExecutor, combinations: Sequence[Combination], windows: Sequence[WindowFile]
     ) -> None:
         """Evaluate combinations in other processes, several at the same time."""
-        running: dict[Future[Evaluation], Combination] = {
+        running: dict[Future[CombinationResult], Combination] = {
             executor.submit(_task(one, windows)): one for one in combinations
         }
         while running:
@@ -164,14 +164,14 @@ class _Run:
         step = f"{done + 1} of {self.n_all}: {one.label}, window {number + 1} of {n_windows}"
         self.progress(step, (done + number / n_windows) / self.n_all)
 
-    def _take(self, one: Combination, evaluation: Evaluation) -> None:
+    def _take(self, one: Combination, evaluation: CombinationResult) -> None:
         for fault in evaluation.alarms:
             self.alarm(f"{one.label}: {fault}")
         self.finished.keep_evaluation(one.digest, evaluation)
         self.results.evaluations[one.digest] = evaluation
 
 
-def _task(one: Combination, windows: Sequence[WindowFile]) -> partial[Evaluation]:
+def _task(one: Combination, windows: Sequence[WindowFile]) -> partial[CombinationResult]:
     return partial(evaluate, one.plan, windows, max_bytes=one.reading.settings.limits.message_bytes)
 
 

@@ -138,7 +138,7 @@ def comparison_rows(combinations: Sequence[Combination], results: ComparisonResu
 
 
 def _row(
-    one: Combination, evaluation: Evaluation | None, figures: _Values, on: bool, on_of_promise: bool
+    one: Combination, evaluation: CombinationResult | None, figures: _Values, on: bool, on_of_promise: bool
 ) -> ComparisonRow:
     tally = Tally() if evaluation is None else evaluation.tally
     status = "unfinished" if evaluation is None else "complete" if evaluation.fault is None else "failed"
@@ -214,7 +214,7 @@ class _Values(NamedTuple):
     mean_linkage: float | None = None
 
 
-def _values(one: Combination, evaluation: Evaluation | None) -> _Values:
+def _values(one: Combination, evaluation: CombinationResult | None) -> _Values:
     """Return the figures of a combination, rounded as written: rows are compared by the figures that readers see."""
     if evaluation is None or evaluation.fault is not None:
         return _Values()

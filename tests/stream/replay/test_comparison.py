@@ -466,6 +466,19 @@ def test_without_the_library_there_is_the_table_and_a_sentence(
         stream.replay.comparison.svg.new_figure(1, 1)
 
 
+def test_without_the_library_of_the_page_nothing_is_lost_at_the_end(
+    feed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    It is missed before the first window, not after the last.
+    """
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = compared(feed, tmp_path, "--vary", "privacy.k=3")
+    assert result.exit_code == 0, result.output
+    assert "report.html will be missing: this needs Jinja: pip install 'shoal[report]'" in said(result)
+    assert len(rows_of(tmp_path)) == 1
+
+
 @given(st.integers(0, 10**7), st.integers(2, 500))
 def test_counts_are_rounded_or_small(count: int, least: int) -> None:
     """
@@ -491,3 +504,74 @@ def test_an_evaluation_of_one_combination_has_a_report(feed: Path, tmp_path: Pat
     assert (row["model"], row["k"], row["frontier"]) == ("seqanon", "3", "yes")
     assert "Evaluation of anonymization" in (tmp_path / "report.html").read_text()
     assert np.isfinite(float(row["distance_m"]))
+
+
+# Other kinds
+
+
+@pytest.fixture(scope="module")
+def journeys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Points of 12 people who go from one of three places to another, and stop at each for 8 to 30 minutes."""
+    chance = random.Random(3)
+    path = tmp_path_factory.mktemp("feed") / "journeys.csv"
+    places = [(52.50, 13.40), (52.51, 13.42), (52.49, 13.45)]
+    with path.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(("user", "lat", "lon", "ts"))
+        rows: list[tuple[str, float, float, int]] = []
+        for who in range(12):
+            at_s = START_S + chance.randrange(120)
+            while at_s < START_S + 3600:
+                lat, lon = chance.choice(places)
+                for _ in range(chance.randrange(8, 30)):
+                    jitter = chance.uniform(-5e-5, 5e-5)
+                    rows.append((f"walker-{who:02}", round(lat + jitter, 6), round(lon - jitter, 6), at_s))
+                    at_s += 60
+                at_s += 300
+        rows.sort(key=lambda row: row[3])
+        writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "vary", "axis"),
+    [
+        (Kind.STOPS, "stops.radius_m=30,200", "stops.radius_m"),
+        (Kind.STOPS, "stops.min_duration=5m,10m", "stops.min_duration"),
+        (Kind.FRAGMENTS, "trajectories.max_gap=3m,none", "trajectories.max_gap"),
+        (Kind.FRAGMENTS, "privacy.across=none,mixing", "privacy.across"),
+    ],
+)
+def test_fragments_and_stops_have_the_figures_of_replays(
+    kind: Kind, vary: str, axis: str, journeys: Path, tmp_path: Path
+) -> None:
+    """
+    Also where a window depends on the one before: stops over a border, and groups that must mix.
+    """
+    given = {
+        "privacy.secret": SECRET,
+        "privacy.k": 2,
+        "location.area": "52,13,53,14",
+        "location.cells": "20x20",
+        "window.size": "15m",
+    }
+    named = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
+    line = ["replay", str(journeys), "--kind", kind.value, "--output", str(tmp_path), *named, "--processes", "1"]
+    result = CliRunner().invoke(main, [*line, "--vary", vary])
+    assert result.exit_code == 0, result.output
+    rows = rows_of(tmp_path)
+    assert len(rows) == 2
+    for row in rows:
+        settings = load_settings(given={**given, axis: row[axis]})
+        its = Feed(settings, kind, secret=SECRET)
+        file = record_file(journeys, kind.input_kind, settings.fields.model_dump(), max_bytes=10**6)
+        summary = Replay(its, [file], now_ms=1_700_000_000_000, max_bytes=2**20).run(tmp_path / "replay")
+        file.close()
+        stops = kind is Kind.STOPS
+        released = summary.stops_released if stops else summary.points_released
+        suppressed = summary.stops_suppressed if stops else summary.points_suppressed
+        withheld = summary.stops_withheld if stops else summary.withheld_records
+        assert released > 0
+        assert (int(row["points_released"]), int(row["points_suppressed"])) == (released, suppressed)
+        assert int(row["points_withheld"]) == withheld
+        assert int(row["windows"]) == summary.windows > 2

@@ -106,7 +106,7 @@ def test_flows_are_drawn_between_their_places() -> None:
         {"members": [name], "lat": lat, "lon": lon},
         {"members": ["q3-5-2"], "lat": 60.0, "lon": 179.99, "radius_m": 2000.0},
     ]
-    window = {"release": "r", "trajectories": 3, "locations": places}
+    window = {"release": "r", "model": "flows", "trajectories": 3, "locations": places}
     flows = [
         {"origin": name, "destination": "q3-5-2", "people": 7, "trips": 9},
         {"origin": "q3-5-2", "destination": name},

@@ -261,10 +261,16 @@ def check_ports(metrics: MetricsSettings, web: WebSettings) -> None:
 
 def check_overrides(checkins: OverrideSettings, fragments: OverrideSettings, stops: StopSettings) -> None:
     """Check that no kind of feed has a setting that only another kind can use."""
-    if checkins.privacy.demands_file is not None:
+    for kind, own in ((Kind.CHECKINS, checkins.privacy), (Kind.STOPS, stops.privacy)):
+        if own.demands_file is not None:
+            raise SettingsError(
+                f"{kind}.privacy.demands_file is {own.demands_file}: only fragments can "
+                "have demands of their own; set privacy.demands_file or fragments.privacy.demands_file"
+            )
+    if "zero" in stops.location.model_fields_set:
         raise SettingsError(
-            f"checkins.privacy.demands_file is {checkins.privacy.demands_file}: only fragments can "
-            "have demands of their own; set privacy.demands_file or fragments.privacy.demands_file"
+            f"stops.location.zero is {stops.location.zero}: stops are found in the points that are read as fragments; "
+            "set location.zero or fragments.location.zero"
         )
     for name in ("attributes", "sensitive_field", "sensitive_values"):
         for kind, of_fragments in ((Kind.FRAGMENTS, fragments.privacy), (Kind.STOPS, stops.privacy)):

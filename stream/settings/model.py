@@ -101,7 +101,11 @@ class Settings(BaseSettings):
     def location_of(self, kind: Kind) -> LocationSettings:
         """Return the vocabulary of one kind of feed, overrides applied, whatever its other sections are."""
         overrides: ReleaseOverrideSettings = getattr(self, kind.value)
-        return _overlaid(self.location, overrides.location)
+        own = _overlaid(self.location, overrides.location)
+        # All that read the same records must refuse the same ones.
+        return (
+            own if kind.input_kind is kind else own.model_copy(update={"zero": self.location_of(kind.input_kind).zero})
+        )
 
     def check_input(self, kind: Kind) -> None:
         """Check the sections that say how one kind of feed is read.
@@ -164,18 +168,16 @@ class Settings(BaseSettings):
         shown: dict[str, Any] = json.loads(self.model_dump_json())
         for kind in Kind:  # only overrides that are set: a default would look like an override
             shown[kind] = json.loads(getattr(self, kind).model_dump_json(exclude_unset=True))
-        shown["stops"] = {
-            **json.loads(self.stops.model_dump_json(include=set(StopRuleSettings.model_fields))),
-            **shown["stops"],
-        }
+        rule = json.loads(self.stops.model_dump_json(include=set(StopRuleSettings.model_fields)))
+        shown[Kind.STOPS] = rule | shown[Kind.STOPS]
         return {str(name): section for name, section in shown.items()}
 
 
 _ABSENT: dict[Kind, dict[str, Any]] = {
-    Kind.STOPS: {"attributes": {}, "sensitive_field": None, "sensitive_values": ()},
+    Kind.STOPS: {"attributes": {}, "sensitive_field": None, "sensitive_values": (), "demands_file": None},
 }
 """Settings that have no effect on a kind of feed, whatever they are for all kinds: fragments have no attributes of
-their person."""
+their person, and the models of check-ins know no demands."""
 
 _S = TypeVar("_S", bound=Section)
 

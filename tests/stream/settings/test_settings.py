@@ -110,6 +110,34 @@ def test_fragments_are_released_as_trajectories_as_stops_or_as_both(given: dict[
     assert [kind.value for kind in load_settings(given=given).kinds] == kinds
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (
+            {"stops.location.zero": "accept"},
+            "stops.location.zero is accept: stops are found in the points that are read",
+        ),
+        ({"stops.privacy.demands_file": "own.csv"}, "stops.privacy.demands_file is own.csv: only fragments can"),
+        ({"stops.privacy.sensitive_field": "ward"}, "stops.privacy.sensitive_field is set: only check-ins have"),
+    ],
+)
+def test_how_stops_are_read_cannot_be_set_for_them(given: dict[str, Any], says: str) -> None:
+    """
+    Otherwise one record could be refused for one release and accepted for the other.
+    """
+    assert says in fault(given)
+
+
+@pytest.mark.parametrize("setting", ["location.zero", "fragments.location.zero"])
+def test_stops_and_fragments_refuse_the_same_positions(setting: str) -> None:
+    """
+    Whether 0,0 is a place is decided where fragments are read, also if stops have other locations.
+    """
+    settings = load_settings(given={setting: "accept", "stops.location.cell_m": 900, "privacy.demands_file": "all.csv"})
+    stops = settings.for_kind(Kind.STOPS)
+    assert (stops.location.zero, stops.location.cell_m, stops.privacy.demands_file) == ("accept", 900, None)
+
+
 def test_what_is_read_as_stops_is_set_for_fragments() -> None:
     """
     The fields of fragments, in the order of sections; releases have settings of their own.

@@ -20,8 +20,9 @@ from rich.table import Table
 from core.release.background import TooManyInstancesError
 from core.trajectories.journeys import Journeys
 from stream.cli.console import print_line, stderr
-from stream.cli.evaluate import DURATION, DataFiles, number, with_data_files
+from stream.cli.evaluate import DataFiles, number, with_data_files
 from stream.cli.garbage import collect_garbage_rarely
+from stream.cli.options import DURATION
 from stream.replay.evaluation.attacks import MEANINGS, AttackOptions, AttackResult, KnownVisits
 from stream.replay.evaluation.attacks import attack as attacked
 from stream.replay.evaluation.evaluate import EvaluationError

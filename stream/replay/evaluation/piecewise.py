@@ -11,6 +11,7 @@ import numpy as np
 
 from core.places.geo import LocalProjection
 from core.records.arrays import FloatArray, IntArray
+from core.records.by_user import same_as_before
 from core.records.record import Kind
 from core.utility.mobility import MobilityProfile
 from stream.formats.files.record_file import FileFormatError
@@ -113,8 +114,7 @@ def compare_piecewise(
 
 def _check_order(path: Path, journey: IntArray, t_ms: IntArray, latest_ms: IntArray) -> None:
     """Check that the visits of each journey are in time order, and keep the time of the last ones."""
-    follows = np.append(False, journey[1:] == journey[:-1])[: len(journey)]
-    before_ms = np.where(follows, np.roll(t_ms, 1), latest_ms[journey])
+    before_ms = np.where(same_as_before(journey), np.roll(t_ms, 1), latest_ms[journey])
     if (t_ms < before_ms).any():
         raise FileFormatError(
             f"{path}: rows of a person are not in time order: sort the file, or leave --piecewise out"
@@ -130,6 +130,6 @@ def _metres(path: Path) -> Iterator[_Piece]:
 def _degrees(path: Path, kind: Kind | None, settings: Settings | None) -> Iterator[_Piece]:
     own = settings if kind is not None and settings is not None else table_settings(path)
     for batch in record_batches(own, kind or Kind.CHECKINS, [path], is_table=kind is None):
-        known = np.isfinite(batch.xy[:, 0]) & np.isfinite(batch.xy[:, 1])
+        known = np.isfinite(batch.xy).all(axis=1)
         people = [hashed for hashed, is_known in zip(batch.hashes, known.tolist(), strict=True) if is_known]
         yield _Piece(people, batch.t_ms[known], batch.xy[known])

@@ -193,7 +193,7 @@ def _places(journeys: Journeys, cell_m: float) -> IntArray | None:
     planes = in_metres(journeys) if cell_m else [journeys.xy]
     if planes is None:
         return None
-    known = np.isfinite(planes[0]).all(axis=1)
+    known = np.isfinite(planes[0][:, 0]) & np.isfinite(planes[0][:, 1])
     numbers = np.full(len(known), -1, np.int64)
     # Numbered by latitude, then longitude, which decides between places that are visited equally often.
     exact = planes[0][known, ::-1]

@@ -130,6 +130,6 @@ def _metres(path: Path) -> Iterator[_Piece]:
 def _degrees(path: Path, kind: Kind | None, settings: Settings | None) -> Iterator[_Piece]:
     own = settings if kind is not None and settings is not None else table_settings(path)
     for batch in record_batches(own, kind or Kind.CHECKINS, [path], is_table=kind is None):
-        known = np.isfinite(batch.xy).all(axis=1)
+        known = np.isfinite(batch.xy[:, 0]) & np.isfinite(batch.xy[:, 1])
         people = [hashed for hashed, is_known in zip(batch.hashes, known.tolist(), strict=True) if is_known]
         yield _Piece(people, batch.t_ms[known], batch.xy[known])

@@ -16,7 +16,7 @@ from math import comb
 
 import numpy as np
 
-from core.records.arrays import FloatArray, ranges
+from core.records.arrays import FloatArray, distinct, ranges
 from core.records.by_user import same_as_before, starts_of_users
 from core.support.table import subtrajectories, supporters
 from core.trajectories.trajectory import Sequences
@@ -38,13 +38,7 @@ MOST_INSTANCES = 30_000_000
 
 
 class TooManyInstancesError(Exception):
-    """The people of a data set have too many visits for all combinations of them."""
-
-    def __init__(self, instances: int) -> None:
-        super().__init__(
-            f"the attack would try {instances:,} combinations of visits, more than {MOST_INSTANCES:,}: "
-            "cut the data into windows, use larger cells, or assume fewer known visits"
-        )
+    """The people of a data set have too many visits for an attack; the message says what to do."""
 
 
 class CompanionsError(TooManyInstancesError):
@@ -160,12 +154,15 @@ def companions(visits: Sequences, *, most_pairs: int = MOST_INSTANCES) -> Sequen
     starts = starts_of_users(point)
     sizes = np.diff(starts)
     if (n_pairs := int((sizes * sizes).sum())) > most_pairs:
-        raise CompanionsError(n_pairs)
+        raise CompanionsError(
+            f"the attack would list {n_pairs:,} meetings of two people, more than {most_pairs:,}: "
+            "cut the data into windows, or use smaller cells or shorter time slots"
+        )
     group = np.repeat(np.arange(len(sizes)), sizes)
     one = np.repeat(owner, sizes[group])
     other = owner[ranges(starts[:-1][group], sizes[group])]
     n = max(visits.n_users, 1)
-    pairs = np.unique((one * n + other)[one != other])
+    pairs = distinct((one * n + other)[one != other])
     return Sequences(
         users=np.arange(visits.n_users),
         starts=np.searchsorted(pairs // n, np.arange(visits.n_users + 1)).astype(np.int64),
@@ -173,14 +170,18 @@ def companions(visits: Sequences, *, most_pairs: int = MOST_INSTANCES) -> Sequen
     )
 
 
-def check_instances(instances: Sequence[int]) -> None:
+def check_instances(instances: Sequence[int], *, most: int = MOST_INSTANCES) -> None:
     """Refuse an attack that would take too long.
 
     Args:
         instances: Number of instances of each person.
+        most: Most instances of all people together.
 
     Raises:
-        TooManyInstancesError: There are more than :data:`MOST_INSTANCES`.
+        TooManyInstancesError: There are more.
     """
-    if (total := sum(instances)) > MOST_INSTANCES:
-        raise TooManyInstancesError(total)
+    if (total := sum(instances)) > most:
+        raise TooManyInstancesError(
+            f"the attack would try {total:,} combinations of visits, more than {most:,}: "
+            "cut the data into windows, use larger cells, or assume fewer known visits"
+        )

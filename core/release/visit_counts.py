@@ -15,7 +15,7 @@ import numpy as np
 
 from core.records.arrays import FloatArray, IntArray, ranges
 from core.records.by_user import same_as_before
-from core.release.background import check_instances, in_order_of_place
+from core.release.background import MOST_INSTANCES, check_instances, in_order_of_place
 from core.trajectories.trajectory import Sequences
 
 __all__ = ["VisitCounts", "Weighing", "home_work_risks", "weighed_risks"]
@@ -94,7 +94,9 @@ def weighed_risks(
     chosen = range(len(visits.starts) - 1) if people is None else people
     sizes = np.diff(visits.starts)
     # These are tried one by one, some hundred times slower than subtrajectories are listed.
-    check_instances([100 * comb(int(sizes[person]), min(length, int(sizes[person]))) for person in chosen])
+    check_instances(
+        [comb(int(sizes[person]), min(length, int(sizes[person]))) for person in chosen], most=MOST_INSTANCES // 100
+    )
     values = visits.shares if weighing is Weighing.PROBABILITY else visits.counts.astype(np.float64)
     there: dict[int, dict[int, float]] = {}
     held: list[list[tuple[int, float]]] = []

@@ -152,7 +152,7 @@ class Journeys:
         if self.t_ms is None:
             raise ValueError("the visits have no times: they are no trajectories of points")
         journey = self.journey_of
-        order = np.lexsort((np.arange(len(journey)), self.t_ms, journey, self.users[journey]))
+        order = np.lexsort((self.t_ms, journey, self.users[journey]))  # stable
         user, journey, t_ms = self.users[journey][order], journey[order], self.t_ms[order]
         stays = ~same_as_before(user, journey, t_ms) & np.isfinite(xy_m[order]).all(axis=1)
         user, journey, order = user[stays], journey[stays], order[stays]

@@ -19,7 +19,8 @@ from typing import Protocol
 
 import numpy as np
 
-from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.records.arrays import BoolArray, FloatArray, IntArray, starts_of
+from core.records.by_user import position_in_user
 from core.trajectories.recoding import Label
 from core.utility.workload import CountQuery, Spots
 
@@ -54,9 +55,9 @@ class VisitLabels:
     @classmethod
     def of(cls, label_of: IntArray, labels: Sequence[Label]) -> VisitLabels:
         """Write labels as columns."""
-        sizes = [len(label) for label in labels]
+        sizes = np.array([len(label) for label in labels], np.int64)
         members = np.array([spot for label in labels for spot in label], np.int64)
-        return cls(label_of=label_of, starts=np.cumsum([0, *sizes]), members=members)
+        return cls(label_of=label_of, starts=starts_of(sizes), members=members)
 
     @classmethod
     def alone(cls, spot_of: IntArray, n_spots: int) -> VisitLabels:
@@ -143,7 +144,7 @@ def _in_order(owner: IntArray, share: FloatArray, n: int) -> FloatArray:
     """
     at = np.flatnonzero(share.any(axis=0))
     some, number = np.unique(owner[at], return_inverse=True)
-    turn = np.arange(len(at)) - np.searchsorted(number, number)  # rank among these visits of the trajectory
+    turn = position_in_user(number)  # rank among these visits of the trajectory
     by_turn = np.argsort(turn, kind="stable")
     met = np.zeros((len(some), len(share) + 1))  # probability that the first i are matched
     met[:, 0] = 1.0

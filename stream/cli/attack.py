@@ -20,11 +20,12 @@ from rich.table import Table
 from core.release.background import TooManyInstancesError
 from core.trajectories.journeys import Journeys
 from stream.cli.console import print_line, stderr
-from stream.cli.evaluate import DURATION, DataFiles, number, with_data_files
+from stream.cli.evaluate import DataFiles, number, with_data_files
 from stream.cli.garbage import collect_garbage_rarely
+from stream.cli.options import DURATION
 from stream.replay.evaluation.attacks import MEANINGS, AttackOptions, AttackResult, KnownVisits
 from stream.replay.evaluation.attacks import attack as attacked
-from stream.replay.evaluation.evaluate import EvaluationError
+from stream.replay.evaluation.evaluate import EvaluationError, cut_into_windows
 from stream.replay.evaluation.sources import DataSource
 from stream.replay.results.part_files import PartFiles
 
@@ -120,7 +121,7 @@ def attack(
     with stderr.status("reading") as status:
         for path in files:
             source = data.read(path, status.update, is_raw=True)
-            journeys = _windowed(source, window)
+            journeys = cut_into_windows(source, window)
             for kind in [KnownVisits(name) for name in kinds] or list(KnownVisits):
                 result, fault = None, "not possible, the file lacks times, order, places, or ids"
                 if not source.is_of_people:
@@ -149,14 +150,6 @@ def attack(
 
 def _show(status: Status, name: str, step: str) -> None:
     status.update(f"{name}: {step}")
-
-
-def _windowed(source: DataSource, window_ms: int | None) -> Journeys:
-    if window_ms is None or source.window_ms == window_ms:
-        return source.journeys
-    if source.journeys.t_ms is None:
-        raise EvaluationError(f"{source.name}: has no times, so that it cannot be cut into windows: leave --window out")
-    return source.journeys.in_windows(window_ms)
 
 
 def _as_dict(one: _Found) -> dict[str, object]:

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import click
-from pydantic import TypeAdapter, ValidationError
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from core.models.common.values import PositiveDuration
 from core.records.record import Kind
 from core.utility.window_measures import MeasureOptions
 from stream.cli.console import print_line, stderr
 from stream.cli.garbage import collect_garbage_rarely
-from stream.cli.options import INPUT_KIND, load_given, with_settings
+from stream.cli.options import DURATION, FILE, INPUT_KIND, load_given, with_settings
 from stream.replay.evaluation.evaluate import EvaluateOptions, Evaluation
 from stream.replay.evaluation.evaluate import evaluate as evaluated
 from stream.replay.evaluation.figures import FIGURES, STATED
@@ -29,31 +27,10 @@ from stream.replay.evaluation.itemsets import ItemRows, read_hierarchy
 from stream.replay.evaluation.piecewise import PieceReader, compare_piecewise
 from stream.replay.evaluation.sources import DataSource, read_source
 
-__all__ = ["DURATION", "DataFiles", "evaluate", "number", "with_data_files"]
-
-
-_duration = TypeAdapter[int](PositiveDuration)
-
-
-class _Duration(click.ParamType):
-    """A duration such as 1d, as milliseconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """See :meth:`click.ParamType.convert`."""
-        try:
-            return _duration.validate_python(value)
-        except ValidationError as fault:
-            said = fault.errors()[0]["msg"].removeprefix("Value error, ")
-            self.fail(f"{value}: {said}", param, ctx)
-
+__all__ = ["DataFiles", "evaluate", "number", "with_data_files"]
 
 _WIDEST = 9
 """Characters of the widest number in a table."""
-
-DURATION = _Duration()
-"""Type of an option that takes a duration."""
 
 
 def with_data_files(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,7 +41,7 @@ def with_data_files(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--separator", default="", help="Character between items; by default | ; tab or comma."),
         click.option(
             "--hierarchy",
-            type=click.Path(path_type=Path, exists=True, dir_okay=False),
+            type=FILE,
             help="CSV with the header item,parent: a generalized item may be an inner node of it.",
         ),
         click.option(

@@ -80,7 +80,6 @@ def main() -> None:
 for command in (
     *(worker, status, health),
     *(try_input, regions, taxonomy, replay, reconstruct_windows, view),
-    *(try_input, regions, replay, reconstruct_windows, view),
     *(evaluate, attack),
     topics,
     *(check_config, print_secret),

@@ -9,22 +9,47 @@ from typing import Any
 
 import click
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
+from core.models.common.values import PositiveDuration
 from core.records.record import INPUT_KINDS, Kind
 from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 
-__all__ = ["INPUT_KIND", "KIND", "given_values", "load_given", "with_settings"]
+__all__ = ["DURATION", "FILE", "INPUT_KIND", "KIND", "given_values", "load_given", "with_settings"]
 
 KIND = click.Choice([kind.value for kind in Kind])
 """What is released of records."""
 
 INPUT_KIND = click.Choice([kind.value for kind in INPUT_KINDS])
 """What records are."""
-"""Type of an option that names a kind of feed."""
+
+FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+"""A file that exists."""
 
 _NO_FILE = "--config or SHOAL_CONFIG is empty: leave it out, or name a YAML file with settings"
+
+
+_duration = TypeAdapter[int](PositiveDuration)
+
+
+class _Duration(click.ParamType):
+    """A duration such as 1d, as milliseconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """See :meth:`click.ParamType.convert`."""
+        try:
+            return _duration.validate_python(value)
+        except ValidationError as fault:
+            said = fault.errors()[0]["msg"].removeprefix("Value error, ")
+            self.fail(f"{value}: {said}", param, ctx)
+
+
+DURATION = _Duration()
+"""A duration such as 1d, as milliseconds."""
 
 
 class _SettingsFile(click.Path):

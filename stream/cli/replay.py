@@ -22,7 +22,7 @@ from stream.cli.console import print_line, progress_bar, stderr
 from stream.cli.frontier import compare, comparison_options
 from stream.cli.garbage import collect_garbage_rarely
 from stream.cli.kernels import show_kernels_prepared
-from stream.cli.options import KIND, load_given, with_settings
+from stream.cli.options import FILE, KIND, load_given, with_settings
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
 from stream.formats.release.encodings import needs_points
@@ -40,7 +40,7 @@ _WORKLOAD = Workload()
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option("--kind", type=KIND, required=True, help="Kind of records in FILES; stops: fragments, released as stops.")
 @click.option(
     "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the results."
@@ -200,7 +200,7 @@ def _table(summary: Summary, output: Path) -> Table:
 
 
 @click.command(name="reconstruct")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=FILE)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="NDJSON file to write.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="The same seed gives the same windows."

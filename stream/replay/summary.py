@@ -37,12 +37,16 @@ class Means:
             self._sums[name] = self._sums.get(name, 0.0) + (value * weight if known else 0.0)
             self._weights[name] = self._weights.get(name, 0) + (weight if known else 0)
 
+    @property
+    def values(self) -> dict[str, float]:
+        """The means by name; NaN where no window had a value."""
+        return {
+            name: total / self._weights[name] if self._weights[name] else math.nan for name, total in self._sums.items()
+        }
+
     def as_dict(self) -> dict[str, float | None]:
         """Return the means to six decimals by name; None where no window had a value."""
-        return {
-            name: round(total / self._weights[name], 6) if self._weights[name] else None
-            for name, total in self._sums.items()
-        }
+        return {name: None if math.isnan(mean) else round(mean, 6) for name, mean in self.values.items()}
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from rich.table import Table
 from core.records.record import Kind
 from stream.cli.console import print_line, progress_bar
 from stream.cli.garbage import collect_garbage_rarely
-from stream.cli.options import KIND, load_given, with_settings
+from stream.cli.options import FILE, KIND, load_given, with_settings
 from stream.feeds.feed import Feed
 from stream.replay.file_positions import FilePositions
 from stream.replay.region_features import regions_as_geojson
@@ -28,7 +28,7 @@ _CELL_M = 250.0
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
     "--kind", type=KIND, required=True, help="Kind of records in FILES; stops: fragments, by the settings of stops."
 )

@@ -15,7 +15,7 @@ from core.places.locate import Venues
 from core.records.record import Kind
 from stream.cli.console import print_line, progress_bar
 from stream.cli.garbage import collect_garbage_rarely
-from stream.cli.options import load_given, with_settings
+from stream.cli.options import FILE, load_given, with_settings
 from stream.feeds.csv_tables import read_table
 from stream.feeds.feed import Feed
 from stream.feeds.vocabulary import build_locator
@@ -27,7 +27,6 @@ from stream.settings.secret import new_secret
 
 __all__ = ["taxonomy"]
 
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _OUT = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -40,7 +39,7 @@ def taxonomy() -> None:
 
 
 @taxonomy.command()
-@click.argument("files", nargs=-1, type=_FILE)
+@click.argument("files", nargs=-1, type=FILE)
 @click.option(
     "--from",
     "source",
@@ -118,8 +117,8 @@ def make(
 
 
 @taxonomy.command()
-@click.argument("file", type=_FILE)
-@click.option("--venues", type=_FILE, help="CSV with venue,category: every venue must be in the hierarchy.")
+@click.argument("file", type=FILE)
+@click.option("--venues", type=FILE, help="CSV with venue,category: every venue must be in the hierarchy.")
 @click.option("--max-depth", type=click.IntRange(1), help="Most categories of a path.")
 @click.option("--max-fan-out", type=click.IntRange(1), help="Most children of a category.")
 @click.option("--one-top", is_flag=True, help="Only one category may have no parent.")
@@ -139,7 +138,7 @@ def check(file: Path, venues: Path | None, max_depth: int | None, max_fan_out: i
 
 
 @taxonomy.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=FILE)
 @click.option("--out", type=_OUT, help="SVG file to write, instead of text.")
 @click.option("--depth", type=click.IntRange(1), help="Most levels to show.")
 @click.option("--children", type=click.IntRange(1), default=20, show_default=True, help="Most children to show of one.")

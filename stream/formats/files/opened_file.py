@@ -100,6 +100,17 @@ class OpenedFile:
                 stream.close()
 
 
+def open_unpacked(path: Path) -> IO[bytes]:
+    """Open a file for reading, unpacked if it is gzipped.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    with path.open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path, "rb")) if is_packed else path.open("rb")
+
+
 def why_unreadable(fault: Exception) -> str:
     """Return in a few words why a file cannot be read."""
     return getattr(fault, "strerror", None) or "damaged gzip"

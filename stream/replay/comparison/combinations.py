@@ -20,7 +20,7 @@ from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
 
-__all__ = ["Combination", "Combinations", "Reading", "file_hash"]
+__all__ = ["Combination", "Combinations", "Reading"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,10 +95,12 @@ class Combinations:
     ) -> None:
         self._load, self.kind = load, kind
         self.axes = tuple(axes)
-        self._files = [file_hash(path) for path in files]
+        self.files = [_file_hash(path) for path in files]
+        """The SHA-256 of each file."""
+
         # Used if privacy.secret is not set. No release is published, so it need not be secret; and as it is the same in
         # every run, so are the results.
-        self._secret = hashlib.sha256("".join(["comparison", *self._files]).encode()).hexdigest()
+        self._secret = hashlib.sha256("".join(["comparison", *self.files]).encode()).hexdigest()
         self._readings: dict[str, Reading] = {}
         self._feeds: dict[str, Feed] = {}
         self.left_out: list[str] = []
@@ -176,7 +178,7 @@ class Combinations:
         # Windows must be the same for all models that are compared, also for those whose promise spans windows.
         policy = replace(feed.policy, horizon=1)
         found = digest(
-            self._files,
+            self.files,
             self.kind,
             feed.vocabulary,
             repr(policy),
@@ -187,7 +189,7 @@ class Combinations:
         return self._readings.setdefault(found, Reading(feed=feed, settings=settings, policy=policy, digest=found))
 
 
-def file_hash(path: Path) -> str:
+def _file_hash(path: Path) -> str:
     """Return the SHA-256 of a file, 64 hexadecimal digits.
 
     Raises:

@@ -177,7 +177,6 @@ def _id_of(row: ComparisonRow) -> str:
 
 
 def _draw_axes(axes: Axes, scale: _Scale) -> None:
-    axes.patch.set_visible(False)
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     n = int(scale.most_m / scale.step_m + 1e-9)

@@ -20,7 +20,7 @@ from core.models.registry import family_of
 from core.records.record import Kind
 from stream.formats.input.encodings.extras import needs_extra
 from stream.replay.comparison.axes import shown
-from stream.replay.comparison.combinations import Combination, Combinations, Reading, file_hash
+from stream.replay.comparison.combinations import Combination, Combinations, Reading
 from stream.replay.comparison.curves import curves_of
 from stream.replay.comparison.frontier_picture import noun_of, panel_name, panels_inline
 from stream.replay.comparison.run import ComparisonResults
@@ -82,7 +82,10 @@ def report_html(
         "dated": dated.isoformat(),
         "what": f"{n_models} methods, {n}." if n_models > 1 else f"The method {rows[0].model}, {n}.",
         "style": markupsafe.Markup(STYLE),  # noqa: S704 - ours
-        "files": [{"name": path.name, "size": path.stat().st_size, "sha256": file_hash(path)} for path in paths],
+        "files": [
+            {"name": path.name, "size": path.stat().st_size, "sha256": hashed}
+            for path, hashed in zip(paths, combinations.files, strict=True)
+        ],
         "least": least,
         "readings": list(_readings(combinations, results, least)),
         "varied": [(axis.name, [shown(value) for value in axis.values]) for axis in combinations.axes],

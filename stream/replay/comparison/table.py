@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 from core.models.frontier import Tally, undominated
 from stream.replay.comparison.axes import shown
@@ -127,21 +126,21 @@ def comparison_rows(combinations: Sequence[Combination], results: ComparisonResu
         combinations: All combinations of a comparison.
         results: What they came to; a combination without an evaluation is unfinished.
     """
-    evaluations = [results.evaluations.get(one.digest) for one in combinations]
-    values = [_values(one, evaluation) for one, evaluation in zip(combinations, evaluations, strict=True)]
-    panels = [_panel(one) for one in combinations]
-    losses = [(figures.unreleased_percent, figures.distance_m) for figures in values]
-    frontier = _on_frontier(panels, losses)
-    of_promise = _on_frontier([(*panel, one.promise) for panel, one in zip(panels, combinations, strict=True)], losses)
-    rows = zip(combinations, evaluations, values, frontier, of_promise, strict=True)
-    return [_row(*parts) for parts in rows]
+    rows = [_row(one, results.evaluations.get(one.digest)) for one in combinations]
+    losses = [row.losses for row in rows]
+    frontier = _on_frontier([row.panel for row in rows], losses)
+    of_promise = _on_frontier([(*row.panel, row.promise) for row in rows], losses)
+    return [
+        replace(row, frontier=on, frontier_of_promise=on_of_promise)
+        for row, on, on_of_promise in zip(rows, frontier, of_promise, strict=True)
+    ]
 
 
-def _row(
-    one: Combination, evaluation: CombinationResult | None, figures: _Values, on: bool, on_of_promise: bool
-) -> ComparisonRow:
+def _row(one: Combination, evaluation: CombinationResult | None) -> ComparisonRow:
+    """Make a row that is on no frontier yet. Figures are rounded as written: rows are compared as readers see them."""
     tally = Tally() if evaluation is None else evaluation.tally
     status = "unfinished" if evaluation is None else "complete" if evaluation.fault is None else "failed"
+    figures = tally if status == "complete" else Tally()
     return ComparisonRow(
         model=one.variant,
         promise=one.promise,
@@ -158,16 +157,16 @@ def _row(
         points_released=tally.points_released,
         points_suppressed=tally.points_suppressed,
         points_withheld=tally.points_withheld,
-        unreleased_percent=figures.unreleased_percent,
-        people_lost_percent=figures.people_lost_percent,
-        distance_m=figures.distance_m,
-        time_s=figures.time_s,
-        highest_risk=figures.highest_risk,
-        highest_linkage=figures.highest_linkage,
-        mean_linkage=figures.mean_linkage,
+        unreleased_percent=_rounded(figures.unreleased_percent, 3),
+        people_lost_percent=_rounded(figures.people_lost_percent, 3),
+        distance_m=_rounded(figures.distance_m, 1),
+        time_s=_rounded(figures.time_s, 1) if one.delta_m is not None else None,
+        highest_risk=_rounded(figures.highest_risk, 4),
+        highest_linkage=_rounded(figures.highest_linkage, 4),
+        mean_linkage=_rounded(figures.mean_linkage, 4),
         cpu_s=None if evaluation is None else round(evaluation.cpu_s, 2),
-        frontier=on,
-        frontier_of_promise=on_of_promise,
+        frontier=False,
+        frontier_of_promise=False,
         status=status,
     )
 
@@ -176,10 +175,6 @@ def _other_values(one: Combination) -> dict[str, str]:
     """Return what varies beside k and m, or delta, as text."""
     own = ("privacy.k", "privacy.m" if one.delta_m is None else "privacy.delta_m")
     return {name: shown(value) for name, value in one.varied.items() if name not in own}
-
-
-def _panel(one: Combination) -> tuple[object, ...]:
-    return one.k, one.m, one.delta_m, *_other_values(one).values()
 
 
 def plain_rows(rows: Sequence[ComparisonRow]) -> list[dict[str, object]]:
@@ -204,53 +199,18 @@ def as_csv(rows: Sequence[ComparisonRow]) -> bytes:
     return out.getvalue().encode()
 
 
-class _Values(NamedTuple):
-    unreleased_percent: float | None = None
-    people_lost_percent: float | None = None
-    distance_m: float | None = None
-    time_s: float | None = None
-    highest_risk: float | None = None
-    highest_linkage: float | None = None
-    mean_linkage: float | None = None
-
-
-def _values(one: Combination, evaluation: CombinationResult | None) -> _Values:
-    """Return the figures of a combination, rounded as written: rows are compared by the figures that readers see."""
-    if evaluation is None or evaluation.fault is not None:
-        return _Values()
-    tally = evaluation.tally
-    return _Values(
-        unreleased_percent=_rounded(tally.unreleased_percent, 3),
-        people_lost_percent=_rounded(tally.people_lost_percent, 3),
-        distance_m=_rounded(tally.distance_m, 1),
-        time_s=_rounded(tally.time_s, 1) if one.delta_m is not None else None,
-        highest_risk=_rounded(tally.highest_risk, 4),
-        highest_linkage=_rounded(tally.highest_linkage, 4),
-        mean_linkage=_rounded(tally.mean_linkage, 4),
-    )
-
-
 def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits) + 0.0  # never -0.0
 
 
-def _on_frontier(
-    panels: Sequence[tuple[object, ...]], losses: Sequence[tuple[float | None, float | None]]
-) -> list[bool]:
-    """Return for every row whether it is on the frontier of its panel."""
+def _on_frontier(panels: Sequence[tuple[object, ...]], losses: Sequence[tuple[float, float] | None]) -> list[bool]:
+    """Return for every row whether it is on the frontier of its panel; without losses it is on none."""
     on = [False] * len(panels)
     for panel in set(panels):
-        points = [(i, (x, y)) for i, (x, y) in _known(losses) if panels[i] == panel]
+        points = [(i, loss) for i, loss in enumerate(losses) if loss is not None and panels[i] == panel]
         for (i, _), is_on in zip(points, undominated([point for _, point in points]), strict=True):
             on[i] = is_on
     return on
-
-
-def _known(losses: Sequence[tuple[float | None, float | None]]) -> Iterator[tuple[int, tuple[float, float]]]:
-    """Yield the losses that are known, with the numbers of their rows."""
-    for i, (x, y) in enumerate(losses):
-        if x is not None and y is not None:
-            yield i, (x, y)
 
 
 def _cell(value: object) -> object:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from core.records.arrays import FloatArray, IntArray, ranges
+from core.records.arrays import FloatArray, IntArray
 from core.release.background import companions, distinct_visits, in_order_of_place, sequence_risks, uniqueness_risks
 from core.release.linked_places import VisitedPlaces
 from core.release.visit_counts import VisitCounts, Weighing, home_work_risks, weighed_risks
@@ -207,11 +207,11 @@ def _numbered(rows: FloatArray | IntArray) -> IntArray:
 
 def _visits(journeys: Journeys, places: IntArray, rows: IntArray, slot_ms: int | None) -> tuple[IntArray, Sequences]:
     """Return the people of one window, and the places of each in time order, joined with slots if these are known."""
-    at = journeys.only(rows)
-    place = places[ranges(journeys.starts[rows], np.diff(journeys.starts)[rows])]
-    if slot_ms is not None and at.t_ms is not None:
-        place = np.where(place < 0, -1, _numbered(np.column_stack([place, at.t_ms // slot_ms])))
-    joined = replace(at, label_of=place, labels=()).sequences()
+    at = replace(journeys, label_of=places, labels=()).only(rows)
+    if slot_ms is not None and at.label_of is not None and at.t_ms is not None:
+        points = _numbered(np.column_stack([at.label_of, at.t_ms // slot_ms]))
+        at = replace(at, label_of=np.where(at.label_of < 0, -1, points))
+    joined = at.sequences()
     kept = joined.where(joined.locations >= 0)
     # A person may have several journeys in a window, such as cut trajectories: they are one person's visits.
     users = np.unique(kept.users)

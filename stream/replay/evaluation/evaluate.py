@@ -18,7 +18,7 @@ from stream.replay.evaluation.paired_risk import paired_risks
 from stream.replay.evaluation.placed import compare_positions
 from stream.replay.evaluation.sources import DataSource
 
-__all__ = ["EvaluateOptions", "Evaluation", "EvaluationError", "evaluate"]
+__all__ = ["EvaluateOptions", "Evaluation", "EvaluationError", "cut_into_windows", "evaluate"]
 
 
 class EvaluationError(Exception):
@@ -81,26 +81,17 @@ def evaluate(
     return [_evaluate(raw, release, options, window_ms, progress) for release in releases]
 
 
-def _same_windows(raw: DataSource, release: DataSource, window_ms: int | None) -> tuple[Journeys, Journeys]:
-    """Return raw and released journeys in the same windows.
+def cut_into_windows(source: DataSource, size_ms: int | None) -> Journeys:
+    """Return the journeys of a source in windows of a size; None leaves them as they are.
 
     Raises:
-        EvaluationError: A file has no times, so that it cannot be cut.
+        EvaluationError: The file has no times, so that it cannot be cut.
     """
-    size_ms = window_ms or release.window_ms
-    if size_ms is None:
-        return raw.journeys, release.journeys
-    found = []
-    for source in (raw, release):
-        if source.window_ms == size_ms:  # already in these windows, which need not have times
-            found.append(source.journeys)
-        elif source.journeys.t_ms is None:
-            raise EvaluationError(
-                f"{source.name}: has no times, so that it cannot be cut into windows: leave --window out"
-            )
-        else:
-            found.append(source.journeys.in_windows(size_ms))
-    return found[0], found[1]
+    if size_ms is None or source.window_ms == size_ms:  # already in these windows, which need not have times
+        return source.journeys
+    if source.journeys.t_ms is None:
+        raise EvaluationError(f"{source.name}: has no times, so that it cannot be cut into windows: leave --window out")
+    return source.journeys.in_windows(size_ms)
 
 
 def _evaluate(
@@ -110,7 +101,8 @@ def _evaluate(
     window_ms: int | None,
     progress: Callable[[str], None],
 ) -> Evaluation:
-    before, after = _same_windows(raw, release, window_ms)
+    size_ms = window_ms or release.window_ms
+    before, after = cut_into_windows(raw, size_ms), cut_into_windows(release, size_ms)
     notes = list[str]()
     progress(f"{release.name}: counting")
     figures: dict[str, float] = {

@@ -35,11 +35,11 @@ FIGURES: dict[str, FigureMeaning] = {
     "range_distortion_definitely": _share("Error of counts of people who were definitely always in a disc (DAI)."),
     "people_paired": FigureMeaning("People with the same id in both.", better="-"),
     "people_missing": FigureMeaning("People of the raw feed whose id is not in the release: the trash."),
-    "points_trashed": FigureMeaning("Their points."),
+    "points_trashed": FigureMeaning("Points of these missing people."),
     "points_created": FigureMeaning("Released points of paired people that have no raw one."),
     "points_deleted": FigureMeaning("Raw points of paired people that have no released one."),
     "translation_m": FigureMeaning("Mean distance from the i-th raw to the i-th released point, paired evenly.", "m"),
-    "translation_s": FigureMeaning("Mean time between them.", "s"),
+    "translation_s": FigureMeaning("Mean time between the points of these pairs.", "s"),
     "distance_at_time_m": FigureMeaning("Mean distance between raw and released position at the same time.", "m"),
     "are": FigureMeaning("Average relative error of counts of people who visited one or two places, in order."),
     "kl_locations": FigureMeaning("Kullback-Leibler divergence of the supports of locations.", "nats"),
@@ -62,7 +62,7 @@ FIGURES: dict[str, FigureMeaning] = {
     "risk_mean": _share("Mean of it over released people."),
     "risk_above_1_k": _share("Share of released people above 1/k."),
     "risk_paired_highest": _share(
-        "Highest probability of finding a person in the release by raw places, of 200 people."
+        "Highest probability of finding one of 200 people in the release by raw places that are known."
     ),
     "risk_paired_mean": _share("Mean of it."),
     "risk_paired_times_highest": _share("Highest probability with a raw position and its time."),

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import Literal
 
 import numpy as np
 
 from core.records.arrays import numbered, starts_of
 from core.trajectories.journeys import Journeys, NamedLabel
+from stream.formats.files.opened_file import open_unpacked
 from stream.formats.files.record_file import FileFormatError
 
 __all__ = ["ItemRows", "read_hierarchy", "read_items"]
@@ -119,20 +121,12 @@ def read_hierarchy(path: Path) -> dict[str, NamedLabel]:
 
 def _lines(path: Path, has_header: bool) -> Iterator[tuple[int, str]]:
     try:
-        with _open(path) as file:
+        with io.TextIOWrapper(open_unpacked(path), encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if not (has_header and number == 1):
                     yield number, line.strip("\r\n")
     except (UnicodeDecodeError, EOFError, gzip.BadGzipFile):
         raise FileFormatError(f"{path}: is no text in UTF-8, or is damaged") from None
-
-
-def _open(path: Path) -> IO[str]:
-    with path.open("rb") as file:
-        is_packed = file.read(2) == b"\x1f\x8b"
-    return (
-        cast("IO[str]", gzip.open(path, "rt", encoding="utf-8-sig")) if is_packed else path.open(encoding="utf-8-sig")
-    )
 
 
 def _outside_braces(line: str) -> str:

@@ -22,6 +22,7 @@ from core.utility.patterns import pattern_shares, project
 from core.utility.queries import average_relative_error, draw_queries
 from core.utility.utility_loss import mean_utility_loss
 from core.utility.window_measures import MeasureOptions
+from stream.replay.summary import Means
 
 __all__ = ["compare_labels"]
 
@@ -57,19 +58,14 @@ def compare_labels(
     raw_names = {label[0] for label in raw.labels}
     if any(len(label) != 1 for label in raw.labels) or raw_names.isdisjoint(chain.from_iterable(released.labels)):
         return {}
-    sums: dict[str, float] = {}
-    weights: dict[str, float] = {}
+    measured = Means()
     for window in np.unique(released.windows_ms).tolist():
         before = raw.only(np.flatnonzero(raw.windows_ms == window))
         after = released.only(np.flatnonzero(released.windows_ms == window))
         if not before.n_visits or not after.n_visits:
             continue
-        figures = _compare_window(before, after, k=k, options=options, generator=generator)
-        for name, value in figures.items():
-            weight = 0.0 if np.isnan(value) else float(len(after))
-            sums[name] = sums.get(name, 0.0) + (value * weight if weight else 0.0)
-            weights[name] = weights.get(name, 0.0) + weight
-    means = {name: total / weights[name] if weights[name] else float("nan") for name, total in sums.items()}
+        measured.add(_compare_window(before, after, k=k, options=options, generator=generator), len(after))
+    means = measured.values
     if means:
         means["ul"] = _utility_loss(raw, released)
     return means

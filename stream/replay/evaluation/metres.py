@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, cast
 
 import numpy as np
 
 from core.records.arrays import FloatArray
 from core.records.by_user import starts_of_users
 from core.trajectories.journeys import Journeys
+from stream.formats.files.opened_file import open_unpacked
 from stream.formats.files.record_file import FileFormatError
 
 __all__ = ["is_in_metres", "metre_batches", "read_metres"]
 
 _COLUMNS = 4
-_GZIP = b"\x1f\x8b"
 _LINES_AT_ONCE = 200_000
 
 
 def is_in_metres(path: Path) -> bool:
     """Return whether the first line of a file is four numbers, separated by tabs."""
     try:
-        with _open(path) as lines:
+        with open_unpacked(path) as lines:
             first = lines.readline().decode("ascii").split("\t")
         return len([float(value) for value in first]) == _COLUMNS
     except (ValueError, EOFError, zlib.error):
@@ -40,7 +38,7 @@ def metre_batches(path: Path) -> Iterator[FloatArray]:
         FileFormatError: A line is not four finite numbers.
     """
     first = 1
-    with _open(path) as lines:
+    with open_unpacked(path) as lines:
         while block := list(islice(lines, _LINES_AT_ONCE)):
             try:
                 rows = np.loadtxt(block, delimiter="\t", ndmin=2)
@@ -73,9 +71,3 @@ def read_metres(path: Path) -> Journeys:
         is_metres=True,
         people=tuple(f"{number:.17g}" for number in rows[begins[:-1], 0].tolist()),
     )
-
-
-def _open(path: Path) -> IO[bytes]:
-    with path.open("rb") as file:
-        is_packed = file.read(len(_GZIP)) == _GZIP
-    return cast("IO[bytes]", gzip.open(path, "rb")) if is_packed else path.open("rb")

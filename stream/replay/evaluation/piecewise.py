@@ -11,6 +11,7 @@ import numpy as np
 
 from core.places.geo import LocalProjection
 from core.records.arrays import FloatArray, IntArray
+from core.records.by_user import same_as_before
 from core.records.record import Kind
 from core.utility.mobility import MobilityProfile
 from stream.formats.files.record_file import FileFormatError
@@ -113,8 +114,7 @@ def compare_piecewise(
 
 def _check_order(path: Path, journey: IntArray, t_ms: IntArray, latest_ms: IntArray) -> None:
     """Check that the visits of each journey are in time order, and keep the time of the last ones."""
-    follows = np.append(False, journey[1:] == journey[:-1])[: len(journey)]
-    before_ms = np.where(follows, np.roll(t_ms, 1), latest_ms[journey])
+    before_ms = np.where(same_as_before(journey), np.roll(t_ms, 1), latest_ms[journey])
     if (t_ms < before_ms).any():
         raise FileFormatError(
             f"{path}: rows of a person are not in time order: sort the file, or leave --piecewise out"

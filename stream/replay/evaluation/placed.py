@@ -14,6 +14,7 @@ from core.trajectories.journeys import Journeys
 from core.trajectories.trajectory import PointTrajectories
 from core.utility.mobility import MobilityProfile, jensen_shannon, mean_shift
 from core.utility.paired import translation
+from stream.replay.summary import Means
 
 __all__ = ["compare_positions", "compare_profiles", "in_metres", "numbered_alike", "plane_around"]
 
@@ -120,7 +121,7 @@ def _range_queries(
     generator: np.random.Generator,
 ) -> dict[str, float]:
     """Ask each window of the release ``n`` queries; means over the windows, weighted by released journeys."""
-    found, weights = [], []
+    measured = Means()
     for window in np.unique(several[1].windows_ms).tolist():
         before, after = (
             _points_of(one, xy_m, np.flatnonzero(one.windows_ms == window))
@@ -128,13 +129,9 @@ def _range_queries(
         )
         drawn = draw_range_queries(before, generator, RangeQueryOptions(n=n))
         distortion = range_query_distortion(before, after, drawn, uncertainty_m=uncertainty_m)
-        found.append((distortion.psi, distortion.dai))
-        weights.append(len(after.users))
-    values = np.array(found)
-    weight = np.where(np.isnan(values), 0, np.array(weights)[:, None])
-    sums, totals = (np.nan_to_num(values) * weight).sum(axis=0), weight.sum(axis=0)
-    psi, dai = (float(part / total) if total else float("nan") for part, total in zip(sums, totals, strict=True))
-    return {"range_distortion_possibly": psi, "range_distortion_definitely": dai}
+        figures = {"range_distortion_possibly": distortion.psi, "range_distortion_definitely": distortion.dai}
+        measured.add(figures, len(after.users))
+    return measured.values
 
 
 def _points_of(journeys: Journeys, xy_m: FloatArray, rows: IntArray) -> PointTrajectories:

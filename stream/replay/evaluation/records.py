@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from core.records.record import CheckIn, Fragment, Kind, Source
 from core.trajectories.journeys import Journeys
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
+from stream.formats.files.opened_file import open_unpacked
 from stream.formats.files.record_file import FileFormatError
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
@@ -50,11 +50,8 @@ def table_settings(path: Path) -> Settings:
     Raises:
         OSError: The file cannot be opened.
     """
-    with path.open("rb") as file:
+    with open_unpacked(path) as file:
         head = file.read(1 << 14)
-    if head.startswith(b"\x1f\x8b"):
-        with gzip.open(path, "rb") as file:
-            head = file.read(1 << 14)
     has_slashes = _SLASHES.search(head) is not None
     return load_settings(None, _TABLE | ({"time.format": "%Y/%m/%d %H:%M:%S"} if has_slashes else {}))
 

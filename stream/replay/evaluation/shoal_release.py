@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from stream.formats.release.encoding import Content, PlacePositions, positions_o
 from stream.formats.release.json import JSON
 from stream.formats.release.places import places_of
 from stream.replay.reconstruction import reconstructed
+from stream.replay.summary import Means
 from stream.settings.values import instant_ms
 
 __all__ = ["ShoalRelease", "is_shoal_release", "read_shoal_release"]
@@ -156,11 +158,9 @@ def _journeys(visits: _Visits, *, is_ordered: bool) -> Journeys:
 
 
 def _stated(released: list[Content], n_of_release: dict[str, int]) -> dict[str, float]:
-    sums: defaultdict[str, float] = defaultdict(float)
-    weights: defaultdict[str, int] = defaultdict(int)
+    means = Means()
     for content in released:
-        for name, value in content.get("information_loss", {}).items():
-            if isinstance(value, int | float):
-                sums[name] += value * n_of_release[content["release"]]
-                weights[name] += n_of_release[content["release"]]
-    return {name: total / weights[name] for name, total in sums.items() if weights[name]}
+        stated = content.get("information_loss", {})
+        figures = {name: value for name, value in stated.items() if isinstance(value, int | float)}
+        means.add(figures, n_of_release[content["release"]])
+    return {name: mean for name, mean in means.values.items() if not math.isnan(mean)}

@@ -7,11 +7,11 @@ A privacy constraint is satisfied if at least k people, or nobody, have all of i
 
 Both take the unsatisfied constraint with the largest support, and change the release until the constraint is satisfied:
 
-- *COAT* takes its generalized location with the smallest support, and merges it with the one of the same utility
-  constraint for which the merged one has the least UL.
+- *COAT* takes, of its generalized locations that can be merged, the one with the smallest support, and merges it with
+  the one of the same utility constraint for which the merged one has the least UL.
 - *PCTA* takes the merge with the least UL of all merges of one of its generalized locations with another one of the
   same utility constraint.
-- Where there is nothing to merge with, the generalized location with the smallest support is suppressed.
+- Where none of them can be merged, the generalized location with the smallest support is suppressed.
 
 If more locations are suppressed than ``suppression_percent`` allows, the window is not released.
 
@@ -79,9 +79,10 @@ def pcta(
 
 
 def _rarest_merge(groups: _ItemGroups, key: NodeSet) -> tuple[int, int] | None:
-    rarest = groups.rarest(key)
-    found = groups.cheapest_partner(rarest)
-    return None if found is None else (rarest, found[1])
+    for group in groups.rarest_first(key):
+        if (found := groups.cheapest_partner(group)) is not None:
+            return group, found[1]
+    return None  # each stands for a whole constraint
 
 
 def _least_merge(groups: _ItemGroups, key: NodeSet) -> tuple[int, int] | None:
@@ -109,7 +110,7 @@ def _satisfied(
                 while 0 < groups.support(current := groups.current(key)) < k:
                     merge = choose(groups, current)
                     if merge is None:
-                        groups.suppress(groups.rarest(current))
+                        groups.suppress(groups.rarest_first(current)[0])
                         if groups.suppressed_percent > percent:
                             return None
                     else:
@@ -159,9 +160,9 @@ class _ItemGroups:
             people &= self._people[group]
         return people.bit_count()
 
-    def rarest(self, key: NodeSet) -> int:
-        """Return the generalized location with the smallest support."""
-        return min(key, key=lambda group: (self._people[group].bit_count(), group))
+    def rarest_first(self, key: NodeSet) -> list[int]:
+        """Return the generalized locations by their support, the smallest first."""
+        return sorted(key, key=lambda group: (self._people[group].bit_count(), group))
 
     def cheapest_partner(self, group: int) -> tuple[int, int] | None:
         """Return the least UL of a merge with another one of the same utility constraint, and the partner."""

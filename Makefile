@@ -29,7 +29,7 @@ EVERYDAY := not slow and not browser and not image
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image test-image lock clean
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -87,6 +87,9 @@ bench-supports: install ## supports counted as records arrive, compared with cou
 
 bench-regions: install ## what locating in regions costs beside a grid, and what p2ka releases of check-ins in regions
 	$(BIN)/python -m tests.benchmarks.bench_regions $(SHARED)/data
+
+bench-places: install ## how many check-ins are linked to their place, and how fast
+	$(BIN)/python -m tests.benchmarks.bench_places $(SHARED)/data
 
 bench-w4m: install ## (k,delta) beside an earlier commit, and how its time grows; ONLY="cabs growth", ALL=1, AUTHORS=command of the authors' program
 	$(BIN)/python -m tests.benchmarks.wait4me.bench $(SHARED)/data $(if $(AUTHORS),--authors '$(AUTHORS)') $(if $(ONLY),--only $(ONLY)) $(if $(ALL),--all)

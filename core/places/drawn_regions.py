@@ -12,7 +12,7 @@ import shapely
 from shapely import MultiPolygon, Polygon, STRtree
 
 from core.places.areas import Areas, quadrant_areas
-from core.places.locate import EARTH_MERIDIAN_M, Located, PlaceRejection, quadrants
+from core.places.locate import EARTH_MERIDIAN_M, Located, PlaceRejection, earth_quadrants
 from core.places.outlines import parts_of, uncut
 from core.places.taxonomy import Path
 from core.records.arrays import BoolArray, FloatArray, IntArray, ranges, starts_of
@@ -92,7 +92,7 @@ class DrawnRegions:
     def ancestors(self, locations: IntArray) -> list[Path]:
         """See :meth:`core.places.locate.Locator.ancestors`: quadrants of the earth around the centres, to some 40 m."""
         lat, lon = self.lat_deg[locations], self.lon_deg[locations]
-        return quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=19)
+        return earth_quadrants(lat, lon, levels=19)
 
     def areas(self, paths: Sequence[Path]) -> Areas:
         """See :meth:`core.places.locate.Locator.areas`."""

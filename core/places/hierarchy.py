@@ -86,7 +86,7 @@ def faults_of(
         _say(faults, tops, "category has", "categories have", "no parent, and only one may")
     _say(faults, [one for one in wanted if one not in parents], "name has", "names have", "no row")
     if max_fan_out is not None:
-        wide = [f"{one or '(root)'}" for one, its in children_of(rows).items() if len(its) > max_fan_out]
+        wide = [one or "(root)" for one, its in children_of(rows).items() if len(its) > max_fan_out]
         _say(faults, wide, "node has", "nodes have", f"more than {max_fan_out} children")
     if max_depth is not None and not faults:
         deep = [one for one, path in _depths(rows).items() if path > max_depth]

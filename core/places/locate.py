@@ -20,7 +20,7 @@ from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.records.identity import Names
 from core.records.record import Reason
 
-__all__ = ["Area", "AreaGrid", "H3Cells", "Located", "Locator", "MetricGrid", "Venues", "h3_cells", "quadrants"]
+__all__ = ["Area", "AreaGrid", "H3Cells", "Located", "Locator", "MetricGrid", "Venues", "earth_quadrants", "h3_cells"]
 
 EARTH_MERIDIAN_M = 111_194.9
 """Mean length of one degree of latitude, metres."""
@@ -124,7 +124,7 @@ class MetricGrid:
     def ancestors(self, locations: IntArray) -> list[Path]:
         """See :meth:`Locator.ancestors`: quadrants of the earth, in degrees, down to two cells."""
         _, lat, lon = self.describe(locations)
-        return quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=self.n_rows.bit_length())
+        return earth_quadrants(lat, lon, levels=self.n_rows.bit_length())
 
     def areas(self, paths: Sequence[Path]) -> Areas:
         """See :meth:`Locator.areas`."""
@@ -196,7 +196,7 @@ class AreaGrid:
         row, column = locations >> 32, locations & 0xFFFFFFFF
         levels = self._levels
         side = 2.0 ** (levels + 1)
-        return quadrants(row / side, column / side, levels=levels)
+        return _quadrants(row / side, column / side, levels=levels)
 
     def areas(self, paths: Sequence[Path]) -> Areas:
         """See :meth:`Locator.areas`."""
@@ -299,14 +299,19 @@ class Venues:
     def ancestors(self, locations: IntArray) -> list[Path]:
         """See :meth:`Locator.ancestors`: quadrants of the earth, down to some 40 m."""
         lat, lon = self.lat_deg[locations], self.lon_deg[locations]
-        return quadrants((lat + 90.0) / 180.0, (lon + 180.0) / 360.0, levels=19)
+        return earth_quadrants(lat, lon, levels=19)
 
     def areas(self, paths: Sequence[Path]) -> Areas:
         """See :meth:`Locator.areas`."""
         return quadrant_areas(paths)
 
 
-def quadrants(up: FloatArray, along: FloatArray, *, levels: int) -> list[Path]:
+def earth_quadrants(lat_deg: FloatArray, lon_deg: FloatArray, *, levels: int) -> list[Path]:
+    """Return the quadrants of the earth around positions, level by level, the largest first."""
+    return _quadrants((lat_deg + 90.0) / 180.0, (lon_deg + 180.0) / 360.0, levels=levels)
+
+
+def _quadrants(up: FloatArray, along: FloatArray, *, levels: int) -> list[Path]:
     """Return the quadrants around positions in the unit square, level by level, the largest first."""
     steps = 2.0 ** np.arange(1, levels + 1)
     rows = np.floor(np.clip(up, 0.0, 1.0 - 1e-12)[:, None] * steps).astype(np.int64)  # (n, levels)

@@ -29,12 +29,11 @@ from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
 from stream.settings.secret import secret_fault
 
-__all__ = ["Feed", "build_feeds"]
+__all__ = ["Feed", "build_feeds", "places_digest"]
 
 _IDENTITY = "identity 2"
 """Version of the rule that decides which spellings of an id mean one person. Records hashed under different rules must
 not be mixed."""
-
 
 _OF_POIS = ("pois_file", "poi_distance_m", "poi_agreement")
 """Settings that other vocabularies do not depend on: without them a release is what it was in earlier versions."""
@@ -47,7 +46,7 @@ class Feed:
         settings: All settings.
         kind: The kind of feed.
         secret: Used in place of ``privacy.secret``.
-        like: A feed with the same locations. Its vocabulary is reused, because one of venues takes much memory.
+        like: A feed with the same locations. Its vocabulary is reused, because one of a file takes time and memory.
 
     Raises:
         SettingsError: A setting or the secret does not fit, or a file that a setting names cannot be read.
@@ -151,14 +150,22 @@ def build_feeds(settings: Settings, *, secret: str | None = None) -> dict[Kind, 
         SettingsError: A setting does not fit.
     """
     feeds: dict[Kind, Feed] = {}
+    with_places: dict[str, Feed] = {}
     for kind in settings.kinds:
-        own = settings.for_kind(kind).privacy.secret
-        given = own.get_secret_value() if own is not None else secret
+        own = settings.for_kind(kind)
+        given = own.privacy.secret.get_secret_value() if own.privacy.secret is not None else secret
         if given is None:
             raise SettingsError(NO_KEY_IS_SET)
         message_decoder(settings, kind)  # to refuse a wrong schema file before anything starts
-        feeds[kind] = Feed(settings, kind, secret=given)
+        places = places_digest(own)
+        feeds[kind] = Feed(settings, kind, secret=given, like=with_places.get(places))
+        with_places.setdefault(places, feeds[kind])
     return feeds
+
+
+def places_digest(own: KindSettings) -> str:
+    """Return a digest of what decides the vocabulary of locations: with equal ones a feed may be ``like`` another."""
+    return digest(own.location.model_dump(mode="json"), own.privacy.taxonomy, str(own.privacy.default_category))
 
 
 def _pois(own: KindSettings) -> list[object]:

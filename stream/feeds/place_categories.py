@@ -59,7 +59,7 @@ def place_categories(
     left_out = found.count(None)
     if left_out and file is not None:
         raise SettingsError(
-            f"{source}: {left_out} of {len(found)} venues have no category of {_SETTING}: give them one, or set "
+            f"{source}: {left_out} of {len(found)} places have no category of {_SETTING}: give them one, or set "
             "privacy.default_category"
         )
     return tree, found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +12,7 @@ from shapely import MultiPolygon, Polygon
 from shapely.errors import GEOSException
 
 from core.places.drawn_regions import DrawnRegions, DrawnRegionsError
+from stream.feeds.csv_tables import written
 from stream.formats.files.form_error import FormError
 from stream.formats.files.geojson import features, is_collection
 from stream.formats.input.errors import UnreadableError
@@ -88,7 +88,7 @@ def _name(feature: Mapping[str, Any]) -> str:
     name = properties.get("name") if isinstance(properties, dict) else None
     if isinstance(name, int) and not isinstance(name, bool):  # editors make numbers of names such as 7
         name = str(name)
-    return " ".join(unicodedata.normalize("NFC", name).split()) if isinstance(name, str) else ""
+    return written(name) if isinstance(name, str) else ""
 
 
 def _area(geometry: Any) -> Polygon | MultiPolygon:

@@ -46,7 +46,7 @@ def category_taxonomy(settings: KindSettings, locator: Locator) -> VenueTaxonomy
         row.values for row in read_table(settings.location.venues_file, "location.venues_file", ("venue", "category"))
     ]
     # A tree of a file may have the venues themselves as leaves, as `shoal taxonomy make` writes them.
-    named = [category_paths(iter([given])) + (((venue,),) if file is not None else ()) for venue, given in rows]
+    named = [category_paths([given]) + (((venue,),) if file is not None else ()) for venue, given in rows]
     tree, categories = place_categories(named, source, settings.privacy)
     category_of = {venue: one for (venue, _), one in zip(rows, categories, strict=True) if one is not None}
     return VenueTaxonomy(tree, category_of, _label(file), locator)

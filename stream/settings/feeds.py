@@ -32,7 +32,7 @@ __all__ = [
 
 
 class LocationSettings(Section):
-    """The vocabulary of locations to which check-ins are mapped."""
+    """The vocabulary of locations to which check-ins and stops are mapped."""
 
     kind: Literal["grid", "h3", "venues", "regions", "pois"] = "grid"
     """``grid`` (``cell_m``, or ``area`` and ``cells``), ``h3`` (``h3_resolution``), ``venues`` (``venues_file``: each
@@ -142,7 +142,7 @@ class StopRuleSettings(Section):
 
     max_gap: PositiveDuration = 43_200_000
     """Longest time between two points of a stop. Devices that send only while they move are silent during a stop. After
-    so long a silence the stop has ended with its last point."""
+    a longer silence the stop has ended, at the point before it."""
 
 
 class TrajectorySettings(Section):

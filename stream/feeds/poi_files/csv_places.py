@@ -21,4 +21,4 @@ def csv_places(file: Path, setting: str) -> Iterator[FoundPlace]:
     for line, (name, lat, lon, category, own_id) in read_named_table(
         file, setting, columns, optional=("category", "id")
     ):
-        yield FoundPlace(f"line {line}", own_id, name, degrees(lat), degrees(lon), category_paths(iter([category])))
+        yield FoundPlace(f"line {line}", own_id, name, degrees(lat), degrees(lon), category_paths([category]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stream.formats.input.numbers import to_number
@@ -35,7 +35,16 @@ Overture's and its member."""
 
 
 class PoiFileError(Exception):
-    """A file of places is wrong; the message says where and what is allowed, without the setting and the file."""
+    """A file of places is wrong.
+
+    Args:
+        rule: What is wrong and what is allowed, without the setting and the file.
+        where: The place of the file that is wrong, such as ``line 3``; empty if it is the file as a whole.
+    """
+
+    def __init__(self, rule: str, where: str = "") -> None:
+        super().__init__(rule)
+        self.where = where
 
 
 class FoundPlace(NamedTuple):
@@ -60,12 +69,12 @@ class FoundPlace(NamedTuple):
         return f"FoundPlace({self.where})"
 
 
-def category_paths(values: Iterator[Any]) -> tuple[CategoryPath, ...]:
+def category_paths(values: Iterable[Any]) -> tuple[CategoryPath, ...]:
     """Return the paths of the values that are categories: texts such as ``Food > Bakery``, or lists.
 
     A list is one path, unless its first element is: then it lists several categories, of which the first counts.
 
-    >>> category_paths(iter([None, "Food>Bakery", ["food", "bakery"], ["Food > Bakery", "Shop"]]))
+    >>> category_paths([None, "Food>Bakery", ["food", "bakery"], ["Food > Bakery", "Shop"]])
     (('Food', 'Bakery'), ('food', 'bakery'), ('Food', 'Bakery'))
     """
     found = []

@@ -42,7 +42,7 @@ def _features(content: bytes) -> Iterable[bytes]:
 def _place(where: str, feature: Any) -> FoundPlace:
     properties = feature.get("properties") if isinstance(feature, dict) else None
     if not isinstance(properties, dict) or feature.get("type") != "Feature":
-        raise PoiFileError(f"{where}: must be a Feature with properties")
+        raise PoiFileError("must be a Feature with properties", where)
     lat, lon = _position(where, feature.get("geometry"))
     outer = {"id": feature["id"]} if "id" in feature else {}
     return FoundPlace(
@@ -60,4 +60,4 @@ def _position(where: str, geometry: Any) -> tuple[float, float]:
         point = shapely.point_on_surface(shape(geometry))
         return float(point.y), float(point.x)
     except (shapely.errors.ShapelyError, ValueError, TypeError, KeyError, AttributeError, IndexError):
-        raise PoiFileError(f"{where}: needs a geometry with coordinates, such as a Point") from None
+        raise PoiFileError("needs a geometry with coordinates, such as a Point", where) from None

@@ -43,11 +43,11 @@ def read_places(file: Path) -> list[FoundPlace]:
             _check(place)
             for key, what in ((place.id, "id"), ((place.name, _own(place)), "name and position")):
                 if key and (first := seen.setdefault(key, place.where)) != place.where:
-                    raise PoiFileError(f"{place.where}: has the {what} of {first}: list each place once")
+                    raise PoiFileError(f"has the {what} of {first}: list each place once", place.where)
             places.append(place)
     except PoiFileError as fault:
-        sign = ", " if str(fault).startswith(("line ", "feature ", "row ", "node ", "way ", "relation ")) else ": "
-        raise SettingsError(f"{_SETTING} {file}{sign}{fault}") from None
+        where = f", {fault.where}" if fault.where else ""
+        raise SettingsError(f"{_SETTING} {file}{where}: {fault}") from None
     if not places:
         raise SettingsError(f"{_SETTING} {file}: needs at least one place with a name")
     return places
@@ -106,7 +106,7 @@ def _places(file: Path) -> Iterator[FoundPlace]:
 
 def _check(place: FoundPlace) -> None:
     if not place.name:
-        raise PoiFileError(f"{place.where}: the name is empty: every place needs one")
+        raise PoiFileError("the name is empty: every place needs one", place.where)
     for value, name, limit in ((place.lat, "lat", 90), (place.lon, "lon", 180)):
         if not abs(value) <= limit:
-            raise PoiFileError(f"{place.where}: {name} must be a number from -{limit} to {limit}, degrees")
+            raise PoiFileError(f"{name} must be a number from -{limit} to {limit}, degrees", place.where)

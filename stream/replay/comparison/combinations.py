@@ -14,7 +14,7 @@ from core.models.common.plan import Plan
 from core.records.record import Kind
 from core.windows.window import WindowPolicy
 from stream.feeds.digests import digest, file_digest
-from stream.feeds.feed import Feed
+from stream.feeds.feed import Feed, places_digest
 from stream.replay.comparison.axes import MODEL, Axis, override_name, shown, variants_of
 from stream.settings.errors import SettingsError
 from stream.settings.kinds import KindSettings
@@ -154,10 +154,7 @@ class Combinations:
         settings = self._load({override_name(name, self.kind): value for name, value in named.items()})
         own = settings.for_kind(self.kind)
         secret = own.privacy.secret.get_secret_value() if own.privacy.secret is not None else self._secret
-        # A vocabulary of venues takes much memory, so it is shared.
-        places = digest(
-            own.location.model_dump(mode="json"), str(own.privacy.taxonomy), str(own.privacy.default_category)
-        )
+        places = places_digest(own)
         feed = Feed(settings, self.kind, secret=secret, like=self._feeds.get(places))
         self._feeds.setdefault(places, feed)
         reading = self._reading(feed, settings, own)

@@ -23,6 +23,7 @@ from core.models.kdelta.anonymize.wait4me import Wait4MeOptions
 from core.models.kdelta.guarantee import KDelta, Mixing, Persistent
 from core.models.kdelta.plan import KDeltaPlan
 from core.models.km.plan import KmPlan
+from core.places.meaning import OwnTaxonomy
 from core.records.record import INPUT_KINDS, Kind
 from core.trajectories.joining import Joining
 from stream.feeds.feed import Feed, build_feeds
@@ -176,6 +177,27 @@ def test_every_kind_that_is_read_is_wired_with_its_secret() -> None:
     assert build_feeds(load_settings(given={"topics.fragments": ""}), secret=SECRET).keys() == {Kind.CHECKINS}
     with pytest.raises(SettingsError, match="SHOAL_PRIVACY__SECRET"):
         build_feeds(load_settings())
+
+
+def test_feeds_share_a_vocabulary_if_their_locations_are_the_same(tmp_path: Path) -> None:
+    """
+    A file of locations is read once for all feeds with these locations, and a feed with others reads its own.
+    """
+    file = tmp_path / "venues.csv"
+    file.write_text("venue,lat,lon\nNorth,52.5,13.4\n")
+    given = {"privacy.secret": SECRET, "location.kind": "venues", "location.venues_file": str(file)}
+
+    def locators(**more: object) -> tuple[object, object]:
+        feeds = build_feeds(load_settings(given={**given, **more}))
+        first, second = (feeds[kind].taxonomy() for kind in INPUT_KINDS)
+        assert isinstance(first, OwnTaxonomy)
+        assert isinstance(second, OwnTaxonomy)
+        return first.locator, second.locator
+
+    first, second = locators()
+    assert first is second
+    first, second = locators(**{"fragments.location.zero": "accept"})
+    assert first is not second
 
 
 @pytest.mark.parametrize("secret", ["", " " * 16, "short", "x" * 32, "abab" * 8])

@@ -139,7 +139,7 @@ def test_places_without_a_category_need_a_default_in_a_file(files: Files) -> Non
     files.places.write_text(PLACES.replace(",Food > Bakery", ","))
     assert paths(files.feed())["Backhaus"] == WITHOUT_CATEGORY
     assert paths(files.feed(privacy__default_category="FOOD"))["Backhaus"] == ("Food",)
-    assert "1 of 4 venues have no category of privacy.taxonomy" in files.complaint(privacy__taxonomy=str(files.tree))
+    assert "1 of 4 places have no category of privacy.taxonomy" in files.complaint(privacy__taxonomy=str(files.tree))
     found = paths(files.feed(privacy__taxonomy=str(files.tree), privacy__default_category="zoo"))
     assert found["Backhaus"] == ("zoo",)
 

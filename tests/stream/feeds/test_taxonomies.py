@@ -297,7 +297,7 @@ def test_venues_without_a_category_are_counted(files: Files) -> None:
     """
     files.places.write_text(PLACES.replace("bakery", "zoo").replace(" museum ", ""))
     complaint = files.complaint()
-    assert "2 of 3 venues have no category of privacy.taxonomy" in complaint
+    assert "2 of 3 places have no category of privacy.taxonomy" in complaint
     assert "privacy.default_category" in complaint
     files.places.write_text("venue,lat,lon\nv1,52,13\n")
     assert "the columns venue, category once; category occurs 0 times" in files.complaint()

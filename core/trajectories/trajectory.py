@@ -7,6 +7,7 @@ Several trajectories may belong to one user, because long ones are cut; people a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,6 +38,11 @@ class Sequences:
     def owners(self) -> IntArray:
         """User of each visit, shape ``(p,)``."""
         return np.repeat(self.users, np.diff(self.starts))
+
+    def lists(self) -> list[list[int]]:
+        """Return the locations of each trajectory, for code that goes through them one by one."""
+        locations = self.locations.tolist()
+        return [locations[start:end] for start, end in pairwise(self.starts.tolist())]
 
     def check_positions(self, xy_m: FloatArray) -> None:
         """Check that every location has a position; ids are rows of ``xy_m``, metres, shape ``(L, 2)``.

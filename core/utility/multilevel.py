@@ -45,14 +45,15 @@ def multilevel_itemsets(
     """Return the most frequent sets of nodes, by (support descending, size, numbers). See the module."""
     who: dict[int, int] = {}  # the people of each node, as bits
     for person, nodes in enumerate(people):
-        for upper in {upper for node in nodes for upper in above[node][:-1]}:  # without the root, which everybody has
-            who[upper] = who.get(upper, 0) | 1 << person
+        for item in {one for node in nodes for one in above[node][:-1]}:  # without the root, which everybody has
+            who[item] = who.get(item, 0) | 1 << person
+    upper = [set(nodes) for nodes in above]
     threshold = max(1, len(people))
     # Halved until enough sets are found, so that less frequent sets are not enumerated.
     while True:
         frequent = sorted(node for node, bits in who.items() if bits.bit_count() >= threshold)
         found: list[tuple[int, int, _Set]] = []
-        _grow((), -1, frequent, who, [set(nodes) for nodes in above], threshold, largest, found)
+        _grow((), -1, frequent, who, upper, threshold, largest, found)
         if len(found) >= n or threshold == 1:
             return [one for _, _, one in sorted(found)[:n]]
         threshold //= 2

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.records.record import Kind
-from core.windows.window import WindowKey
+from core.windows.window import OfWindow
 
 __all__ = ["Counts", "Draw"]
 
@@ -20,22 +19,11 @@ Counts = Mapping[tuple[str, ...], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draw:
+class Draw(OfWindow):
     """The noisy counts of a window of a shard. Not published as they are: a release leaves out the small ones."""
 
-    key: WindowKey
     tables: Mapping[str, Counts] = field(repr=False)
-    """The counts by the shard that their release is of."""
+    """The counts of each release of the window, by the release's shard: a shard may be released in several parts."""
 
     writer: str
     """Id of the writer and its attempt; part of the record's key, so that compaction keeps every draw."""
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of feed of the window; every seal record has this attribute."""
-        return self.key.kind
-
-    @property
-    def shard(self) -> str:
-        """Shard of the window; every seal record has this attribute."""
-        return self.key.shard

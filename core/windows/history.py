@@ -1,5 +1,5 @@
-"""What earlier windows of a shard hand on: what they released, for a promise that spans windows, and where people were
-still stopping.
+"""What earlier windows of a shard hand on: what they released, for a promise that spans windows, and who may not yet
+have left the place of a stop.
 
 A trace is written to the seals topic before anything of its window is emitted, and the seal of a later window has the
 digest of the traces that it was made with. So a window that is released again after a crash is released with the same
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.records.arrays import IntArray
-from core.records.record import RUN, Kind, Rows
-from core.windows.window import WindowKey
+from core.records.record import RUN, Rows
+from core.windows.window import OfWindow, WindowKey
 
 __all__ = ["NO_HISTORY", "NO_RUNS", "History", "Trace"]
 
@@ -28,12 +28,13 @@ _PEOPLE_OF_A_PART = 16_384
 
 _RUNS_OF_A_PART = 4_096
 """The same for carried runs, which are longer; a part has entries or runs."""
+
 _LABELS_OF_A_PART = 32_768
 """Most characters of the labels of a part, beside a single one: escaped in JSON they stay below 70 KB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trace:
+class Trace(OfWindow):
     """Who was released in a window of a shard, and in which groups, and what goes on at its end. Never published.
 
     A group is what one model puts people into: a set of (k,delta)-anonymity, or the people with one signature.
@@ -42,7 +43,6 @@ class Trace:
         ValueError: The columns are not equally long.
     """
 
-    key: WindowKey
     users: npt.NDArray[np.uint64] = field(repr=False)
     """Keyed hash of each person, ascending, shape ``(n,)``. Somebody in several groups has several entries."""
 
@@ -64,16 +64,6 @@ class Trace:
     def __post_init__(self) -> None:
         if len(self.users) != len(self.groups):
             raise ValueError(f"{len(self.users)} users for {len(self.groups)} groups: there must be one for each")
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of feed of the window; every seal record has this attribute."""
-        return self.key.kind
-
-    @property
-    def shard(self) -> str:
-        """Shard of the window; every seal record has this attribute."""
-        return self.key.shard
 
     def parts(self) -> Iterator[Trace]:
         """Yield the trace in parts that are short enough for a message; there is at least one."""
@@ -143,8 +133,8 @@ class History:
     """The traces of those within the horizon, oldest first."""
 
     carried: Rows = field(default_factory=NO_RUNS.copy, repr=False)
-    """Where people may still have been stopping at the end of the newest one, however long ago that was; rows of
-    :data:`core.records.record.RUN`."""
+    """Where people may still have been stopping when the newest earlier window ended, however long ago that was; rows
+    of :data:`core.records.record.RUN`."""
 
     @staticmethod
     def of(key: WindowKey, traces: Iterable[Trace], *, horizon: int) -> History:

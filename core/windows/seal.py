@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from core.records.record import Kind
 from core.windows.draw import Draw
 from core.windows.history import Trace
-from core.windows.window import WindowKey
+from core.windows.window import OfWindow
 
 __all__ = ["FeedStart", "PartitionCount", "Seal", "SealRecord", "SealedUntil"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seal:
+class Seal(OfWindow):
     """The content of a window is exactly its records up to ``last_offset`` of the shards topic's partition."""
 
-    key: WindowKey
     last_offset: int
     n_rows: int
     """Number of rows of the window; if a rebuilt window has another number, some of its records are lost. An empty
@@ -33,16 +32,6 @@ class Seal:
     history: str = ""
     """Digest of what earlier windows released, as far as the release depends on it; see
     :attr:`core.windows.history.History.digest`."""
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of feed of the window; every seal record has this attribute."""
-        return self.key.kind
-
-    @property
-    def shard(self) -> str:
-        """Shard of the window; every seal record has this attribute."""
-        return self.key.shard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

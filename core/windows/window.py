@@ -10,7 +10,7 @@ import numpy as np
 from core.records.arrays import IntArray
 from core.records.record import Kind
 
-__all__ = ["Window", "WindowKey", "WindowPolicy", "window_starts"]
+__all__ = ["OfWindow", "Window", "WindowKey", "WindowPolicy", "window_starts"]
 
 
 class Window(NamedTuple):
@@ -32,6 +32,23 @@ class WindowKey(NamedTuple):
     def window(self) -> Window:
         """The span of event time."""
         return Window(self.start_ms, self.end_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OfWindow:
+    """A seal record of one window. Every seal record has a kind and a shard."""
+
+    key: WindowKey
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of feed of the window."""
+        return self.key.kind
+
+    @property
+    def shard(self) -> str:
+        """Shard of the window."""
+        return self.key.shard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

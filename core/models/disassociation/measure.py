@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 from core.models.common.location_nodes import LocationNodes
 from core.models.disassociation.anonymize.disassociate import Disassociation
@@ -14,7 +13,6 @@ from core.models.disassociation.reconstruct import reconstruct
 from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
 from core.trajectories.location_sets import location_sets
-from core.trajectories.trajectory import Sequences
 from core.utility.answers import MeanAnswers
 from core.utility.itemsets import pair_error, top_deviation
 from core.utility.multilevel import multilevel_deviation
@@ -70,7 +68,7 @@ def measure(
         tkd=top_deviation(original, rebuilt),
         re=pair_error(original, [rebuilt]),
         tlost=lost_locations(original, result.release, k=plan.guarantee.k),
-        tkd_ml2=multilevel_deviation(_by_person(original), _by_person(rebuilt), nodes.above),
+        tkd_ml2=multilevel_deviation(original.lists(), rebuilt.lists(), nodes.above),
         visits_kept_share=float(result.kept.mean()),
     )
 
@@ -88,8 +86,3 @@ def answers(
         released=MeanAnswers(windows=[visits_over(one, window.vocabulary, ordered=False) for one in rebuilt]),
         draw=partial(draw_visit_queries, raw, in_order=False),
     )
-
-
-def _by_person(sets: Sequences) -> list[list[int]]:
-    locations = sets.locations.tolist()
-    return [locations[start:end] for start, end in pairwise(sets.starts.tolist())]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -115,8 +114,7 @@ def _shown(release: Disassociated, names: tuple[str, ...]) -> list[list[tuple[st
 
 def _behind(users: Iterable[Iterable[int]], visits: Sequences) -> list[list[tuple[int, frozenset[int]]]]:
     """Return the users of each cluster, each with the locations visited."""
-    sets = location_sets(visits)
-    visited = [frozenset(sets.locations[start:end].tolist()) for start, end in pairwise(sets.starts.tolist())]
+    visited = [frozenset(own) for own in location_sets(visits).lists()]
     return [[(user, visited[user]) for user in cluster] for cluster in users]
 
 

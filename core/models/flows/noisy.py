@@ -20,8 +20,8 @@ __all__ = ["count", "kept_trips", "noisy_candidate"]
 def count(seal: Seal, window: FlowWindow, plan: FlowPlan) -> Counts:
     """Count the people of each flow between locations as they are; each person is in a bounded number of flows.
 
-    Of a person with more flows those with the smallest keyed hash count. The hash depends on the person, the flow and
-    the release alone, so other people decide nothing about it.
+    If a person has more, the flows with the smallest keyed hashes count. The hash depends on the person, the flow and
+    the release alone, so what other people do has no influence on it.
 
     Raises:
         ValueError: The plan adds no noise.

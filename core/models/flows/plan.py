@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from core.models.common.guarantee import Parameters
 from core.models.common.noise import LaplaceNoise
 from core.models.common.plan import Plan
-from core.models.common.settings import PlanInputs
+from core.models.common.settings import ModelSettingsError, PlanInputs
 from core.models.flows.guarantee import KAnonymousFlows, TripRule
 from core.models.flows.settings import FlowSettings
 from core.places.locate import Locator
@@ -57,10 +57,16 @@ class FlowPlan(Plan):
 
 
 def make_plan(settings: FlowSettings, inputs: PlanInputs) -> FlowPlan:
-    """Make the plan that the settings ask for."""
+    """Make the plan that the settings ask for.
+
+    Raises:
+        ModelSettingsError: The settings ask for noise without an epsilon.
+    """
     epsilon, delta, most = settings.epsilon, settings.dp_delta, settings.max_flows_per_person
     noise = None
-    if settings.noise == "laplace" and epsilon is not None:
+    if settings.noise == "laplace":
+        if epsilon is None:  # never exact counts in place of noisy ones
+            raise ModelSettingsError("privacy.epsilon is not set: privacy.noise laplace needs it; such as 1.0")
         noise = LaplaceNoise(epsilon=epsilon, delta=delta, most_counts=most)
     return FlowPlan(
         guarantee=KAnonymousFlows(k=inputs.k, trips=TripRule(settings.trips)),

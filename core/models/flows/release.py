@@ -16,6 +16,7 @@ from core.models.flows.tree import PlaceTree, TreePlace
 from core.models.flows.trips import FlowWindow, trips_of
 from core.models.flows.verify import verify_flows, verify_noisy_flows
 from core.records.arrays import BoolArray, IntArray
+from core.records.by_user import same_as_before
 from core.records.record import Rows
 from core.release.counts import Headcount, publishable
 from core.release.locations import GeneralizedLocation
@@ -95,8 +96,7 @@ def _counted(
     """
     order = np.lexsort((users, destinations, origins))
     users, origins, destinations = users[order], origins[order], destinations[order]
-    is_new = np.append(True, (origins[1:] != origins[:-1]) | (destinations[1:] != destinations[:-1]))
-    starts = np.flatnonzero(is_new).tolist()
+    starts = np.flatnonzero(~same_as_before(origins, destinations)).tolist()
     flows: list[CountedFlow] = []
     everybody: list[int] = []
     hidden: set[int] = set()

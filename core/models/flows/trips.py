@@ -8,6 +8,7 @@ import numpy as np
 
 from core.models.flows.guarantee import TripRule
 from core.records.arrays import IntArray
+from core.records.by_user import is_last_of_user, same_as_before
 from core.trajectories.assemble import SequenceWindow
 
 __all__ = ["FlowWindow", "Trips", "trips_of"]
@@ -60,15 +61,15 @@ class FlowWindow:
 def trips_of(visits: SequenceWindow, rule: TripRule) -> FlowWindow:
     """Return the trips of a window. A sequence that was cut because it is long goes on: its pieces are one person's."""
     user, location = visits.sequences.owners, visits.sequences.locations  # (p,)
-    begins = np.append(True, (user[1:] != user[:-1]) | (location[1:] != location[:-1]))[: len(user)]
+    begins = ~same_as_before(user, location)
     user, location = user[begins], location[begins]  # (s,) stays
-    is_first = np.append(True, user[1:] != user[:-1])[: len(user)]
+    is_first = ~same_as_before(user)
     if rule is TripRule.SUCCESSIVE:
         arrivals = np.flatnonzero(~is_first)
         departures = arrivals - 1
     else:
         departures = np.flatnonzero(is_first)
-        arrivals = np.append(departures[1:], len(user))[: len(departures)] - 1
+        arrivals = np.flatnonzero(is_last_of_user(user))
         differs = location[departures] != location[arrivals]
         departures, arrivals = departures[differs], arrivals[differs]
     trips = Trips(

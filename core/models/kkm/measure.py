@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -81,32 +80,33 @@ def measure(
 
 def _as_they_are(window: AttributeWindow) -> list[RTPerson]:
     """Return the people of a window with their own values and locations."""
-    sets = location_sets(window.visits.sequences)
-    locations = sets.locations.tolist()
     return [
-        RTPerson(window.attributes.values(user), dict.fromkeys(locations[start:end], 1.0))
-        for user, (start, end) in enumerate(pairwise(sets.starts.tolist()))
+        RTPerson(window.attributes.values(user), dict.fromkeys(own, 1.0))
+        for user, own in enumerate(location_sets(window.visits.sequences).lists())
     ]
 
 
 def _as_released(result: RTResult) -> Iterator[RTPerson]:
     """Yield the released people, with the probability of each location that they may have visited."""
+    for _, values, labels in _shown(result):
+        yield RTPerson(values, {location: 1 / len(label) for label in labels for location in label})
+
+
+def _shown(result: RTResult) -> Iterator[tuple[int, tuple[Value, ...], list[Label]]]:
+    """Yield the user, the generalized values and the generalized locations of each released person."""
     for group in result.groups:
-        for visited, sensitive in zip(group.visited, group.sensitive, strict=True):
-            labels = [group.generalized[index] for index in visited]
-            chances = {location: 1 / len(label) for label in labels for location in label}
-            yield RTPerson(group.values, chances | dict.fromkeys(sensitive, 1.0))
+        for user, visited, sensitive in zip(group.users, group.visited, group.sensitive, strict=True):
+            yield user, group.values, [*(group.generalized[index] for index in visited), *((x,) for x in sensitive)]
 
 
 def _recoding(sequences: Sequences, result: RTResult) -> Recoding:
     """Convert the sets of a release to the label that each visit is released as."""
     labels: list[Label] = []
     label_at: dict[tuple[int, int], int] = {}
-    for group in result.groups:
-        for user, visited, sensitive in zip(group.users, group.visited, group.sensitive, strict=True):
-            for label in (*(group.generalized[index] for index in visited), *((place,) for place in sensitive)):
-                label_at.update(dict.fromkeys(((user, place) for place in label), len(labels)))
-                labels.append(label)
+    for user, _, its in _shown(result):
+        for label in its:
+            label_at.update(dict.fromkeys(((user, place) for place in label), len(labels)))
+            labels.append(label)
     label_of = np.full(len(sequences.locations), SUPPRESSED, np.int64)
     kept = np.flatnonzero(result.kept)
     at: Sequence[tuple[int, int]] = list(
@@ -120,12 +120,8 @@ def answers(seal: Seal, rows: Rows, window: AttributeWindow, result: RTResult, p
     """Answer queries by generalized attributes, and by the members of generalized locations, which have no order."""
     visits = window.visits
     own = [window.attributes.values(user) for user in range(window.n_users)]
-    shown = [
-        (user, group.values, [*(group.generalized[index] for index in visited), *((place,) for place in sensitive)])
-        for group in result.groups
-        for user, visited, sensitive in zip(group.users, group.visited, group.sensitive, strict=True)
-    ]
-    labels: list[Label] = [label for _, _, its in shown for label in its]
+    shown = list(_shown(result))
+    labels = [label for _, _, its in shown for label in its]
 
     def asked(values: Sequence[tuple[Value, ...]], wanted: Mapping[str, Wanted]) -> FloatArray | None:
         return share_of_values(plan.schema, values, wanted)

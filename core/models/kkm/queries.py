@@ -121,11 +121,15 @@ def value_chance(attribute: Attribute, value: Value, released: Value) -> float:
 
 
 def _count(schema: Schema, people: Sequence[RTPerson], query: RTQuery) -> float:
+    chance_of: dict[Value, float] = {}  # people share few values
     total = 0.0
     for person in people:
         chance = 1.0
         if query.attribute is not None and query.value is not None:
-            chance = value_chance(schema[query.attribute], query.value, person.values[query.attribute])
+            value = person.values[query.attribute]
+            if value not in chance_of:
+                chance_of[value] = value_chance(schema[query.attribute], query.value, value)
+            chance = chance_of[value]
         for location in query.locations:
             chance *= person.chances.get(location, 0.0)
         total += chance

@@ -12,15 +12,18 @@ from core.models.common.guarantee import Parameters
 from core.models.common.location_nodes import LocationNodes
 from core.models.km_sets.anonymize.apriori import HierarchyCut
 from core.models.km_sets.anonymize.constraints import coat, pcta
-from core.models.km_sets.anonymize.labels import LabelledParts, visited_sets
+from core.models.km_sets.anonymize.labels import LabelledParts
 from core.models.km_sets.anonymize.lra import lra
 from core.models.km_sets.guarantee import KmSetAnonymity
 from core.places.constraints import Constraints
 from core.places.meaning import Taxonomy
 from core.trajectories.assemble import SequenceWindow
+from core.trajectories.location_sets import location_sets
 from core.trajectories.recoding import Label, Recoding
 
-__all__ = ["COAT", "LRA", "PCTA", "VPA", "Apriori", "ConstrainedSets", "SetAlgorithm"]
+__all__ = ["LRA", "VPA", "Apriori", "ConstrainedSets", "SetAlgorithm"]
+
+_CONSTRAINED = {"coat": coat, "pcta": pcta}
 
 
 class SetAlgorithm(Algorithm, Protocol):
@@ -47,9 +50,15 @@ class Apriori:
         """See :meth:`SetAlgorithm.anonymize`."""
         if window.n_users < guarantee.k:
             return None
-        cut = HierarchyCut(visited_sets(window.sequences), LocationNodes(self.taxonomy.paths(window.vocabulary)))
-        cut.anonymize(k=guarantee.k, m=guarantee.m)
+        hierarchy = LocationNodes(self.taxonomy.paths(window.vocabulary))
+        cut = HierarchyCut(location_sets(window.sequences).lists(), hierarchy)
+        for top in self._tops(hierarchy):
+            cut.anonymize(k=guarantee.k, m=guarantee.m, top=top)
         return _alike(window, cut.labels())
+
+    def _tops(self, hierarchy: LocationNodes) -> list[int | None]:
+        """Return the nodes below which locations are generalized, one after the other; None stands for everything."""
+        return [None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class LRA:
         if window.n_users < guarantee.k:
             return None
         parts = lra(
-            visited_sets(window.sequences),
+            location_sets(window.sequences).lists(),
             LocationNodes(self.taxonomy.paths(window.vocabulary)),
             k=guarantee.k,
             m=guarantee.m,
@@ -80,36 +89,25 @@ class LRA:
 
 
 @dataclass(frozen=True, slots=True)
-class VPA:
+class VPA(Apriori):
     """Generalize along the hierarchy, first below each of its highest nodes alone, then everywhere.
 
     VPA (Terrovitis, Mamoulis, Kalnis 2011) divides the locations, not the people. Its text is not at hand; settled
     here: the parts are the branches right below the lowest node above all locations of the window.
     """
 
-    taxonomy: Taxonomy
     model: str = field(default="sets-vpa", init=False)
 
-    @property
-    def parameters(self) -> Parameters:
-        """See :attr:`Algorithm.parameters`."""
-        return {"taxonomy": self.taxonomy.name}
-
-    def anonymize(self, window: SequenceWindow, guarantee: KmSetAnonymity) -> Recoding | None:
-        """See :meth:`SetAlgorithm.anonymize`."""
-        if window.n_users < guarantee.k:
-            return None
-        hierarchy = LocationNodes(self.taxonomy.paths(window.vocabulary))
-        cut = HierarchyCut(visited_sets(window.sequences), hierarchy)
-        for branch in hierarchy.branches:
-            cut.anonymize(k=guarantee.k, m=guarantee.m, top=branch)
-        cut.anonymize(k=guarantee.k, m=guarantee.m)
-        return _alike(window, cut.labels())
+    def _tops(self, hierarchy: LocationNodes) -> list[int | None]:
+        return [*hierarchy.branches, None]
 
 
 @dataclass(frozen=True, slots=True)
 class ConstrainedSets:
-    """The options of the algorithms that keep utility constraints."""
+    """Merge locations within utility constraints: by COAT or by PCTA."""
+
+    model: str
+    """``coat`` or ``pcta``."""
 
     constraints: Constraints
     max_suppressed_percent: float
@@ -119,36 +117,10 @@ class ConstrainedSets:
         """See :attr:`Algorithm.parameters`."""
         return {"constraints": self.constraints.name, "suppression_percent": self.max_suppressed_percent}
 
-
-@dataclass(frozen=True, slots=True)
-class COAT(ConstrainedSets):
-    """Merge the rarest location of a set that is too rare, at the least UL."""
-
-    model: str = field(default="coat", init=False)
-
     def anonymize(self, window: SequenceWindow, guarantee: KmSetAnonymity) -> Recoding | None:
         """See :meth:`SetAlgorithm.anonymize`."""
-        labels = coat(
-            visited_sets(window.sequences),
-            window.vocabulary.xy_m,
-            self.constraints.labels(window.vocabulary),
-            k=guarantee.k,
-            m=guarantee.m,
-            max_suppressed_percent=self.max_suppressed_percent,
-        )
-        return None if labels is None else _alike(window, labels)
-
-
-@dataclass(frozen=True, slots=True)
-class PCTA(ConstrainedSets):
-    """Merge any location of a set that is too rare, where it costs the least UL."""
-
-    model: str = field(default="pcta", init=False)
-
-    def anonymize(self, window: SequenceWindow, guarantee: KmSetAnonymity) -> Recoding | None:
-        """See :meth:`SetAlgorithm.anonymize`."""
-        labels = pcta(
-            visited_sets(window.sequences),
+        labels = _CONSTRAINED[self.model](
+            location_sets(window.sequences).lists(),
             window.vocabulary.xy_m,
             self.constraints.labels(window.vocabulary),
             k=guarantee.k,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
 from core.models.common.location_nodes import LocationNodes
-from core.models.km_sets.anonymize.labels import visited_sets
 from core.models.km_sets.plan import KmSetPlan
 from core.models.km_sets.release import shown_sets
 from core.records.record import Rows
@@ -70,7 +67,7 @@ def measure(
         raise ValueError("the inputs have no taxonomy: these measures need the hierarchy of locations")
     nodes = LocationNodes(inputs.taxonomy.paths(window.vocabulary))
     node_of = [nodes.common(label) for label in result.labels]
-    shown = _labels_of(window, result)
+    shown = shown_sets(window, result).lists()
     original = location_sets(window.sequences)
     options, rng = inputs.options, plan.generator(seal, "measures")
     return KmSetMeasures(
@@ -83,7 +80,7 @@ def measure(
             draw_queries(original, rng, n=options.queries, largest=options.largest_query),
         ),
         tkd_ml2=multilevel_deviation(
-            visited_sets(window.sequences), [[node_of[label] for label in own] for own in shown], nodes.above
+            original.lists(), [[node_of[label] for label in own] for own in shown], nodes.above
         ),
         labels=len(result.labels),
         visits_kept_share=float(result.kept.mean()),
@@ -99,13 +96,6 @@ def answers(seal: Seal, rows: Rows, window: SequenceWindow, result: Recoding, pl
         released=visits_over(shown_sets(window, result), window.vocabulary, result.labels, ordered=False),
         draw=partial(draw_visit_queries, raw, in_order=False),
     )
-
-
-def _labels_of(window: SequenceWindow, result: Recoding) -> list[Sequence[int]]:
-    """Return the numbers of the labels of each person."""
-    shown = shown_sets(window, result)
-    labels = shown.locations.tolist()
-    return [labels[start:end] for start, end in pairwise(shown.starts.tolist())]
 
 
 def _certainty_penalty(window: SequenceWindow, result: Recoding, sizes: list[int], n_locations: int) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from core.models.common.guarantee import Parameters
 from core.models.common.plan import Plan
 from core.models.common.settings import Context, ModelSettingsError, PlanInputs
-from core.models.km_sets.algorithms import COAT, LRA, PCTA, VPA, Apriori, SetAlgorithm
+from core.models.km_sets.algorithms import LRA, VPA, Apriori, ConstrainedSets, SetAlgorithm
 from core.models.km_sets.guarantee import KmSetAnonymity
 from core.models.km_sets.settings import KmSetSettings
 from core.places.locate import Locator
@@ -78,5 +78,4 @@ def _algorithm(settings: KmSetSettings, inputs: PlanInputs) -> SetAlgorithm:
         return LRA(inputs.taxonomy(), max(inputs.k, settings.people_per_part or _PART * inputs.k))
     if inputs.model == "sets-vpa":
         return VPA(inputs.taxonomy())
-    constrained = COAT if inputs.model == "coat" else PCTA
-    return constrained(inputs.constraints(), settings.suppression_percent)
+    return ConstrainedSets(inputs.model, inputs.constraints(), settings.suppression_percent)

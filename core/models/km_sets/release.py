@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from core.models.common.family import Contents, Verdict
+from core.models.common.sequences import published_sequences
 from core.models.common.verify_constraints import verify_constraints
 from core.models.km_sets.algorithms import ConstrainedSets
 from core.models.km_sets.plan import KmSetPlan
@@ -19,6 +18,7 @@ from core.release.counts import Headcount
 from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
+from core.trajectories.location_sets import location_sets
 from core.trajectories.recoding import Recoding
 from core.trajectories.trajectory import Sequences
 from core.utility.published import published_recoding_loss
@@ -50,15 +50,8 @@ def anonymize(seal: Seal, window: SequenceWindow, plan: KmSetPlan) -> Recoding |
 
 def candidate(window: SequenceWindow, result: Recoding, plan: KmSetPlan) -> KmSetCandidate | None:
     """Write out the sets; None if all of them are empty."""
-    named = result.named(window.vocabulary.names)
-    labels_of: defaultdict[int, set[int]] = defaultdict(set)
-    owners, labels = window.sequences.owners[result.kept], result.label_of[result.kept]
-    for user, label in zip(owners.tolist(), labels.tolist(), strict=True):
-        labels_of[user].add(label)
-    if not labels_of:
-        return None
-    sets = [tuple(sorted(named[label] for label in own)) for own in labels_of.values()]
-    return KmSetCandidate(users=list(labels_of), sets=sets)
+    users, sets = published_sequences(shown_sets(window, result), result.named(window.vocabulary.names))
+    return KmSetCandidate(users=users, sets=[tuple(sorted(own)) for own in sets]) if sets else None
 
 
 def verify(window: SequenceWindow, candidate: KmSetCandidate, plan: KmSetPlan) -> Verdict:
@@ -110,12 +103,7 @@ def publish(
 
 def shown_sets(window: SequenceWindow, result: Recoding) -> Sequences:
     """Return the labels of each person, ascending, each once."""
-    owners, labels = window.sequences.owners[result.kept], result.label_of[result.kept]
-    pairs = np.unique(owners * max(len(result.labels), 1) + labels)
-    owner, label = pairs // max(len(result.labels), 1), pairs % max(len(result.labels), 1)
-    people = np.arange(window.sequences.n_users)
-    starts = np.searchsorted(owner, np.append(people, len(people))).astype(np.int64)
-    return Sequences(users=people, starts=starts, locations=label)
+    return location_sets(result.apply(window.sequences))
 
 
 def _unsatisfied(

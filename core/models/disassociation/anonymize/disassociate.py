@@ -166,7 +166,7 @@ def _named_sensitive(
 def _not_hidden(
     trajectories: Sequences, hidden: BoolArray, of_cluster: IntArray, named: Sequence[tuple[int, ...]]
 ) -> BoolArray:
-    """Return which visits are not to a sensitive location that their person's cluster does not name, shape ``(p,)``."""
+    """Return which visits are to a location that is not sensitive or that their cluster names, shape ``(p,)``."""
     clusters = of_cluster[trajectories.owners]
     left = ~hidden[trajectories.locations]
     for visit in np.flatnonzero(~left & (clusters >= 0)).tolist():

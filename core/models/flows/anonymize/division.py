@@ -130,7 +130,7 @@ def flow_people(trips: Trips, some: IntArray, place_of: IntArray) -> IntArray:
     Args:
         trips: The window's trips.
         some: Numbers of trips, shape ``(s,)``.
-        place_of: TreePlace of each location.
+        place_of: Number of the place of each location, shape ``(L,)``.
     """
     n_places = int(place_of.max(initial=0)) + 1
     pair = place_of[trips.origins[some]] * n_places + place_of[trips.destinations[some]]

@@ -22,6 +22,7 @@ from core.models.kkm.attributes import (
     Value,
 )
 from core.records.arrays import BoolArray, FloatArray, IntArray
+from core.records.by_user import same_as_before
 
 __all__ = ["BILLION", "Spans"]
 
@@ -212,9 +213,7 @@ class Spans:
 
     def changes(self) -> BoolArray:
         """Return which sets have other values than the one before; the first counts as such, shape ``(c,)``."""
-        ends = self.ends()
-        other = (ends[:, :-1] != ends[:, 1:]).any(axis=0)
-        return np.append(True, other)[: len(self.losses)]
+        return ~same_as_before(*self.ends())
 
     def ends(self) -> FloatArray:
         """Return rows that order sets by their values: both ends of each interval, and nodes; ``c`` columns."""

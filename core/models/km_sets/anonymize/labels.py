@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
 from core.records.arrays import IntArray
-from core.trajectories.location_sets import location_sets
 from core.trajectories.recoding import SUPPRESSED, Label, Recoding
 from core.trajectories.trajectory import Sequences
 
-__all__ = ["LabelledParts", "rare_sets", "visited_sets"]
+__all__ = ["LabelledParts", "rare_sets"]
 
 NodeSet = tuple[int, ...]
 
@@ -45,13 +44,6 @@ class LabelledParts:
                 of_location[location] = index
             label_of[here] = of_location[sequences.locations[here]]
         return Recoding.of(labels, label_of)
-
-
-def visited_sets(sequences: Sequences) -> list[tuple[int, ...]]:
-    """Return the locations of each person, ascending."""
-    sets = location_sets(sequences)
-    locations = sets.locations.tolist()
-    return [tuple(locations[start:end]) for start, end in pairwise(sets.starts.tolist())]
 
 
 def rare_sets(people: Iterable[Iterable[int]], size: int, k: int, rank: Mapping[int, int]) -> list[tuple[int, NodeSet]]:

@@ -11,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.models.common.noise import LaplaceNoise
-from core.models.common.settings import Context, ModelSettingsError
+from core.models.common.settings import Context, ModelSettingsError, PlanInputs
 from core.models.flows.flows import CountedFlow, FlowCandidate
 from core.models.flows.guarantee import KAnonymousFlows
-from core.models.flows.plan import FlowPlan
+from core.models.flows.plan import FlowPlan, make_plan
 from core.models.flows.settings import FlowSettings, check_budget, windows_of_a_day
 from core.models.flows.verify import verify_noisy_flows
 from core.pipeline import count_window
+from core.places.constraints import ListedConstraints
 from core.records.record import Rows
 from core.release.outcome import Release, Withheld, WithholdReason
+from core.trajectories.joining import Joining
 from tests.budgets import examples
 from tests.builders.windows import (
     flow_plan,
@@ -196,6 +198,32 @@ def test_a_budget_that_is_exceeded_stops_the_start(given_: dict[str, Any], says:
     with pytest.raises(ModelSettingsError) as fault:
         check_budget(settings_, context)
     assert str(fault.value) == says
+
+
+def test_noise_without_an_epsilon_is_no_plan() -> None:
+    """Whoever makes a plan without the check above gets no exact counts instead."""
+    plan = flow_plan(locator=GRID)
+    inputs = PlanInputs(
+        model="flows",
+        k=5,
+        m=2,
+        l=2,
+        delta_m=500.0,
+        limits=plan.limits,
+        secret=plan.secret,
+        locator=GRID,
+        profile=None,
+        attributes=(),
+        sensitive_field=None,
+        hierarchies={},
+        joining=Joining(max_speed_m_s=None, max_gap_ms=None, step_ms=None),
+        window_ms=3_600_000,
+        taxonomy=lambda: plan.taxonomy,
+        constraints=lambda: ListedConstraints({}, "all", "none"),
+        sensitive_locations=frozenset,
+    )
+    with pytest.raises(ModelSettingsError, match="epsilon is not set"):
+        make_plan(FlowSettings(noise="laplace"), inputs)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.models.km_sets.algorithms import COAT, LRA, PCTA, VPA, Apriori, SetAlgorithm
+from core.models.km_sets.algorithms import LRA, VPA, Apriori, ConstrainedSets, SetAlgorithm
 from core.models.km_sets.released import LocationSet
 from core.places.constraints import ListedConstraints
 from core.places.meaning import VenueTaxonomy
@@ -51,8 +51,8 @@ ALGORITHMS: dict[str, SetAlgorithm] = {
     "sets-apriori": Apriori(TAXONOMY),
     "sets-lra": LRA(TAXONOMY, 4),
     "sets-vpa": VPA(TAXONOMY),
-    "coat": COAT(CONSTRAINTS, 60),
-    "pcta": PCTA(CONSTRAINTS, 60),
+    "coat": ConstrainedSets("coat", CONSTRAINTS, 60),
+    "pcta": ConstrainedSets("pcta", CONSTRAINTS, 60),
 }
 
 CROWD = visits(
@@ -95,12 +95,12 @@ def test_the_museum_is_generalized_along_the_taxonomy() -> None:
 def test_a_location_alone_in_its_constraint_is_suppressed() -> None:
     """Two people in the park, which may not be generalized with anything: it is left out, unless that is too much."""
     rows = visits(*((user, 0, BAKERY) for user in range(6)), (0, 9, PARK), (1, 9, PARK))
-    for algorithm in (COAT(CONSTRAINTS, 50), PCTA(CONSTRAINTS, 50)):
+    for algorithm in (ConstrainedSets("coat", CONSTRAINTS, 50), ConstrainedSets("pcta", CONSTRAINTS, 50)):
         outcome = released(rows, label_set_plan(algorithm=algorithm))
         assert sets_of(outcome) == [(("bakery",),)] * 6
         assert outcome.account == Account(released=6, suppressed=2)
         assert outcome.points_suppressed is None
-    for less in (COAT(CONSTRAINTS, 49), PCTA(CONSTRAINTS, 49)):
+    for less in (ConstrainedSets("coat", CONSTRAINTS, 49), ConstrainedSets("pcta", CONSTRAINTS, 49)):
         withheld = release(rows, label_set_plan(algorithm=less))
         assert isinstance(withheld, Withheld)
         assert withheld.reason is WithholdReason.CONSTRAINTS_NOT_SATISFIED

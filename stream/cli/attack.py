@@ -7,6 +7,7 @@ import json
 import sys
 from dataclasses import dataclass
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -196,16 +197,17 @@ def _print(source: DataSource, rows: list[dict[str, Any]], k: int) -> None:
 
 def _write_people(found: list[_Found], path: Path) -> None:
     """Write the risk of each person; people without an id outside one window have their number in the file."""
+    text = StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["file", "attack", "person", "risk"])
+    for one in found:
+        if one.result is None:
+            continue
+        ids = one.journeys.people
+        for user, risk in zip(one.result.users.tolist(), one.result.risks.tolist(), strict=True):
+            name = str(user) if ids is None else ids[user]
+            table.writerow([one.source.name, one.kind, name, f"{risk:.6g}"])
     with PartFiles(path.parent) as parts:
-        out = parts.open(path.name)
-        out.write(b"file,attack,person,risk\n")
-        for one in found:
-            if one.result is None:
-                continue
-            ids = one.journeys.people
-            for user, risk in zip(one.result.users.tolist(), one.result.risks.tolist(), strict=True):
-                name = str(user) if ids is None else ids[user]
-                quoted = '"' + name.replace('"', '""') + '"'
-                out.write(f"{one.source.name},{one.kind},{quoted},{risk:.6g}\n".encode())
+        parts.open(path.name).write(text.getvalue().encode())
         parts.complete()
     print_line(f"{path} names people: keep it as you keep the raw feed")

@@ -94,6 +94,18 @@ def test_risks_are_those_of_the_documentation(
     assert row["above_1_k"] == 1
 
 
+def test_a_file_of_people_is_csv_whatever_its_feed_is_called(shoal: SHOAL, toy: Path, tmp_path: Path) -> None:
+    """
+    A comma and a quotation mark in the name of the attacked file.
+    """
+    odd, people = tmp_path / f'a, "b"{"".join(toy.suffixes)}', tmp_path / "people.csv"
+    odd.write_bytes(toy.read_bytes())
+    assert shoal("attack", odd, "--attack", "location", "--people", people, "--json").exit_code == 0
+    rows = list(csv.DictReader(people.read_text().splitlines()))
+    assert {row["file"] for row in rows} == {odd.name}
+    assert len(rows) == 7
+
+
 def test_all_attacks_are_tabled_with_what_they_know(shoal: SHOAL, toy: Path) -> None:
     """
     Every attack is in table and CSV; the one that needs windows is said to be impossible without.

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.records.record import Kind
+from core.records.record import INPUT_KINDS, Kind
 
-__all__ = ["ALL_KINDS", "ONE_FILE_A_PERSON", "Example", "Preset", "Sections"]
+__all__ = ["ONE_FILE_A_PERSON", "Example", "Preset", "Sections"]
 
 Sections = Mapping[str, Mapping[str, Any]]
 """Settings by section: ``fields``, ``time`` and ``input``."""
-
-ALL_KINDS = tuple(Kind)
 
 ONE_FILE_A_PERSON = (
     "The file does not say whose it is, so its name counts as the person: give every person one file, named by an id."
@@ -38,7 +36,7 @@ class Example:
     is_file: bool = False
     """Whether it is a file as a whole, and no message of a topic."""
 
-    kinds: tuple[Kind, ...] = ALL_KINDS
+    kinds: tuple[Kind, ...] = INPUT_KINDS
     """The kinds of feed that can read it."""
 
     places: int = 1

@@ -93,10 +93,12 @@ def release_window(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
 
 def withhold_window(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason) -> Outcome:
     """Withhold the rows of a sealed window. The stops that go on at its end are handed on all the same."""
+    # Rows that were located under other settings cannot be read any more; the seal says how many there are.
+    n_rows = max(len(rows), seal.n_rows) if reason is WithholdReason.SETTINGS_CHANGED else len(rows)
     if plan.stop_rule is None:
-        return plan.withhold(seal, reason, withheld=len(rows))
+        return plan.withhold(seal, reason, withheld=n_rows)
     found = plan.find_stops(seal, rows)
-    return _with_stops(plan.withhold(seal, reason, withheld=len(found.visits)), found, n_points=len(rows))
+    return _with_stops(plan.withhold(seal, reason, withheld=len(found.visits)), found, n_points=n_rows)
 
 
 def _with_stops(outcome: Outcome, found: FoundStops, *, n_points: int) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -54,6 +55,22 @@ class WindowBuffer:
         self._rows[begin:end] = rows
         self._offsets.append(offset)
         self._ends.append(end)
+
+    def take(self, start_ms: int, end_ms: int) -> list[tuple[int, Rows]]:
+        """Remove the rows of a span of event time; return them by the offset of their chunk."""
+        chunks = [(offset, self._rows[begin:end].copy()) for offset, begin, end in self._chunks()]
+        taken = []
+        del self._offsets[:], self._ends[:]
+        for offset, rows in chunks:
+            inside = (rows["ts_ms"] >= start_ms) & (rows["ts_ms"] < end_ms)
+            if inside.any():
+                taken.append((offset, rows[inside]))
+            if not inside.all():
+                self.add(offset, rows[~inside])
+        return taken
+
+    def _chunks(self) -> Iterator[tuple[int, int, int]]:
+        yield from zip(self._offsets, [0, *self._ends[:-1]], self._ends, strict=True)
 
     def trim(self, last_offset: int) -> int:
         """Drop the rows of chunks after an offset, and return their number."""

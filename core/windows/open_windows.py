@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 from sortedcontainers import SortedDict, SortedSet
 
-from core.records.record import Source
+from core.records.arrays import BoolArray, IntArray
+from core.records.record import Kind, Rows, Source
 from core.windows.buffer import WindowBuffer
 from core.windows.draw import Draw
 from core.windows.history import History, Trace
 from core.windows.seal import Seal, SealedUntil
 from core.windows.watermark import Watermark
-from core.windows.window import WindowKey, WindowPolicy
+from core.windows.window import WindowKey, WindowPolicy, window_starts
 
 __all__ = ["OpenWindows", "ShardProgress"]
 
@@ -48,11 +51,12 @@ class OpenWindows:
     """Open windows in the order of release, so that those that are not due need no check.
 
     Args:
+        kind: The kind of feed.
         policy: How the windows behave.
     """
 
-    def __init__(self, policy: WindowPolicy) -> None:
-        self.policy = policy
+    def __init__(self, kind: Kind, policy: WindowPolicy) -> None:
+        self.kind, self.policy = kind, policy
         self.watermark = Watermark(
             allowed_lateness_ms=policy.allowed_lateness_ms,
             idle_timeout_ms=policy.idle_timeout_ms,
@@ -61,6 +65,10 @@ class OpenWindows:
         self.windows: SortedDict[WindowKey, WindowBuffer] = SortedDict()
         self.seals: SortedDict[WindowKey, Seal] = SortedDict()
         """First seals of open windows."""
+
+        self.begins_ms: dict[WindowKey, float] = {}
+        """Event time of the first rows of each sealed window: up to it earlier windows are sealed. It is later than the
+        start of the window only after a change of the size of windows."""
 
         self.shards: dict[str, ShardProgress] = {}
         self.crowded: set[str] = set()
@@ -132,6 +140,7 @@ class OpenWindows:
         """Close a window, and return the number of its rows."""
         window: WindowBuffer = self.windows.pop(key)
         self.seals.pop(key, None)
+        self.begins_ms.pop(key, None)
         self.shards[key.shard].open_windows.discard(key)
         self._weigh(key.shard)
         return len(window)
@@ -147,10 +156,44 @@ class OpenWindows:
             shard.last_to_know = max(map(self.policy.last_to_know, shard.traces))
             self._knowing.add(shard.last_to_know)
 
-    def is_late(self, key: WindowKey, offset: int) -> bool:
-        """Return whether rows of a window at this offset are late, because the window's content is already fixed."""
+    def by_window(self, shard: str, rows: Rows) -> Iterator[tuple[WindowKey, Rows]]:
+        """Divide rows of a shard into windows: sealed ones, whatever their size was, and those of the present size."""
+        of_sealed = np.zeros(len(rows), dtype=bool)
+        for key in [key for key in self.seals if key.shard == shard]:
+            inside = ~of_sealed & (rows["ts_ms"] >= key.start_ms) & (rows["ts_ms"] < key.end_ms)
+            inside &= rows["ts_ms"] >= self.begins_ms[key]
+            of_sealed |= inside
+            if inside.any():
+                yield key, rows[inside]
+        others, size_ms = rows[~of_sealed], self.policy.size_ms
+        starts = window_starts(others["ts_ms"], size_ms=size_ms)
+        for start_ms in np.unique(starts).tolist():
+            yield WindowKey(start_ms + size_ms, self.kind, shard, start_ms), others[starts == start_ms]
+
+    def collect(self, key: WindowKey) -> None:
+        """Move the rows of a window that is being sealed to it, from windows of another size that hold some of them.
+
+        Only a worker that has not noticed yet that the size has changed seals such a window.
+        """
+        others = [one for one in self.shards[key.shard].open_windows if one not in self.seals and one != key]
+        overlapping = [one for one in others if one.start_ms < key.end_ms and key.start_ms < one.end_ms]
+        parts = [part for one in overlapping for part in self.windows[one].take(key.start_ms, key.end_ms)]
+        for offset, rows in sorted(parts, key=lambda part: part[0]):
+            self.windows[key].add(offset, rows)
+
+    def are_late(self, key: WindowKey, offset: int, ts_ms: IntArray) -> BoolArray:
+        """Return which rows of a window at this offset are late, because their window's content is already fixed."""
         own: Seal | None = self.seals.get(key)
-        return key.end_ms <= self.shards[key.shard].sealed_ms if own is None else offset > own.last_offset
+        if own is None:
+            late: BoolArray = ts_ms < self.shards[key.shard].sealed_ms
+            return late
+        return np.full(len(ts_ms), offset > own.last_offset)
+
+    def begin_after(self, shard: str, until_ms: int) -> None:
+        """Note that windows of a shard up to an event time are completed: no sealed window holds their rows."""
+        for key in self.seals:
+            if key.shard == shard and key.end_ms > until_ms:
+                self.begins_ms[key] = max(self.begins_ms[key], until_ms)
 
     def ending_by(self, shard: str, end_ms: int) -> list[WindowKey]:
         """Return the open windows of a shard that end at or before ``end_ms``, in the order of release."""

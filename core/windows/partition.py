@@ -30,7 +30,7 @@ from core.windows.draw import Draw
 from core.windows.history import History, Trace
 from core.windows.open_windows import OpenWindows
 from core.windows.seal import Seal, SealedUntil, SealRecord
-from core.windows.window import WindowKey, WindowPolicy, window_starts
+from core.windows.window import WindowKey, WindowPolicy
 
 __all__ = ["Accepted", "Action", "Partition", "ReleaseWindow", "WriteCompletion", "WriteSeal"]
 
@@ -94,7 +94,7 @@ class Partition:
         self, policies: Mapping[Kind, WindowPolicy], make_seal: Callable[[WindowKey, int, int, History], Seal]
     ) -> None:
         self._make_seal = make_seal
-        self._feeds = {kind: OpenWindows(policy) for kind, policy in policies.items()}
+        self._feeds = {kind: OpenWindows(kind, policy) for kind, policy in policies.items()}
         self._next_offset: int | None = None
         self._pending_completion: WriteCompletion | None = None
         self.buffered_rows = 0
@@ -135,20 +135,16 @@ class Partition:
         reached_ms = int(fresh["ts_ms"].max()) if chunk.complete_ms is None else chunk.complete_ms
         feed.watermark.advance(chunk.source, reached_ms, clock_ms=clock_ms)
 
-        size_ms = feed.policy.size_ms
-        starts = window_starts(fresh["ts_ms"], size_ms=size_ms)
         late = reread = 0
-        for start_ms in np.unique(starts).tolist():
-            part = fresh[starts == start_ms]
-            key = WindowKey(start_ms + size_ms, chunk.kind, chunk.shard, start_ms)
-            if feed.is_late(key, offset):
-                if offset <= shard.completed_offset:
-                    reread += len(part)
-                else:
-                    late += len(part)
+        for key, part in feed.by_window(chunk.shard, fresh):
+            kept = part[~feed.are_late(key, offset, part["ts_ms"])]
+            if offset <= shard.completed_offset:
+                reread += len(part) - len(kept)
             else:
-                feed.open_window(key).add(offset, part)
-                self.buffered_rows += len(part)
+                late += len(part) - len(kept)
+            if len(kept):
+                feed.open_window(key).add(offset, kept)
+                self.buffered_rows += len(kept)
         buffered = len(fresh) - late - reread
         return Accepted(buffered=buffered, late=late, duplicates=duplicates, reread=reread)
 
@@ -180,13 +176,16 @@ class Partition:
         shard.known.add(record)
         if isinstance(record, SealedUntil):
             shard.sealed_ms = max(shard.sealed_ms, record.until_ms)
+            feed.begin_after(record.shard, record.until_ms)
             shard.completed_offset = max(shard.completed_offset, record.last_offset)
             return self._close(feed, feed.ending_by(record.shard, record.until_ms))
         key = record.key
         if key.end_ms <= shard.sealed_ms:
             return 0
+        feed.begins_ms[key] = shard.sealed_ms
         shard.sealed_ms = key.end_ms
         window = feed.open_window(key)  # even a window whose rows are gone must be completed
+        feed.collect(key)
         feed.seals[key] = record
         trimmed = window.trim(record.last_offset)
         self.buffered_rows -= trimmed
@@ -228,13 +227,16 @@ class Partition:
 
     # ----------------------------------------------------------------- outputs
 
-    def next_action(self, *, clock_ms: int, now_ms: float = math.inf, early: bool = False) -> Action | None:
+    def next_action(
+        self, *, clock_ms: int, now_ms: float = math.inf, early: bool = False, may_seal: bool = True
+    ) -> Action | None:
         """Return the next action, or None if nothing is due; call this again after every input.
 
         Args:
             clock_ms: The clock, which does not advance while messages wait to be read.
             now_ms: The present in event time; silence of sources closes no window that ends later.
             early: Whether to seal the oldest window if none is due, because nothing more can be buffered.
+            may_seal: Whether to seal windows, and not only to finish those that are sealed.
         """
         if self._pending_completion is not None:
             return self._pending_completion
@@ -248,6 +250,10 @@ class Partition:
             if not seal.n_rows and not len(rows):  # see _forget
                 return self._completion(key, key.end_ms, seal.last_offset)
             return ReleaseWindow(seal, rows, feed.history(key), feed.draw(key))
+        return self._seal_or_forget(next_offset, clock_ms, now_ms, early=early) if may_seal else None
+
+    def _seal_or_forget(self, next_offset: int, clock_ms: int, now_ms: float, *, early: bool) -> Action | None:
+        feeds = self._feeds
         due = min((key for feed in feeds.values() if (key := feed.due(clock_ms, now_ms)) is not None), default=None)
         if due is None and early:
             due = self.oldest_unsealed
@@ -287,6 +293,11 @@ class Partition:
     def oldest_unsealed(self) -> WindowKey | None:
         """The window that would be sealed early, or None if there is none without a seal before it."""
         return min((key for feed in self._feeds.values() if (key := feed.oldest_unsealed()) is not None), default=None)
+
+    @property
+    def sealed_windows(self) -> int:
+        """Number of windows that are sealed and not completed."""
+        return sum(len(feed.seals) for feed in self._feeds.values())
 
     @property
     def open_windows(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from stream.cli.attack import attack
-from stream.cli.config import check_config, print_secret
+from stream.cli.config import approve, check_config, print_secret
 from stream.cli.demo import demo, generate
 from stream.cli.evaluate import evaluate
 from stream.cli.places.regions import regions
@@ -82,7 +82,7 @@ for command in (
     *(try_input, regions, taxonomy, replay, reconstruct_windows, view),
     *(evaluate, attack),
     topics,
-    *(check_config, print_secret),
+    *(check_config, approve, print_secret),
     *(demo, generate),
 ):
     main.add_command(command)

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from core.records.record import RUN, Kind
+from core.windows.agreement import SettingsStep, Step
 from core.windows.draw import Draw
 from core.windows.history import Trace
 from core.windows.seal import FeedStart, PartitionCount, Seal, SealedUntil, SealRecord
@@ -80,11 +81,20 @@ class _StartWire(msgspec.Struct, tag_field="type", tag="start"):
     writer: str
 
 
-_Wire = _SealWire | _TraceWire | _DrawWire | _UntilWire | _CountWire | _StartWire
+class _StepWire(msgspec.Struct, tag_field="type", tag="settings", omit_defaults=True):
+    step: Step
+    digest: str
+    writer: str
+    proposal: str = ""
+    settings: dict[str, str] = {}
+    passed: dict[int, int] = {}
+
+
+_Wire = _SealWire | _TraceWire | _DrawWire | _UntilWire | _CountWire | _StartWire | _StepWire
 
 _seal_decoder: msgspec.json.Decoder[_Wire] = msgspec.json.Decoder(_Wire)
 
-SealsMessage = SealRecord | PartitionCount | FeedStart
+SealsMessage = SealRecord | PartitionCount | FeedStart | SettingsStep
 """What a message of the seals topic can be."""
 
 
@@ -107,6 +117,8 @@ def seal_key(record: SealsMessage) -> bytes:
         name = f"until|{record.kind}|{record.shard}|{record.until_ms}"
     elif isinstance(record, FeedStart):
         name = f"start|{record.kind}|{record.writer}"
+    elif isinstance(record, SettingsStep):
+        name = f"settings|{record.step}|{record.digest}|{record.writer}|{record.proposal}"
     else:
         name = f"partitions|{record.writer}"
     return name.encode()
@@ -114,19 +126,8 @@ def seal_key(record: SealsMessage) -> bytes:
 
 def seal_to_bytes(record: SealsMessage) -> bytes:
     """Encode a message of the seals topic."""
-    if isinstance(record, PartitionCount):
-        return msgspec.json.encode(_CountWire(n=record.n_partitions, writer=record.writer))
-    if isinstance(record, FeedStart):
-        return msgspec.json.encode(
-            _StartWire(
-                kind=record.kind,
-                group=record.group,
-                setting=record.setting,
-                offsets={topic: dict(offsets) for topic, offsets in record.offsets.items()},
-                topic_ids=dict(record.topic_ids),
-                writer=record.writer,
-            )
-        )
+    if isinstance(record, PartitionCount | FeedStart | SettingsStep):
+        return msgspec.json.encode(_agreed_to_wire(record))
     if isinstance(record, Seal):
         key = record.key
         return msgspec.json.encode(
@@ -178,6 +179,23 @@ def seal_to_bytes(record: SealsMessage) -> bytes:
     )
 
 
+def _agreed_to_wire(record: PartitionCount | FeedStart | SettingsStep) -> _CountWire | _StartWire | _StepWire:
+    """Convert what workers have agreed on."""
+    if isinstance(record, PartitionCount):
+        return _CountWire(n=record.n_partitions, writer=record.writer)
+    if isinstance(record, FeedStart):
+        return msgspec.convert(record, _StartWire, from_attributes=True)
+    return msgspec.convert(record, _StepWire, from_attributes=True)
+
+
+def _agreed(wire: _CountWire | _StartWire | _StepWire) -> PartitionCount | FeedStart | SettingsStep:
+    if isinstance(wire, _CountWire):
+        return PartitionCount(n_partitions=wire.n, writer=wire.writer)
+    if isinstance(wire, _StartWire):
+        return FeedStart(**msgspec.structs.asdict(wire))
+    return SettingsStep(**msgspec.structs.asdict(wire))
+
+
 def seal_from_bytes(value: bytes) -> SealsMessage:
     """Decode a message of the seals topic.
 
@@ -188,17 +206,8 @@ def seal_from_bytes(value: bytes) -> SealsMessage:
         wire = _seal_decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise DecodeError("it is not a seal: does another program write to the topic?") from None
-    if isinstance(wire, _CountWire):
-        return PartitionCount(n_partitions=wire.n, writer=wire.writer)
-    if isinstance(wire, _StartWire):
-        return FeedStart(
-            kind=wire.kind,
-            group=wire.group,
-            setting=wire.setting,
-            offsets=wire.offsets,
-            topic_ids=wire.topic_ids,
-            writer=wire.writer,
-        )
+    if isinstance(wire, _CountWire | _StartWire | _StepWire):
+        return _agreed(wire)
     if isinstance(wire, _TraceWire):
         return _trace(wire)
     if isinstance(wire, _DrawWire):

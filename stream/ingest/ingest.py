@@ -13,7 +13,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -24,13 +24,13 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from core.records.record import Chunk, Kind, Reason, Rejected, Source
 from stream.feeds.feed import Feed
 from stream.feeds.inputs import message_reader
-from stream.formats.dead_letters import dead_letter
 from stream.ingest.clock import Clock
 from stream.ingest.decoding import Decoded, decoded
 from stream.ingest.input_reader import InputReader
 from stream.ingest.positions import Batch, Positions
+from stream.ingest.rejections import send_dead_letters
 from stream.ingest.schemas import Schemas
-from stream.ingest.shards_writer import ShardsWriter
+from stream.ingest.shards_writer import ShardsWriter, completed
 from stream.kafka.client import METADATA_MAX_AGE_MS, Trouble, client_options, until_it_works
 from stream.kafka.log_start import AgreedStart
 from stream.kafka.schema_registry import SchemaRegistry
@@ -272,7 +272,8 @@ class Ingest:
         await self._send_batch(progress, [chunk for one in taken.values() for chunk in one.chunks])
         # All that read the same records refuse the same ones: each gets one dead letter.
         rejected = [*found.rejected, *self._clock.explain(next(iter(taken.values())).rejected)]
-        await self._send_dead_letters(read_as, rejected, log_id)
+        letters = self._settings.topics.dead_letters
+        await send_dead_letters(self._producer, letters, read_as, rejected, log_id, on_trouble=self._on_trouble)
         for kind, (_, refused, left_out) in taken.items():
             self._count(kind, found, rejected, len(refused), left_out)
 
@@ -291,33 +292,15 @@ class Ingest:
             self._metrics.left_out_points.labels(kind, reason).inc(n)
 
     async def _send_batch(self, progress: _Progress, chunks: Sequence[Chunk]) -> None:
-        """Send the chunks of one batch of a partition.
-
-        A chunk may be read, and may close windows, long before the other chunks of the batch arrive. So the event time
-        up to which a chunk declares its source complete (``complete_ms``) must hold without the others: it is the
-        newest event time before the batch, or the oldest in the batch if that is later.
-        """
+        """Send the chunks of one batch of a partition."""
         if not chunks:
             return
+        completed_chunks, newest_ms = completed(chunks, progress.newest_ms)
+        await self._shards.write(completed_chunks)
+        progress.newest_ms = newest_ms
         times = [chunk.rows["ts_ms"] for chunk in chunks]
-        oldest_ms, newest_ms = min(int(ts.min()) for ts in times), max(int(ts.max()) for ts in times)
-        before_ms = oldest_ms if progress.newest_ms is None else progress.newest_ms
-        complete_ms = max(oldest_ms, before_ms)
-        await self._shards.write([replace(chunk, complete_ms=complete_ms) for chunk in chunks])
-        progress.newest_ms = max(newest_ms, before_ms)
         progress.reached_ms = float(np.median(np.concatenate(times)))
         progress.heard_s = time.monotonic()
-
-    async def _send_dead_letters(self, kind: Kind, rejected: Sequence[Rejected], log_id: str) -> None:
-        if not rejected:
-            return
-        topic = self._settings.topics.dead_letters
-
-        async def attempt() -> None:
-            letters = [dead_letter(kind, one, log_id) for one in rejected]
-            await asyncio.gather(*[await self._producer.send(topic, letter) for letter in letters])
-
-        await until_it_works("send dead letters", attempt, on_trouble=self._on_trouble)
 
     async def _commit(self, offsets: dict[TopicPartition, int]) -> None:
         commits = {p: self._positions.commit_of(p, offset) for p, offset in offsets.items()}

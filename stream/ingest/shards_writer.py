@@ -13,7 +13,7 @@ from stream.formats.chunks import chunk_key, chunk_to_bytes
 from stream.kafka.client import Trouble, partition_of, until_it_works
 from stream.settings.model import Settings
 
-__all__ = ["ShardsWriter"]
+__all__ = ["ShardsWriter", "completed"]
 
 _ROW_BYTES = 64
 """Upper bound of the size of a row on the shards topic, bytes."""
@@ -54,6 +54,29 @@ class ShardsWriter:
                 await self._producer.send_and_wait(self._topic, value, key=key, partition=partition)
 
             await until_it_works("forward records", attempt, on_trouble=self._on_trouble)
+
+
+def completed(chunks: Sequence[Chunk], newest_ms: int | None) -> tuple[list[Chunk], int | None]:
+    """Let the chunks of one batch of a source declare up to which event time the source is complete.
+
+    A chunk may be read, and may close windows, long before the other chunks of the batch arrive. So the event time up
+    to which a chunk declares its source complete (``complete_ms``) must hold without the others: it is the newest event
+    time before the batch, or the oldest in the batch if that is later.
+
+    Args:
+        chunks: The chunks.
+        newest_ms: The newest event time of the source before the batch, or None.
+
+    Returns:
+        The chunks, and the newest event time now.
+    """
+    if not chunks:
+        return [], newest_ms
+    times = [chunk.rows["ts_ms"] for chunk in chunks]
+    oldest_ms, last_ms = min(int(ts.min()) for ts in times), max(int(ts.max()) for ts in times)
+    before_ms = oldest_ms if newest_ms is None else newest_ms
+    complete_ms = max(oldest_ms, before_ms)
+    return [replace(chunk, complete_ms=complete_ms) for chunk in chunks], max(last_ms, before_ms)
 
 
 def _pieces(chunk: Chunk, max_rows: int) -> Iterator[Chunk]:

@@ -27,10 +27,10 @@ from core.windows.seal import Seal
 from core.windows.window import WindowKey
 from stream.feeds.feed import Feed
 from stream.formats.chunks import chunk_from_bytes
-from stream.formats.dead_letters import dead_letter
 from stream.formats.errors import DecodeError
 from stream.formats.release.result import WindowResult
-from stream.kafka.client import Trouble, until_it_works
+from stream.ingest.rejections import send_dead_letters
+from stream.kafka.client import Trouble
 from stream.observe.metrics import Metrics
 from stream.settings.model import Settings
 from stream.windows.early_release import EarlyRelease
@@ -74,6 +74,12 @@ class PartitionContext:
     end_offset: Callable[[int], int | None]
     """Returns the end of a partition of the shards topic; None if it is unknown."""
 
+    passed: Mapping[int, int]
+    """By partition, the offset before which records that were located under other settings were located again."""
+
+    in_force: Callable[[], Awaitable[bool]]
+    """Returns whether this worker's settings are in force."""
+
     is_held: Callable[[], bool]
     """Whether reading pauses because buffers are full."""
 
@@ -92,6 +98,8 @@ class PartitionTask:
         self.machine = Partition({kind: feed.policy for kind, feed in context.feeds.items()}, self._make_seal)
         self.seals_read = asyncio.Event()
         self.stopped = False
+        self.may_seal = True
+        """Whether to seal windows, and not only to finish those that are sealed."""
         self._waiting = self._early = False
         self.clock_ms = 0
         self._heard_s = time.monotonic()
@@ -182,7 +190,16 @@ class PartitionTask:
             self.machine.skip(offset)
             return
         feed = self._context.feeds.get(chunk.kind)
-        if feed is None or chunk.vocabulary != feed.vocabulary:
+        if (
+            feed is not None
+            and chunk.vocabulary != feed.vocabulary
+            and offset < self._context.passed.get(self.number, 0)
+        ):
+            self.machine.skip(offset)
+        elif feed is None or chunk.vocabulary != feed.vocabulary:
+            if not await self._context.in_force():
+                self.stopped = True  # the records belong to the workers that replace this one
+                return
             await self._reject(chunk)
             self.machine.skip(offset)
         else:
@@ -245,7 +262,10 @@ class PartitionTask:
             self._waiting = False
 
     def _next_action(self) -> Action | None:
-        return self.machine.next_action(clock_ms=self.clock_ms, now_ms=time.time() * 1000, early=self._early)
+        now_ms = time.time() * 1000
+        return self.machine.next_action(
+            clock_ms=self.clock_ms, now_ms=now_ms, early=self._early, may_seal=self.may_seal
+        )
 
     async def _seal(self, action: WriteSeal) -> None:
         key = action.seal.key
@@ -411,15 +431,16 @@ class PartitionTask:
             Rejected(reason=Reason.SETTINGS_CHANGED, detail=detail, source=chunk.source, offset=offset)
             for offset in offsets
         ]
-        topic = self._context.settings.topics.dead_letters
-
-        async def attempt() -> None:
-            for one in rejected:
-                await self._context.producer.send(topic, dead_letter(chunk.kind, one, chunk.log_id))
-            await self._context.producer.flush()
-
-        await until_it_works("send dead letters", attempt, on_trouble=self._context.on_trouble)
-        self._context.metrics.rejected.labels(chunk.kind, Reason.SETTINGS_CHANGED).inc(len(offsets))
+        context = self._context
+        await send_dead_letters(
+            context.producer,
+            context.settings.topics.dead_letters,
+            chunk.kind,
+            rejected,
+            chunk.log_id,
+            on_trouble=context.on_trouble,
+        )
+        context.metrics.rejected.labels(chunk.kind, Reason.SETTINGS_CHANGED).inc(len(offsets))
         log.warning("settings_changed", kind=chunk.kind.value, shard=chunk.shard, records=len(offsets))
 
     def _count(self, kind: Kind, **outcomes: int) -> None:

@@ -19,6 +19,7 @@ from aiokafka.errors import KafkaError, UnsupportedCodecError
 
 from core.models.common.values import show_duration
 from core.records.record import Kind
+from core.windows.agreement import Agreement, SettingsStep
 from core.windows.draw import Draw
 from core.windows.seal import FeedStart, PartitionCount, Seal, SealRecord
 from stream.formats.errors import DecodeError
@@ -66,6 +67,8 @@ class SealsLog:
         """Number of partitions that shards are spread over; None until it is read from this partition."""
         self.starts: list[FeedStart] = []
         """Where feeds begin, in the topic's order."""
+        self.agreement = Agreement()
+        """Which settings are in force, as far as this partition says."""
         self._written = -1
         """Offset of the last record written."""
         # If an offset no longer exists, seals are lost: fail, and read again at the next start.
@@ -134,6 +137,8 @@ class SealsLog:
             record = self._decode(offset, value)
             if isinstance(record, FeedStart):
                 self.starts.append(record)
+            elif isinstance(record, SettingsStep):
+                self.agreement.add(record)
             elif not isinstance(record, PartitionCount):
                 records.append(record)
             elif self.n_partitions is None:
@@ -146,7 +151,7 @@ class SealsLog:
         )
         return int(ends[self._at])
 
-    async def remove(self, records: Iterable[SealRecord]) -> None:
+    async def remove(self, records: Iterable[SealsMessage]) -> None:
         """Let compaction remove records that a later record replaces."""
 
         async def attempt() -> None:

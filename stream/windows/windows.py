@@ -31,6 +31,8 @@ log = structlog.get_logger("shoal.windows")
 _HELD_CHECK_S = 0.05
 """How often to check whether full buffers have room again."""
 
+_DRAIN_CHECK_S = 0.05
+
 
 class Windows:
     """The partitions assigned to this worker.
@@ -44,6 +46,9 @@ class Windows:
         writer: Name of this worker in its seals; different in every process.
         end_offset: Returns the end of a partition of the shards topic; None if it is unknown.
         commit: Commits offsets of the shards topic, by partition.
+        passed: By partition of the shards topic, the offset before which records that were located under other settings
+            were located again.
+        in_force: Returns whether this worker's settings are in force.
         on_window: Called for every window that was emitted.
         on_fatal: Called when a partition's task fails.
         on_trouble: Called whenever an operation on the cluster fails.
@@ -60,6 +65,8 @@ class Windows:
         writer: str,
         end_offset: Callable[[int], int | None],
         commit: Callable[[dict[int, int]], Awaitable[None]],
+        passed: Mapping[int, int],
+        in_force: Callable[[], Awaitable[bool]],
         on_window: Callable[[EmittedWindow], None],
         on_fatal: Callable[[BaseException], None],
         on_trouble: Trouble,
@@ -79,6 +86,8 @@ class Windows:
             metrics=metrics,
             writer=writer,
             end_offset=end_offset,
+            passed=passed,
+            in_force=in_force,
             is_held=lambda: self._held,
             wait_for_room=self._wait_for_room,
             on_window=on_window,
@@ -89,6 +98,7 @@ class Windows:
         self._committed: dict[int, int] = {}
         self._inputs: Mapping[Kind, Mapping[str, int]] = {}
         self._held = False
+        self._may_seal = True
         self.is_assigned = False
 
     @property
@@ -100,6 +110,7 @@ class Windows:
         """Take over partitions; their seals are read before their first record is processed."""
         for number in sorted(partitions - self._partitions.keys()):
             task = self._partitions[number] = PartitionTask(number, self._context, self._on_fatal)
+            task.may_seal = self._may_seal
             task.expect(self._inputs)
         self.is_assigned = True
         self._context.metrics.partitions.set(len(self._partitions))
@@ -125,6 +136,27 @@ class Windows:
         self.is_assigned = False
         await asyncio.gather(*(partition.stop(grace_s) for partition in dropped.values()))
         self._context.metrics.partitions.set(0)
+
+    async def drain(self, within_s: float) -> bool:
+        """Seal nothing more, and wait until the windows that are sealed are released; return whether all are.
+
+        Args:
+            within_s: How long to wait at most.
+        """
+        self._may_seal = False
+        for task in self._partitions.values():
+            task.may_seal = False
+        try:
+            async with asyncio.timeout(within_s):
+                while not all(map(self._is_drained, self._partitions.values())):  # noqa: ASYNC110 - of many tasks
+                    await asyncio.sleep(_DRAIN_CHECK_S)
+        except TimeoutError:
+            return False
+        return True
+
+    @staticmethod
+    def _is_drained(task: PartitionTask) -> bool:
+        return task.stopped or (task.seals_read.is_set() and task.at_rest and not task.machine.sealed_windows)
 
     async def accept(self, partition: int, offset: int, value: bytes) -> None:
         """Take in one message of the shards topic; waits while too much is buffered."""

@@ -24,6 +24,7 @@ from stream.feeds.feed import build_feeds
 from stream.formats.release.encoding import ReleaseEncoding
 from stream.ingest.clock import Clock
 from stream.ingest.ingest import Ingest
+from stream.ingest.locate_again import locate_again
 from stream.kafka.client import Operation, new_producer, until_it_works
 from stream.kafka.input_topics import FoundInputs, find_inputs, in_two_feeds, inputs_of
 from stream.kafka.internal_topics import check_internal_topics, recreated, sentence
@@ -40,6 +41,8 @@ from stream.windows.feed_starts import agree_on_starts
 from stream.windows.kernels import progress_line
 from stream.windows.pool import ReleasePool
 from stream.windows.seals_log import agree_on_partitions
+from stream.windows.settings_in_force import LocateAgain, SettingsWatch, agree_on_settings, settings_digest
+from stream.windows.waiting_records import find_waiting
 from stream.windows.windows import Windows
 from stream.worker.faust_app import EXIT_FATAL, ServiceFirst, TimelyWorker, new_app
 from stream.worker.recent_windows import RecentWindows
@@ -52,6 +55,7 @@ log = structlog.get_logger("shoal.worker")
 _COMMIT_EVERY_S = 1.0
 _CATCH_UP_EVERY_S = 1.0
 _PROBE_EVERY_S = 5.0
+_SETTINGS_EVERY_S = 1.0
 _KERNELS_EVERY_S = 5.0
 _CRASH_CHECK_S = 1.0
 _LOOP_LAG_EVERY_S, _LOOP_LAG_OVER_S = 0.5, 10.0
@@ -132,6 +136,9 @@ class _Worker(Service):  # type: ignore[misc]
         )
         self.health_server = HealthServer(settings.metrics, self._metrics.registry, self._health)
         self._kafka_up: bool | None = None  # None until the first attempt
+        self._id = uuid.uuid4().hex
+        self._digest = settings_digest(self._feeds)
+        self._passed: Mapping[int, int] = {}
         self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
         self._internal_ids: dict[str, str] = {}
         self._kernels: bool | str = False  # a message while some are compiled
@@ -176,7 +183,36 @@ class _Worker(Service):  # type: ignore[misc]
             await self._start_pool(progress)
             self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress, clock=self._clock)
             self._starts = await agree_on_starts(settings, self._sealed, clock=self._clock)
+            in_force = await agree_on_settings(settings, self._feeds, progress, self._locate_again(progress))
+            self._passed = in_force.passed
             undo.pop_all()
+
+    def _locate_again(self, progress: Callable[[str], None]) -> LocateAgain:
+        """Return what to do before other settings are replaced."""
+        settings, feeds, lost = self._settings, self._feeds, self._metrics.lost_chunks.inc
+
+        async def again(passed: Mapping[int, int]) -> Mapping[int, int]:
+            producer, trouble = new_producer(settings, clock=self._clock), self._on_trouble
+            await until_it_works("start the producer", producer.start, on_trouble=trouble)
+            try:
+                found = await find_waiting(
+                    settings, feeds, producer, self.n_partitions, passed, on_lost=lost, on_trouble=trouble
+                )
+                await locate_again(
+                    settings,
+                    feeds,
+                    producer,
+                    self._metrics,
+                    found.offsets,
+                    n_partitions=self.n_partitions,
+                    progress=progress,
+                    on_trouble=trouble,
+                )
+            finally:
+                await producer.stop()
+            return found.ends
+
+        return again
 
     def _new_pool(self, encodings: Mapping[Kind, ReleaseEncoding]) -> ReleasePool:
         return ReleasePool(
@@ -207,15 +243,18 @@ class _Worker(Service):  # type: ignore[misc]
         await until_it_works("start the producer", self._producer.start, on_trouble=self._on_trouble)
         self._on_answer()
         feeds = self._feeds
+        self._watch = SettingsWatch(settings, self._producer, self._digest, self._id, on_trouble=self._on_trouble)
         self._windows = Windows(
             settings,
             feeds,
             self._producer,
             self._pool,
             metrics,
-            writer=uuid.uuid4().hex,
+            writer=self._id,
             end_offset=self._end_offset,
             commit=self._commit,
+            passed=self._passed,
+            in_force=self._is_in_force,
             on_window=self._recent.add,
             on_fatal=self._fatal,
             on_trouble=self._on_trouble,
@@ -247,6 +286,7 @@ class _Worker(Service):  # type: ignore[misc]
             self._forever("probe", self._probe_regularly),
             self._forever("loop lag", self._measure_loop_lag),
             self._forever("crash", self._end_on_crash),
+            self._forever("settings", self._watch_settings),
         ]
         log.info(
             "worker_started",
@@ -261,13 +301,18 @@ class _Worker(Service):  # type: ignore[misc]
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._windows.revoke(grace_s=self._settings.worker.grace_period / 2000)
+        grace_s = self._settings.worker.grace_period / 2000
+        begun_s = time.monotonic()
+        await self._windows.drain(grace_s)
+        await self._windows.revoke(grace_s=max(0.0, grace_s - (time.monotonic() - begun_s)))
 
     async def on_stop(self) -> None:
         """Close everything else."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(5):
                 await self._ingest.stop()
+                await self._watch.leave()
+                await self._watch.close()
                 await self._producer.stop()
         self._pool.close()
         log.info("worker_stopped")
@@ -325,6 +370,16 @@ class _Worker(Service):  # type: ignore[misc]
     async def _run_ingest(self) -> None:
         await self._ingest.start()
         await self._ingest.run()
+
+    async def _is_in_force(self) -> bool:
+        return not await self._watch.must_leave()
+
+    async def _watch_settings(self) -> None:
+        """Leave if workers with other settings are to take over."""
+        while not await self._watch.must_leave():  # noqa: ASYNC110 - it asks a log, which has no event
+            await asyncio.sleep(_SETTINGS_EVERY_S)
+        log.warning("settings_replaced", how=self._watch.why, action="none: sealed windows are finished, then it ends")
+        os.kill(os.getpid(), signal.SIGTERM)
 
     async def _commit_regularly(self) -> None:
         while True:

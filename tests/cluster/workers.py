@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from core.records.record import Kind
@@ -134,6 +134,19 @@ class Place:
     def read(self, name: str, *, committed: bool = False) -> list[Record]:
         """Read the topic of a setting, or only what transactions on it have committed."""
         return read_topic(self.broker, self.topic(name), committed=committed)
+
+    def delete_records(self, name: str, before: int) -> None:
+        """Delete the records of the topic of a setting, in its first partition, below an offset."""
+
+        async def delete() -> None:
+            admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap_servers)
+            await admin.start()
+            try:
+                await admin.delete_records({TopicPartition(self.topic(name), 0): RecordsToDelete(before)})
+            finally:
+                await admin.close()
+
+        asyncio.run(delete())
 
     def commit(self, group: str, name: str, offset: int) -> None:
         """Commit an offset of the topic of a setting, in each partition, for one of the groups, without members."""

@@ -149,19 +149,20 @@ def letters(place: Place) -> list[dict[str, Any]]:
 class TestSettingsThatChangeWhenAWorkerDies:
     def test_another_secret(self, apache_kafka: ApacheKafka, tmp_path: Path) -> None:
         """
-        The next worker has another secret: the sealed window is withheld; every record that was located under the old
-        secret is a dead letter that says so, once; what is sent from then on is released as under the new secret.
+        The next worker has another secret: the sealed window is withheld, with all its records; what waited for the
+        next window is located again, and is released as under the new secret, as is what is sent from then on.
         """
-        old, new = crowd(0, 2, people=60, visits=4), crowd(2, 2, people=60, visits=4)
+        sealed, waiting, new = (crowd(n, n_windows, people=60, visits=4) for n, n_windows in ((0, 1), (1, 1), (2, 2)))
         place = Place(apache_kafka, SILENT)
-        let_a_worker_die(place, old, "dies-after-the-seal", at=0)
+        let_a_worker_die(place, [*sealed, *waiting], "dies-after-the-seal", at=0)
         assert (place.read("anonymized"), place.windows(), letters(place)) == ([], [], [])
 
         other = {"privacy.secret": "another secret of the tests, as long"}
-        wanted = expected(Place(apache_kafka, place.given | other), new, tmp_path)
+        wanted = expected(Place(apache_kafka, place.given | other), [*waiting, *new], tmp_path)
         place.produce("checkins", new)
         with place.worker(other) as second:
-            wait_for_windows(place, second, 3)
+            wait_for_windows(place, second, 4)
+            assert second.metric("shoal_records_total", kind="checkins", outcome="withheld") == len(sealed)
             assert second.stop() == 0
         withheld, *_ = place.windows()
         assert (withheld["outcome"], withheld["reason"]) == ("withheld", WithholdReason.SETTINGS_CHANGED)
@@ -169,9 +170,31 @@ class TestSettingsThatChangeWhenAWorkerDies:
         released = place.released()
         assert released["windows"].pop(withheld["release"].encode())
         assert released == wanted
+        assert letters(place) == []
+
+    def test_another_secret_after_the_input_has_deleted_what_waits(
+        self, apache_kafka: ApacheKafka, tmp_path: Path
+    ) -> None:
+        """
+        What waited and is still there is located again; of the rest each record is a dead letter that says so, once.
+        """
+        sealed, waiting = crowd(0, 1, people=60, visits=4), crowd(1, 1, people=60, visits=4)
+        place, gone = Place(apache_kafka, SILENT), len(sealed) + 100
+        let_a_worker_die(place, [*sealed, *waiting], "dies-after-the-seal", at=0)
+        place.delete_records("checkins", gone)
+
+        other = {"privacy.secret": "another secret of the tests, as long"}
+        wanted = expected(Place(apache_kafka, place.given | other), waiting[100:], tmp_path)
+        with place.worker(other) as second:
+            wait_for_windows(place, second, 2)
+            assert second.stop() == 0
+        withheld, *_ = place.windows()
+        released = place.released()
+        assert released["windows"].pop(withheld["release"].encode())
+        assert released == wanted
         found = Counter((one["reason"], one["topic"], one["partition"], one["offset"]) for one in letters(place))
         assert found == Counter(
-            (Reason.SETTINGS_CHANGED.value, place.topic("checkins"), 0, offset) for offset in range(len(old))
+            (Reason.SETTINGS_CHANGED.value, place.topic("checkins"), 0, offset) for offset in range(len(sealed), gone)
         )
 
     @pytest.mark.parametrize(

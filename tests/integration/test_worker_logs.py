@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
-from aiokafka.structs import TopicPartition
 
 from tests.cluster.brokers import ApacheKafka
 from tests.cluster.workers import Place, Worker, configure, produce, recreate_topic, wait_until
@@ -74,20 +72,6 @@ def recreate(place: Place, name: str) -> None:
     """Delete a topic and create it again under its name."""
     config = {"cleanup.policy": "compact"} if name == "seals" else {}
     recreate_topic(place.broker, place.topic(name), n_partitions=1, config=config)
-
-
-def delete_records(place: Place, name: str, before: int) -> None:
-    """Delete the records of a topic's partition below an offset."""
-
-    async def run() -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
-        await admin.start()
-        try:
-            await admin.delete_records({TopicPartition(place.topic(name), 0): RecordsToDelete(before)})
-        finally:
-            await admin.close()
-
-    asyncio.run(run())
 
 
 @pytest.fixture
@@ -185,7 +169,7 @@ def test_records_deleted_before_they_were_read_are_reported(place: Place) -> Non
         wait_for(place, worker, 1)
         assert worker.stop() == 0
     send(place, [*crowd(1), *crowd(2)])
-    delete_records(place, "checkins", 24)
+    place.delete_records("checkins", 24)
     with place.worker() as worker:
         assert [begin[11:13] for begin, _, _ in wait_for(place, worker, 2)] == ["22", "00"]
         assert worker.metric("shoal_lost_input_records_total", kind="checkins") == 12
@@ -203,7 +187,7 @@ def test_deleted_records_are_reported_even_if_nothing_follows(place: Place) -> N
         wait_for(place, worker, 1)
         assert worker.stop() == 0
     send(place, crowd(1))
-    delete_records(place, "checkins", 24)
+    place.delete_records("checkins", 24)
     with place.worker() as worker:
         wait_until(
             lambda: worker.metric("shoal_lost_input_records_total", kind="checkins") == 12,
@@ -263,7 +247,7 @@ def test_seals_that_were_deleted_stop_the_worker(place: Place) -> None:
         wait_for(place, worker, 1)
         assert worker.stop() == 0
     configure(place.broker, place.topic("seals"), {"cleanup.policy": "delete"})
-    delete_records(place, "seals", 2)
+    place.delete_records("seals", 2)
     configure(place.broker, place.topic("seals"), {"cleanup.policy": "compact"})
     with place.worker(ready=False) as worker:
         assert worker.wait(40) == 1
@@ -279,7 +263,7 @@ def test_chunks_that_were_deleted_are_reported(place: Place) -> None:
         wait_until(lambda: worker.metric("shoal_buffered_rows") == 12, within_s=30, what=lambda: worker.log[-2000:])
         wait_until(lambda: place.committed().get(0) == 0, within_s=10, what="the first commit")
         assert worker.stop() == 0
-    delete_records(place, "shards", len(place.read("shards")))
+    place.delete_records("shards", len(place.read("shards")))
     with place.worker() as worker:
         send(place, crowd(1))
         assert len(wait_for(place, worker, 1)) == 1

@@ -184,10 +184,9 @@ class OpenWindows:
     def are_late(self, key: WindowKey, offset: int, ts_ms: IntArray) -> BoolArray:
         """Return which rows of a window at this offset are late, because their window's content is already fixed."""
         own: Seal | None = self.seals.get(key)
-        if own is None:
-            late: BoolArray = ts_ms < self.shards[key.shard].sealed_ms
-            return late
-        return np.full(len(ts_ms), offset > own.last_offset)
+        begins_ms = self.shards[key.shard].sealed_ms if own is None else self.begins_ms[key]
+        late: BoolArray = ts_ms < begins_ms
+        return late | (own is not None and offset > own.last_offset)
 
     def begin_after(self, shard: str, until_ms: int) -> None:
         """Note that windows of a shard up to an event time are completed: no sealed window holds their rows."""

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Agreement", "Duty", "SettingsStep", "Step"]
+__all__ = ["Agreement", "Duty", "SettingsStep", "StepKind"]
 
 
-class Step(StrEnum):
+class StepKind(StrEnum):
     """What a record of the log says."""
 
     APPROVED = "approved"
@@ -48,7 +48,7 @@ class Duty(StrEnum):
 class SettingsStep:
     """One record of the log."""
 
-    step: Step
+    step: StepKind
     digest: str
     """Digest of the settings that it is about; of an answer, those of the worker that answers."""
 
@@ -85,19 +85,19 @@ class Agreement:
     def add(self, step: SettingsStep) -> None:
         """Take in the next record."""
         self._steps.append(step)
-        if step.step is Step.APPROVED:
+        if step.step is StepKind.APPROVED:
             self._approved.add(step.digest)
-        elif step.step is Step.PROPOSED:
+        elif step.step is StepKind.PROPOSED:
             if self.proposal is None or self.proposal.writer != step.writer:
                 self.proposal, self._here, self._left = step, set(), set()
                 self._may_replace = step.digest in self._approved
-        elif step.step is Step.IN_FORCE:
+        elif step.step is StepKind.IN_FORCE:
             if self.in_force is None or (self.proposal is not None and self.proposal.writer == step.writer):
                 if self.in_force is not None and self.in_force.digest != step.digest:
                     self._approved = set()  # an approval counts for the next change only
                 self.in_force, self.proposal = step, None
         elif self.proposal is not None and step.proposal == self.proposal.writer:
-            (self._here if step.step is Step.HERE else self._left).add(step.writer)
+            (self._here if step.step is StepKind.HERE else self._left).add(step.writer)
 
     def is_approved(self, digest: str) -> bool:
         """Return whether workers with these settings may replace those that run."""
@@ -135,4 +135,4 @@ class Agreement:
         """
         now = next((i for i, one in enumerate(self._steps) if one is self.in_force), 0)
         before = self._steps[:now]
-        return sorted(before, key=lambda one: one.step is not Step.IN_FORCE)
+        return sorted(before, key=lambda one: one.step is not StepKind.IN_FORCE)

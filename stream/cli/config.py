@@ -1,8 +1,7 @@
-"""``shoal check-config``, ``shoal approve`` and ``shoal secret``."""
+"""``shoal check-config`` and ``shoal secret``."""
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import click
@@ -13,7 +12,7 @@ from stream.cli.options import load_given, with_settings
 from stream.feeds.feed import build_feeds
 from stream.settings.secret import new_secret
 
-__all__ = ["approve", "check_config", "print_secret"]
+__all__ = ["check_config", "print_secret"]
 
 
 @click.command(name="check-config")
@@ -30,21 +29,6 @@ def check_config(config: Path | None, given: tuple[str, ...]) -> None:
     for note in advice(settings):
         click.echo(f"# note: {note}", err=True)
     click.echo("# all settings are valid", err=True)
-
-
-@click.command()
-@with_settings
-def approve(config: Path | None, given: tuple[str, ...]) -> None:
-    """Let workers with these settings replace the workers that run.
-
-    Workers that share a group have the same settings. A worker with other settings does not start while they run,
-    unless its settings were approved. Then the running workers finish what is sealed, and end. The chart approves the
-    settings of every upgrade. If no worker runs, nothing needs to be approved.
-    """
-    from stream.windows.settings_in_force import approve_settings
-
-    settings = load_given(config, given).checked()
-    click.echo(f"shoal: {asyncio.run(approve_settings(settings, build_feeds(settings)))}")
 
 
 @click.command(name="secret")

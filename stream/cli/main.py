@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from stream.cli.attack import attack
-from stream.cli.config import approve, check_config, print_secret
+from stream.cli.config import check_config, print_secret
 from stream.cli.demo import demo, generate
 from stream.cli.evaluate import evaluate
 from stream.cli.places.regions import regions
@@ -20,7 +20,7 @@ from stream.cli.replay import reconstruct_windows, replay
 from stream.cli.topics import topics
 from stream.cli.try_input import try_input
 from stream.cli.view import view
-from stream.cli.worker import health, status, worker
+from stream.cli.worker import approve, health, status, worker
 from stream.demo.broker import BrokerError
 from stream.demo.demo import DemoError
 from stream.feeds.trial.sample import TrialError
@@ -78,11 +78,11 @@ def main() -> None:
 
 
 for command in (
-    *(worker, status, health),
+    *(worker, approve, status, health),
     *(try_input, regions, taxonomy, replay, reconstruct_windows, view),
     *(evaluate, attack),
     topics,
-    *(check_config, approve, print_secret),
+    *(check_config, print_secret),
     *(demo, generate),
 ):
     main.add_command(command)

@@ -1,7 +1,8 @@
-"""``shoal worker``, and the commands that query a running worker: ``shoal status`` and ``shoal health``."""
+"""``shoal worker``, ``shoal approve``, and the commands that query a worker: ``shoal status`` and ``shoal health``."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
 from pathlib import Path
@@ -11,11 +12,12 @@ from rich.console import Console
 
 from stream.cli.garbage import collect_garbage_rarely
 from stream.cli.options import load_given, with_settings
+from stream.feeds.feed import build_feeds
 from stream.observe.logs import set_up_logs
 from stream.worker import status as worker_status
 from stream.worker.status import ask_health
 
-__all__ = ["health", "status", "worker"]
+__all__ = ["approve", "health", "status", "worker"]
 
 
 @click.command()
@@ -33,6 +35,21 @@ def worker(config: Path | None, given: tuple[str, ...]) -> None:
     set_up_logs(settings.logs)
     collect_garbage_rarely()
     run_worker(settings, lambda line: click.echo(f"shoal: {line}", err=True))
+
+
+@click.command()
+@with_settings
+def approve(config: Path | None, given: tuple[str, ...]) -> None:
+    """Let workers with these settings replace the workers that run.
+
+    Workers that share a group have the same settings. A worker with other settings does not start while they run,
+    unless its settings were approved. Then the running workers finish what is sealed, and end. The chart approves the
+    settings of every upgrade. If no worker runs, nothing needs to be approved.
+    """
+    from stream.windows.settings_in_force import approve_settings
+
+    settings = load_given(config, given).checked()
+    click.echo(f"shoal: {asyncio.run(approve_settings(settings, build_feeds(settings)))}")
 
 
 @click.command()

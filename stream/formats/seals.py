@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from core.records.record import RUN, Kind
-from core.windows.agreement import SettingsStep, Step
+from core.windows.agreement import SettingsStep, StepKind
 from core.windows.draw import Draw
 from core.windows.history import Trace
 from core.windows.seal import FeedStart, PartitionCount, Seal, SealedUntil, SealRecord
@@ -82,7 +82,7 @@ class _StartWire(msgspec.Struct, tag_field="type", tag="start"):
 
 
 class _StepWire(msgspec.Struct, tag_field="type", tag="settings", omit_defaults=True):
-    step: Step
+    step: StepKind
     digest: str
     writer: str
     proposal: str = ""

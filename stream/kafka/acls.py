@@ -17,7 +17,8 @@ __all__ = ["ROLES", "Acl", "Role", "acls", "aligned", "kafka_acls_line"]
 PatternType = Literal["literal", "prefixed"]
 
 Role = Literal["worker", "topics", "consumer"]
-"""``worker``: ``shoal worker``; ``topics``: ``shoal topics create``; ``consumer``: a program that reads releases."""
+"""``worker``: ``shoal worker``; ``topics``: ``shoal topics create`` and ``shoal approve``; ``consumer``: a program that
+reads the releases."""
 
 ROLES: tuple[Role, ...] = ("worker", "topics", "consumer")
 
@@ -74,6 +75,8 @@ def _of(role: Role, settings: Settings, consumer_group: str) -> Iterator[_Right]
     elif role == "topics":
         for spec in topic_specs(settings):
             yield _Right("Create", "topic", spec.name, "create it if it is missing")
+        yield _Right("Read", "topic", settings.topics.seals, "learn which settings are in force")
+        yield _Right("Write", "topic", settings.topics.seals, "approve settings")
     else:
         yield _Right("Read", "topic", settings.topics.anonymized, "read the trajectories")
         yield _Right("Read", "topic", settings.topics.windows, "learn which windows are complete")

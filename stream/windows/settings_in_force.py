@@ -19,7 +19,7 @@ from aiokafka.errors import KafkaError
 
 from core.models.common.values import show_duration
 from core.records.record import Kind
-from core.windows.agreement import Agreement, Duty, SettingsStep, Step
+from core.windows.agreement import Agreement, Duty, SettingsStep, StepKind
 from stream.feeds.digests import digest
 from stream.feeds.feed import Feed
 from stream.kafka.client import Producer, Trouble, client_options, new_producer
@@ -119,7 +119,7 @@ class _Starter:
         while True:
             in_force = self._agreement.in_force
             if in_force is None:
-                await self._write(Step.IN_FORCE, uuid.uuid4().hex)
+                await self._write(StepKind.IN_FORCE, uuid.uuid4().hex)
             elif self._agreement.is_changing:
                 await self._wait_for_another()
             elif in_force.digest == self._mine:
@@ -127,7 +127,7 @@ class _Starter:
             else:
                 await self._propose(in_force)
 
-    async def _write(self, step: Step, writer: str, passed: Mapping[int, int] | None = None) -> None:
+    async def _write(self, step: StepKind, writer: str, passed: Mapping[int, int] | None = None) -> None:
         await self._seals.write(
             SettingsStep(step=step, digest=self._mine, writer=writer, settings=self._told, passed=passed or {})
         )
@@ -154,7 +154,7 @@ class _Starter:
         """
         how = differences(in_force.settings, self._told)
         writer = uuid.uuid4().hex
-        await self._write(Step.PROPOSED, writer)
+        await self._write(StepKind.PROPOSED, writer)
         since_s = told_s = time.monotonic()
         while True:
             proposal, now_s = self._agreement.proposal, time.monotonic()
@@ -177,7 +177,7 @@ class _Starter:
             log.warning(
                 "workers_did_not_leave", workers=self._agreement.staying, action="none: they are taken for dead"
             )
-        await self._write(Step.IN_FORCE, writer, await self._locate_again(in_force.passed))
+        await self._write(StepKind.IN_FORCE, writer, await self._locate_again(in_force.passed))
         await self._seals.remove(self._agreement.obsolete())
         log.info("settings_changed", how=how)
 
@@ -246,7 +246,7 @@ async def approve_settings(settings: Settings, feeds: Mapping[Kind, Feed]) -> st
                 return "no settings are in force yet: nothing to approve"
             if in_force.digest == mine:
                 return "these settings are in force: nothing to approve"
-            await seals.write(SettingsStep(step=Step.APPROVED, digest=mine, writer=uuid.uuid4().hex))
+            await seals.write(SettingsStep(step=StepKind.APPROVED, digest=mine, writer=uuid.uuid4().hex))
             return f"approved: {differences(in_force.settings, settings_told(settings))}"
     except (KafkaError, TimeoutError) as fault:
         raise ClusterError(
@@ -286,15 +286,15 @@ class SettingsWatch:
             proposal = "" if duty is Duty.STAY or agreement.proposal is None else agreement.proposal.writer
             if proposal not in ("", self._answered):
                 self._answered = proposal
-                await self._answer(Step.HERE)
+                await self._answer(StepKind.HERE)
             return duty is Duty.LEAVE
 
     async def leave(self) -> None:
         """Write that this worker has left, if it has answered that it is here; it must write nothing after this."""
         if self._answered:
-            await self._answer(Step.LEFT)
+            await self._answer(StepKind.LEFT)
 
-    async def _answer(self, step: Step) -> None:
+    async def _answer(self, step: StepKind) -> None:
         await self._seals.write(
             SettingsStep(step=step, digest=self._mine, writer=self._writer, proposal=self._answered)
         )

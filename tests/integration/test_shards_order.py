@@ -156,6 +156,8 @@ class _Scene:
             writer="the test",
             end_offset=lambda _: end,
             commit=self._commit,
+            passed={},
+            in_force=self._is_in_force,
             on_window=lambda _: None,
             on_fatal=self._fail,
             on_trouble=lambda _: None,
@@ -163,6 +165,9 @@ class _Scene:
 
     async def _commit(self, offsets: dict[int, int]) -> None:
         self.committed |= offsets
+
+    async def _is_in_force(self) -> bool:
+        return True
 
     def _fail(self, fault: BaseException) -> None:
         raise fault

@@ -18,7 +18,10 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 from aiokafka.protocol.admin import CreateAclsRequest
 
+from core.windows.agreement import SettingsStep, StepKind
 from stream.demo.broker import free_port
+from stream.feeds.feed import build_feeds
+from stream.formats.seals import seal_key, seal_to_bytes
 from stream.kafka.acls import Acl, Role, acls
 from stream.kafka.client import client_options, new_producer
 from stream.kafka.topics import ClusterError, check_groups, check_topics, create_topics
@@ -26,6 +29,7 @@ from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from stream.windows.emit import Emitter
 from stream.windows.seals_log import agree_on_partitions
+from stream.windows.settings_in_force import approve_settings
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, unique
 from tests.cluster.certificates import Authority
 from tests.cluster.identity_provider import IdentityProvider, unsecured_token
@@ -386,7 +390,8 @@ async def is_out(place: Place, given: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("role", ["topics", "consumer"])
 def test_without_any_one_of_their_acls_others_do_not_get_on(guarded: Guarded, role: Role) -> None:
     """
-    `shoal topics create` stops at the topic that it may not make; who reads the releases is turned away.
+    `shoal topics create` stops at the topic that it may not make, `shoal approve` at the seals; who reads the releases
+    is turned away.
     """
     there = place_of(guarded)
     there.produce("anonymized", [(None, b"{}")])
@@ -398,14 +403,17 @@ def test_without_any_one_of_their_acls_others_do_not_get_on(guarded: Guarded, ro
         missing = found.pop(n)
         guarded.allow(found)
         given = guarded.settings("token-file", **{"kafka.oauth_token_file": guarded.token_file(name)})
-        settings = load_settings(given=place.values() | given)
+        settings = load_settings(given=place.values() | given | {"kafka.startup_timeout": "5s"})
         with pytest.raises((ClusterError, KafkaError), match=re.escape(missing.name)):
-            asyncio.run(use(settings, role))
+            asyncio.run(use(place, settings, role))
 
 
-async def use(settings: Settings, role: Role) -> None:
+async def use(place: Place, settings: Settings, role: Role) -> None:
     """Do what a role is for."""
     if role == "topics":
         await create_topics(settings)
+        others = SettingsStep(step=StepKind.IN_FORCE, digest="of others", writer="another")
+        await asyncio.to_thread(place.produce, "seals", [(seal_key(others), seal_to_bytes(others))], partition=0)
+        await approve_settings(settings, build_feeds(settings))
     else:
         await consume(settings, [settings.topics.windows, settings.topics.anonymized])

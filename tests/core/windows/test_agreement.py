@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from core.windows.agreement import Agreement, Duty, SettingsStep, Step
+from core.windows.agreement import Agreement, Duty, SettingsStep, StepKind
 from tests.budgets import examples
 
 OLD, NEW = "old", "new"
@@ -24,18 +24,18 @@ def agreement(*steps: SettingsStep) -> Agreement:
 
 
 def in_force(digest: str, writer: str = "first") -> SettingsStep:
-    return SettingsStep(step=Step.IN_FORCE, digest=digest, writer=writer)
+    return SettingsStep(step=StepKind.IN_FORCE, digest=digest, writer=writer)
 
 
 def approved(digest: str) -> SettingsStep:
-    return SettingsStep(step=Step.APPROVED, digest=digest, writer="somebody")
+    return SettingsStep(step=StepKind.APPROVED, digest=digest, writer="somebody")
 
 
 def proposed(digest: str, writer: str = "starter") -> SettingsStep:
-    return SettingsStep(step=Step.PROPOSED, digest=digest, writer=writer)
+    return SettingsStep(step=StepKind.PROPOSED, digest=digest, writer=writer)
 
 
-def answer(step: Step, writer: str = "runner", proposal: str = "starter") -> SettingsStep:
+def answer(step: StepKind, writer: str = "runner", proposal: str = "starter") -> SettingsStep:
     return SettingsStep(step=step, digest=OLD, writer=writer, proposal=proposal)
 
 
@@ -47,7 +47,7 @@ class TestAProposal:
         found = agreement(in_force(OLD), proposed(NEW))
         assert found.duty(OLD, "runner") is Duty.ANSWER
         assert found.is_changing
-        found.add(answer(Step.HERE))
+        found.add(answer(StepKind.HERE))
         assert found.is_refused
         assert not found.is_changing
         assert found.duty(OLD, "runner") is Duty.STAY
@@ -59,9 +59,9 @@ class TestAProposal:
         """
         found = agreement(in_force(OLD), approved(NEW), proposed(NEW))
         assert found.duty(OLD, "runner") is Duty.LEAVE
-        found.add(answer(Step.HERE))
+        found.add(answer(StepKind.HERE))
         assert (found.staying, found.is_refused) == (1, False)
-        found.add(answer(Step.LEFT))
+        found.add(answer(StepKind.LEFT))
         assert found.staying == 0
         found.add(in_force(NEW, "starter"))
         assert found.in_force == in_force(NEW, "starter")
@@ -72,7 +72,7 @@ class TestAProposal:
         """
         Otherwise workers would leave for a starter that was refused long ago, or an old worker could always return.
         """
-        found = agreement(in_force(OLD), proposed(NEW), answer(Step.HERE), approved(NEW))
+        found = agreement(in_force(OLD), proposed(NEW), answer(StepKind.HERE), approved(NEW))
         assert found.duty(OLD, "runner") is Duty.STAY
         found.add(proposed(NEW, "again"))
         assert found.duty(OLD, "runner") is Duty.LEAVE
@@ -120,7 +120,7 @@ class Workers(RuleBasedStateMachine):
         one.n_read = len(self.topic)
         return one.log
 
-    def write(self, step: Step, one: Worker, proposal: str = "") -> None:
+    def write(self, step: StepKind, one: Worker, proposal: str = "") -> None:
         """Let a worker write."""
         self.topic.append(SettingsStep(step=step, digest=one.digest, writer=one.name, proposal=proposal))
 
@@ -143,21 +143,21 @@ class Workers(RuleBasedStateMachine):
         one = self.starting[i % len(self.starting)]
         log, proposed_at = self.read(one), one.proposed_at
         if log.in_force is None:
-            self.write(Step.IN_FORCE, one)
+            self.write(StepKind.IN_FORCE, one)
         elif log.in_force.digest == one.digest and not log.is_changing:
             self.starting.remove(one)
             self.running.append(one)
         elif proposed_at is None:
             one.proposed_at = len(self.topic)
-            self.write(Step.PROPOSED, one)
+            self.write(StepKind.PROPOSED, one)
         elif log.is_refused or log.proposal is None or log.proposal.writer != one.name:
             self.starting.remove(one)  # refused or overtaken
         elif all(other.n_read > proposed_at for other in self.running) and not self.alive_here(one.name):
-            self.write(Step.IN_FORCE, one)
+            self.write(StepKind.IN_FORCE, one)
 
     def alive_here(self, proposal: str) -> bool:
         """Whether a worker that has answered a proposal still runs; the dead fall silent."""
-        answered = {one.writer for one in self.topic if one.step is Step.HERE and one.proposal == proposal}
+        answered = {one.writer for one in self.topic if one.step is StepKind.HERE and one.proposal == proposal}
         return any(one.name in answered for one in self.running)
 
     @rule(i=st.integers(0, 9))
@@ -169,11 +169,11 @@ class Workers(RuleBasedStateMachine):
         log = self.read(one)
         duty = log.duty(one.digest, one.name)
         if duty is not Duty.STAY and log.proposal is not None:
-            self.write(Step.HERE, one, log.proposal.writer)
+            self.write(StepKind.HERE, one, log.proposal.writer)
         if duty is Duty.LEAVE:
             self.running.remove(one)
             if log.proposal is not None:
-                self.write(Step.LEFT, one, log.proposal.writer)
+                self.write(StepKind.LEFT, one, log.proposal.writer)
 
     @rule(i=st.integers(0, 9), starting=st.booleans())
     def die(self, i: int, *, starting: bool) -> None:

@@ -627,8 +627,10 @@ class _RepetitionsCount(Partition):
 
 
 class _DoesNotWaitForTheLastOffset(Partition):
-    def next_action(self, *, clock_ms: int, now_ms: float = math.inf, early: bool = False) -> Action | None:
-        action = super().next_action(clock_ms=clock_ms, now_ms=now_ms, early=early)
+    def next_action(
+        self, *, clock_ms: int, now_ms: float = math.inf, early: bool = False, may_seal: bool = True
+    ) -> Action | None:
+        action = super().next_action(clock_ms=clock_ms, now_ms=now_ms, early=early, may_seal=may_seal)
         if action is None and self._next_offset is not None:
             at, self._next_offset = self._next_offset, 1_000_000
             too_soon = super().next_action(clock_ms=clock_ms)

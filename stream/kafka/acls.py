@@ -74,6 +74,8 @@ def _of(role: Role, settings: Settings, consumer_group: str) -> Iterator[_Right]
     elif role == "topics":
         for spec in topic_specs(settings):
             yield _Right("Create", "topic", spec.name, "create it if it is missing")
+        for name in (settings.topics.shards, settings.topics.seals):
+            yield _Right("Describe", "topic", name, "compare its partitions with kafka.partitions")
     else:
         yield _Right("Read", "topic", settings.topics.anonymized, "read the trajectories")
         yield _Right("Read", "topic", settings.topics.windows, "learn which windows are complete")

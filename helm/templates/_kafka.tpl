@@ -45,7 +45,7 @@
 {{- if get $config.topics (ternary "fragments" $kind (eq $kind "stops")) -}}
 {{- $of := 0 -}}
 {{- range $name := list "size" "allowed_lateness" "idle_timeout" -}}
-{{- $own := get (default (dict) (get (default (dict) (get $config $kind)) "window")) $name -}}
+{{- $own := index (default (dict) (get (default (dict) (get $config $kind)) "window")) $name -}}
 {{- $of = add $of (include "shoal.ms" (ternary (get $config.window $name) $own (kindIs "invalid" $own)) | int64) -}}
 {{- end -}}
 {{- $open = max $open $of -}}
@@ -108,6 +108,13 @@
 {{- end -}}
 {{- $group := default (printf "%s-consumer" .Values.config.kafka.group) .Values.strimzi.consumer.group -}}
 {{- append $acls (dict "resource" (dict "type" "group" "name" $group "patternType" "literal") "operations" (list "Read")) | toYaml -}}
+{{- end -}}
+
+{{/* The name of a topic's resource. One that Kubernetes does not take is written differently, and made unique by its digest. */}}
+{{- define "shoal.kafkaTopicName" -}}
+{{- if regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" . -}}{{ . }}
+{{- else -}}{{ printf "%s-%s" (regexReplaceAll "[^a-z0-9]+" (lower .) "-" | trimAll "-" | default "topic" | trunc 200 | trimSuffix "-") (sha256sum . | trunc 8) }}
+{{- end -}}
 {{- end -}}
 
 {{/* Names of the users; Strimzi gives their Secrets the same names. */}}

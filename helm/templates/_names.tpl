@@ -11,6 +11,14 @@
 {{- default $full .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* The name in a namespace, also in one that releases of other namespaces use: (list $ "monitoring"). */}}
+{{- define "shoal.nameIn" -}}
+{{- $root := index . 0 -}}
+{{- $namespace := default $root.Release.Namespace (index . 1) -}}
+{{- if ne $namespace $root.Release.Namespace }}{{ $root.Release.Namespace }}-{{ end -}}
+{{- include "shoal.fullname" $root -}}
+{{- end -}}
+
 {{- define "shoal.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "shoal.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

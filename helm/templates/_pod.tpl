@@ -8,34 +8,34 @@
 - name: SHOAL_PRIVACY__SECRET
   value: {{ printf "for development only: %s" (printf "%s/%s" .Release.Namespace .Release.Name | sha256sum) | quote }}
 {{- else }}
-{{ include "shoal.secretVariable" (list "SHOAL_PRIVACY__SECRET" .Values.pseudonymSecret.existingSecret .Values.pseudonymSecret.key) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_PRIVACY__SECRET" .Values.pseudonymSecret.existingSecret .Values.pseudonymSecret.key) }}
 {{- end }}
 {{- with .Values.kafka.credentials }}
 {{- if and .existingSecret (include "shoal.isOauth" $) }}
 {{- if not $.Values.config.kafka.oauth_client_id }}
-{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__OAUTH_CLIENT_ID" .existingSecret .clientIdKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__OAUTH_CLIENT_ID" .existingSecret .clientIdKey) }}
 {{- end }}
-{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__OAUTH_CLIENT_SECRET" .existingSecret .clientSecretKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__OAUTH_CLIENT_SECRET" .existingSecret .clientSecretKey) }}
 {{- else if .existingSecret }}
 {{- if not $.Values.config.kafka.sasl_username }}
-{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__SASL_USERNAME" .existingSecret .usernameKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__SASL_USERNAME" .existingSecret .usernameKey) }}
 {{- end }}
-{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__SASL_PASSWORD" .existingSecret .passwordKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__SASL_PASSWORD" .existingSecret .passwordKey) }}
 {{- end }}
 {{- end }}
 {{- with .Values.kafka.clientCertificate }}
 {{- if and .existingSecret .passwordKey }}
-{{ include "shoal.secretVariable" (list "SHOAL_KAFKA__SSL_KEY_PASSWORD" .existingSecret .passwordKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__SSL_KEY_PASSWORD" .existingSecret .passwordKey) }}
 {{- end }}
 {{- end }}
 {{- with .Values.registry.credentials }}
 {{- if and .existingSecret .tokenKey }}
-{{ include "shoal.secretVariable" (list "SHOAL_REGISTRY__TOKEN" .existingSecret .tokenKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_REGISTRY__TOKEN" .existingSecret .tokenKey) }}
 {{- else if .existingSecret }}
 {{- if not $.Values.config.registry.username }}
-{{ include "shoal.secretVariable" (list "SHOAL_REGISTRY__USERNAME" .existingSecret .usernameKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_REGISTRY__USERNAME" .existingSecret .usernameKey) }}
 {{- end }}
-{{ include "shoal.secretVariable" (list "SHOAL_REGISTRY__PASSWORD" .existingSecret .passwordKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_REGISTRY__PASSWORD" .existingSecret .passwordKey) }}
 {{- end }}
 {{- end }}
 {{- with .Values.extraEnv }}
@@ -43,12 +43,17 @@
 {{- end }}
 {{- end -}}
 
+{{/* A variable from a Secret: (list $ "NAME" "secret" "key"). Of the topics Job the Secret is optional, so that the Job
+     starts without it and its log says what is missing. */}}
 {{- define "shoal.secretVariable" -}}
-- name: {{ index . 0 }}
+- name: {{ index . 1 }}
   valueFrom:
     secretKeyRef:
-      name: {{ index . 1 }}
-      key: {{ index . 2 }}
+      name: {{ index . 2 }}
+      key: {{ index . 3 }}
+      {{- if (index . 0).isTopicsJob }}
+      optional: true
+      {{- end }}
 {{- end -}}
 
 {{- define "shoal.volumeMounts" -}}
@@ -93,6 +98,9 @@
 - name: certificate-authority
   secret:
     secretName: {{ .existingSecret }}
+    {{- if $root.isTopicsJob }}
+    optional: true
+    {{- end }}
     items:
       - key: {{ .key }}
         path: {{ .key }}
@@ -104,6 +112,9 @@
   secret:
     secretName: {{ .existingSecret }}
     defaultMode: 0440
+    {{- if $root.isTopicsJob }}
+    optional: true
+    {{- end }}
     items:
       - key: {{ .certificateKey }}
         path: {{ .certificateKey }}
@@ -127,6 +138,9 @@
 - name: registry-authority
   secret:
     secretName: {{ .existingSecret }}
+    {{- if $root.isTopicsJob }}
+    optional: true
+    {{- end }}
     items:
       - key: {{ .key }}
         path: {{ .key }}
@@ -159,11 +173,13 @@
   resources:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+  # The last lines of the log become the Pod's status: `kubectl describe pod` shows why a container ended.
+  terminationMessagePolicy: FallbackToLogsOnError
   volumeMounts:
     {{- include "shoal.volumeMounts" $root | nindent 4 }}
 {{- end -}}
 
-{{/* Pod options: image pull secrets, security context and scheduling. */}}
+{{/* Pod options: image pull secrets, security context, names and scheduling. */}}
 {{- define "shoal.placement" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -194,5 +210,19 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- with .Values.runtimeClassName }}
 runtimeClassName: {{ . }}
+{{- end }}
+{{- with .Values.schedulerName }}
+schedulerName: {{ . }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}

@@ -92,3 +92,50 @@
 {{- end -}}
 {{- $max -}}
 {{- end -}}
+
+{{/* How workers are replaced, so that Helm 3 waits for them. It expects all workers but `maxUnavailable` to be ready, which
+     is none where one may be away of one. A rolling update that stops the only worker first does what `Recreate` does.
+     An autoscaler may begin with one: there a new worker is ready before an old one leaves. */}}
+{{- define "shoal.strategy" -}}
+{{- $given := .Values.updateStrategy.rollingUpdate -}}
+{{- if or (ne .Values.updateStrategy.type "RollingUpdate") (kindIs "invalid" $given) -}}
+type: {{ .Values.updateStrategy.type }}
+{{- else -}}
+{{- $isScaled := eq (include "shoal.isScaled" .) "true" -}}
+{{- $surge := ternary (ternary 1 0 $isScaled) $given.maxSurge (kindIs "invalid" $given.maxSurge) -}}
+{{- $away := ternary (ternary 0 1 $isScaled) $given.maxUnavailable (kindIs "invalid" $given.maxUnavailable) -}}
+{{- $isOne := or (kindIs "invalid" .Values.replicas) (eq (int64 .Values.replicas) 1) -}}
+{{- if and $isOne (not $isScaled) (has (toString $surge) (list "0" "0%")) -}}
+type: Recreate
+{{- else -}}
+type: RollingUpdate
+rollingUpdate:
+  maxSurge: {{ $surge }}
+  maxUnavailable: {{ $away }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secrets with which KEDA logs in to Kafka, those of the workers; empty if it needs none. */}}
+{{- define "shoal.kedaSecrets" -}}
+{{- with .Values.kafka.credentials }}
+{{- if .existingSecret }}
+- {parameter: username, name: {{ .existingSecret }}, key: {{ .usernameKey }}}
+- {parameter: password, name: {{ .existingSecret }}, key: {{ .passwordKey }}}
+{{- end }}
+{{- end }}
+{{- with .Values.kafka.certificateAuthority }}
+{{- if .existingSecret }}
+- {parameter: ca, name: {{ .existingSecret }}, key: {{ .key }}}
+{{- end }}
+{{- end }}
+{{- with .Values.kafka.clientCertificate }}
+{{- if .existingSecret }}
+- {parameter: cert, name: {{ .existingSecret }}, key: {{ .certificateKey }}}
+- {parameter: key, name: {{ .existingSecret }}, key: {{ .privateKeyKey }}}
+{{- if .passwordKey }}
+- {parameter: keyPassword, name: {{ .existingSecret }}, key: {{ .passwordKey }}}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -75,7 +75,8 @@ def _of(role: Role, settings: Settings, consumer_group: str) -> Iterator[_Right]
     elif role == "topics":
         for spec in topic_specs(settings):
             yield _Right("Create", "topic", spec.name, "create it if it is missing")
-        yield _Right("Read", "topic", settings.topics.seals, "learn which settings are in force")
+        yield _Right("Describe", "topic", settings.topics.shards, "compare its partitions with kafka.partitions")
+        yield _Right("Read", "topic", settings.topics.seals, "compare its partitions, and learn the settings in force")
         yield _Right("Write", "topic", settings.topics.seals, "approve settings")
     else:
         yield _Right("Read", "topic", settings.topics.anonymized, "read the trajectories")

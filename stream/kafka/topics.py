@@ -171,11 +171,13 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
         For each topic, whether it was created; otherwise it existed before.
 
     Raises:
-        ClusterError: The cluster cannot be reached or refuses.
+        ClusterError: The cluster cannot be reached or refuses, or there are shards or seals with fewer partitions than
+            the settings ask for. Then no topic is created.
     """
     admin = await _connected(settings, progress)
     created: dict[str, bool] = {}
     try:
+        seen = await _enough_partitions(admin, settings)
         for spec in topic_specs(settings):
             topic = NewTopic(
                 spec.name,
@@ -198,7 +200,29 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
         raise ClusterError(f"creating topics failed ({type(fault).__name__})") from None
     finally:
         await admin.close()
+    for name in (settings.topics.shards, settings.topics.seals):
+        if not created[name] and name not in seen:
+            progress(f"this user may not describe topic {name}: its partitions are not compared with kafka.partitions")
     return created
+
+
+async def _enough_partitions(admin: AIOKafkaAdminClient, settings: Settings) -> set[str]:
+    """Compare the partitions of shards and seals with the settings, and return those of the topics that exist.
+
+    Raises:
+        ClusterError: The settings ask for more partitions than a topic has.
+    """
+    wanted = settings.kafka.partitions
+    seen = {settings.topics.shards, settings.topics.seals} & set(await admin.list_topics())
+    for topic in await admin.describe_topics(sorted(seen)) if seen else []:
+        if (n := len(topic["partitions"])) < wanted:
+            raise ClusterError(
+                f"topic {topic['topic']} has {n} partitions and kafka.partitions is {wanted}: partitions cannot be "
+                "added, because a shard that moved would not find its seals, and more workers than partitions would "
+                f"be idle. Set kafka.partitions to {n}; or drain, and set new names for topics.shards and "
+                "topics.seals, as the documentation describes in Scaling, 'More partitions than you have'"
+            )
+    return seen
 
 
 async def describe_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> Described:

@@ -240,6 +240,8 @@ async def approve_settings(settings: Settings, feeds: Mapping[Kind, Feed]) -> st
     try:
         async with asyncio.timeout(limit_ms / 1000):
             await producer.start()
+            if settings.topics.seals not in (await producer.client.fetch_all_metadata()).topics():
+                return f"topic {settings.topics.seals} does not exist yet, so nobody runs: nothing to approve"
             await seals.open()
             in_force = seals.agreement.in_force
             if in_force is None:

@@ -1,6 +1,6 @@
-"""Whether the operators of Prometheus and KEDA would take an object: the fields of their custom resources.
+"""Whether the operators of Prometheus, KEDA and Strimzi would take an object: the fields of their custom resources.
 
-Their definitions are not among Kubernetes' schemas; the package `cloudcoil` has them as pydantic models.
+Their definitions are not among Kubernetes' schemas; the package `cloudcoil` has those of the first two as models.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ MODELS = {
     ("monitoring.coreos.com/v1", "ServiceMonitor"): "cloudcoil.models.prometheus_operator.v1",
     ("keda.sh/v1alpha1", "ScaledObject"): "cloudcoil.models.keda.v1alpha1",
     ("keda.sh/v1alpha1", "TriggerAuthentication"): "cloudcoil.models.keda.v1alpha1",
+    ("kafka.strimzi.io/v1beta2", "KafkaTopic"): "tests.helm.strimzi.resources",
+    ("kafka.strimzi.io/v1beta2", "KafkaUser"): "tests.helm.strimzi.resources",
+    ("kafka.strimzi.io/v1", "KafkaTopic"): "tests.helm.strimzi.resources",
+    ("kafka.strimzi.io/v1", "KafkaUser"): "tests.helm.strimzi.resources",
 }
 """The custom kinds a chart may use, by ``apiVersion`` and kind, with the module of their models."""
 

@@ -197,6 +197,20 @@ apiVersion: keda.sh/v1alpha1
 kind: TriggerAuthentication
 metadata: {{name: kafka}}
 spec: {{secretTargetRef: [{{parameter: password, name: passwords, key: kafka}}]}}
+---
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaTopic
+metadata: {{name: web, labels: {{strimzi.io/cluster: kafka}}}}
+spec: {{partitions: 3, replicas: 1, topicName: Web, config: {{retention.ms: "1000"}}}}
+---
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaUser
+metadata: {{name: web, labels: {{strimzi.io/cluster: kafka}}}}
+spec:
+  authentication: {{type: tls}}
+  authorization:
+    type: simple
+    acls: [{{resource: {{type: topic, name: Web, patternType: prefix}}, operations: [Read, Write]}}]
 """
 
 

@@ -32,6 +32,8 @@ def reference_problems(
     """
     # Kubernetes itself makes a service account of this name in every namespace.
     outside = {*external, "ServiceAccount/default"}
+    # Strimzi makes a Secret for each user, under the same name.
+    outside |= {f"Secret/{one['metadata']['name']}" for one in release if one["kind"] == "KafkaUser"}
     present = {name_of(one): one for one in release}
     asked = [(template.name, reference) for template in templates for reference in _of_pods(template)]
     asked += [(name_of(one), reference) for one in release for reference in _of_object(one)]

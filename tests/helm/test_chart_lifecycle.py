@@ -91,7 +91,54 @@ def test_every_feature_can_be_switched_on_and_off(minimal: tuple[ApiServer, Rele
     before = {name_of(one) for one in server.objects()}
     release.run("upgrade", "--wait", "--timeout=60s", values=feature_values)
     release.run("upgrade", "--wait", "--timeout=60s", values=MINIMAL)
-    assert {name_of(one) for one in server.objects()} == before
+    # Strimzi's topics outlive everything.
+    assert {name_of(one) for one in server.objects() if one["kind"] != "KafkaTopic"} == before
+
+
+def test_waiting_is_for_the_worker(helm: Helm, tmp_path: Path) -> None:
+    """Of the single worker of a default installation as well: one that is never ready ends in a failure."""
+    with (
+        ApiServer(failing={"Deployment/shoal"}) as server,
+        pytest.raises(HelmError, match=r"not ready|timed out|deadline"),
+    ):
+        Release(helm, server, tmp_path).run("install", "--wait", "--timeout=8s", values=MINIMAL)
+
+
+def test_a_dry_run_on_the_server_takes_every_object(helm: Helm, tmp_path: Path) -> None:
+    """Before the release is there, its test too: kubectl asks the server about each."""
+    rendered = tmp_path / "rendered.yaml"
+    values = tmp_path / "values.yaml"
+    values.write_text(yaml.safe_dump(FEATURES["monitoring"]))
+    rendered.write_text(helm.run("template", "shoal", CHART, "--values", values))
+    with ApiServer(namespaces=("default", "monitoring")) as server:
+        ask = ("apply", "--dry-run=server", "--filename", rendered)
+        said = helm.run(*ask, kubeconfig=server.kubeconfig, program=helm.kubectl)
+        assert "pod/shoal-test created (server dry run)" in said
+        assert server.objects() == []
+
+
+def test_two_releases_in_a_namespace_share_no_seals(helm: Helm, tmp_path: Path) -> None:
+    """A second release with the same topics at the same brokers is refused with a sentence, also at an upgrade; with
+    names of its own, at other brokers, or if it is wanted, it is installed."""
+    ours = {"kafka": {"group": "b", "bootstrap_servers": "kafka-bootstrap.kafka:9092, b:1"}, "topics": {"seals": "b"}}
+    with ApiServer() as server:
+
+        def install(name: str, *more: dict[str, Any]) -> str:
+            file = tmp_path / "values.yaml"
+            file.write_text(yaml.safe_dump(merged(MINIMAL, *more)))
+            arguments = ("upgrade", "--install", name, CHART, "--values", file)
+            return helm.run(*arguments, kubeconfig=server.kubeconfig)
+
+        install("a")
+        install("a", {"replicas": 2})
+        for more, shared in (({}, "kafka.group, shoal"), ({"config": ours}, "topics.shards, shoal-shards")):
+            with pytest.raises(HelmError, match=f"the release a in this namespace has the same config.{shared}, at"):
+                install("b", more)
+        install("b", {"config": merged(ours, {"topics": {"shards": "b"}})})
+        install("c", {"config": {"kafka": {"bootstrap_servers": "another:9092"}}})
+        install("d", {"allowSharedTopics": True})
+        with pytest.raises(HelmError, match="allowSharedTopics=true"):
+            install("c")
 
 
 def test_settings_that_no_worker_would_start_with_replace_nobody(helm: Helm, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -39,9 +40,22 @@ def pod_name(deployment: str, digest: str) -> str:
 
 
 class TestWorkers:
-    def test_no_worker_is_started_before_another_has_left(self, helm4: Helm) -> None:
-        """A member more would move every partition twice."""
-        assert only(rendered(helm4), "Deployment")["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 0
+    def test_several_workers_are_replaced_one_after_the_other(self, helm: Helm) -> None:
+        """None is started before another has left."""
+        strategy = only(rendered(helm, {"replicas": 2}), "Deployment")["spec"]["strategy"]
+        assert strategy == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+
+    def test_helm_3_has_a_worker_to_wait_for(self, helm: Helm) -> None:
+        """It waits for all workers but those that may be away: of a single one for none, unless it is recreated; so
+        where an autoscaler begins with one, none may be away. What the values say is left as it is."""
+        surge = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+        assert only(rendered(helm), "Deployment")["spec"]["strategy"] == {"type": "Recreate"}
+        for feature in ("hpa", "keda", "placement"):
+            assert only(rendered(helm, FEATURES[feature]), "Deployment")["spec"]["strategy"] == surge
+        own = {"rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 2}}
+        for values in (FEATURES["hpa"], {"replicas": 1}):
+            strategy = only(rendered(helm, values, {"updateStrategy": own}), "Deployment")["spec"]["strategy"]
+            assert strategy == {"type": "RollingUpdate"} | own
 
     def test_all_workers_at_once_is_one_value(self, helm: Helm) -> None:
         """``Recreate`` has no rolling update, and nobody has to take the default's away."""
@@ -122,6 +136,30 @@ class TestWorkers:
             ours = [one for one in pod["containers"] + pod.get("initContainers", []) if one["name"] != "proxy"]
             assert {one["image"] for one in ours} == {wanted}
 
+    def test_names_and_scheduling_are_those_of_every_pod(self, helm: Helm) -> None:
+        """Workers, Job and test alike; the hooks are the workers' alone."""
+        given = FEATURES["placement"]
+        objects = rendered(helm, given)
+        names = ("schedulerName", "runtimeClassName", "hostAliases", "dnsPolicy", "dnsConfig")
+        for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
+            assert {name: pod[name] for name in names} == {name: given[name] for name in names}
+        assert pod_of(objects)["containers"][0]["lifecycle"] == given["lifecycle"]
+        assert "lifecycle" not in str(pod_of(objects, "Job"))
+
+    def test_a_quota_of_every_resource_is_kept(self, helm4: Helm) -> None:
+        """With these values each container says how much CPU and memory it takes, at least and at most."""
+        objects = rendered(helm4, FEATURES["quota"])
+        for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
+            for container in containers_of(pod):
+                assert all(set(container["resources"][part]) == {"cpu", "memory"} for part in ("requests", "limits"))
+
+    def test_the_test_has_an_account_before_the_release_does(self, helm4: Helm) -> None:
+        """A dry run on the API server refuses a Pod whose ServiceAccount is only about to be made."""
+        for feature, account in (("minimal", "default"), ("names", "existing-account")):
+            assert only(rendered(helm4, FEATURES[feature]), "Pod")["spec"]["serviceAccountName"] == account
+        objects = rendered(helm4, FEATURES["workload-identity"])  # its token is that of the workers
+        assert only(objects, "Pod")["spec"]["serviceAccountName"] == pod_of(objects)["serviceAccountName"]
+
     def test_a_constraint_counts_workers_unless_it_says_what_it_counts(self, helm4: Helm) -> None:
         """Spread constraints get this release's selector; one that has its own keeps it."""
         own = pod_of(rendered(helm4))["topologySpreadConstraints"]
@@ -141,8 +179,10 @@ class TestNames:
     @pytest.mark.parametrize("name", ["shoal", "x", "a" * 53])
     def test_a_release_of_any_name(self, helm4: Helm, name: str) -> None:
         """Names are never too long, and not said twice."""
-        names = {found["metadata"]["name"] for found in rendered(helm4, FEATURES["monitoring"], name=name)}
-        assert all(len(found) <= 63 for found in names)
+        objects = rendered(helm4, FEATURES["monitoring"], name=name)
+        names = {found["metadata"]["name"] for found in objects}
+        assert all(len(found["metadata"]["name"]) <= 63 for found in objects if found["kind"] != "ConfigMap")
+        assert all(len(found) <= 100 for found in names)
         assert "shoal-shoal" not in names
 
     def test_selectors_have_no_version(self, helm4: Helm) -> None:
@@ -301,7 +341,7 @@ class TestTopicsJob:
         objects = rendered(helm4)
         job, config_map = only(objects, "Job"), only(objects, "ConfigMap", "test-shoal-topics")
         for one in (job, config_map):
-            assert one["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+            assert one["metadata"]["annotations"]["helm.sh/hook"].startswith("pre-install,pre-upgrade")
             assert "before-hook-creation" in one["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
         weights = [int(one["metadata"]["annotations"]["helm.sh/hook-weight"]) for one in (config_map, job)]
         assert weights == sorted(weights)
@@ -327,6 +367,31 @@ class TestTopicsJob:
         objects = rendered(helm4)
         assert pod_of(objects, "Job")["serviceAccountName"] == "default"
         assert only(objects, "ServiceAccount")["metadata"]["name"] != "default"
+
+    def test_what_went_wrong_can_be_read(self, helm: Helm) -> None:
+        """The Job's log says which Secret is missing, a wrong setting is not tried again, Helm 4 prints the log, and
+        the end of a log is in the Pod's status. A Job that has failed goes after a day, its ConfigMap with the release.
+        """
+        for feature in ("scram", "mtls", "registry"):
+            objects = rendered(helm, FEATURES[feature])
+            job = only(objects, "Job")
+            for container in containers_of(pod_of(objects, "Job")):
+                sources = [one["valueFrom"]["secretKeyRef"] for one in container["env"] if "valueFrom" in one]
+                assert sources
+                assert all(source["optional"] for source in sources)
+            secrets = [one["secret"] for one in pod_of(objects, "Job")["volumes"] if "secret" in one]
+            assert secrets
+            assert all(secret["optional"] for secret in secrets)
+            assert "optional" not in str(pod_of(objects))
+            for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
+                assert {one["terminationMessagePolicy"] for one in containers_of(pod)} == {"FallbackToLogsOnError"}
+        assert job["metadata"]["annotations"]["helm.sh/hook-output-log-policy"] == "hook-failed"
+        (rule,) = job["spec"]["podFailurePolicy"]["rules"]
+        assert rule["action"] == "FailJob"
+        assert rule["onExitCodes"] == {"containerName": "check-config", "operator": "In", "values": [2]}
+        assert job["spec"]["ttlSecondsAfterFinished"] == 86_400
+        hooks = only(objects, "ConfigMap", "test-shoal-topics")["metadata"]["annotations"]["helm.sh/hook"]
+        assert "pre-delete" in hooks
 
     def test_it_is_off_where_topics_are_made_elsewhere(self, helm4: Helm) -> None:
         """No hook is left then, and the test looks at the topics still."""
@@ -368,6 +433,35 @@ class TestScaling:
             for other in ("-eu", "-5d8f7c9b", "-eu-5d8f7c9b", "x"):
                 if len(name + other) <= 50:
                     assert not re.fullmatch(found[1], pod_name(name + other, digest))
+
+    def test_keda_asks_kafka(self, helm: Helm) -> None:
+        """For the lag of the group that reads the input, with the workers' Secrets; beside Prometheus or alone."""
+        objects = rendered(helm, FEATURES["keda-kafka"])
+        (trigger,) = only(objects, "ScaledObject")["spec"]["triggers"]
+        assert trigger["type"] == "kafka"
+        wanted = {"consumerGroup": "shoal-ingest", "lagThreshold": "50000", "sasl": "scram_sha512", "tls": "enable"}
+        assert trigger["metadata"].items() >= wanted.items()
+        authentication = only(objects, "TriggerAuthentication")
+        assert trigger["authenticationRef"] == {"name": authentication["metadata"]["name"]}
+        assert {one["parameter"]: (one["name"], one["key"]) for one in authentication["spec"]["secretTargetRef"]} == {
+            "username": ("shoal-kafka", "username"),
+            "password": ("shoal-kafka", "password"),
+            "ca": ("kafka-cluster-ca-cert", "ca.crt"),
+        }
+        both = rendered(helm, FEATURES["keda"], {"autoscaling": {"keda": {"kafka": {"enabled": True}}}})
+        triggers = only(both, "ScaledObject")["spec"]["triggers"]
+        assert [one["type"] for one in triggers] == ["prometheus", "kafka", "cron"]
+        assert "authenticationRef" not in triggers[1]
+        own = {"autoscaling": {"keda": {"kafka": {"authenticationRef": {"name": "mine"}}}}}
+        given = rendered(helm, FEATURES["keda-kafka"], own)
+        assert only(given, "ScaledObject")["spec"]["triggers"][0]["authenticationRef"] == {"name": "mine"}
+        assert "TriggerAuthentication" not in {one["kind"] for one in given}
+
+    def test_keda_shows_the_certificate_of_the_workers(self, helm4: Helm) -> None:
+        """With the password of its key."""
+        scaled = {"autoscaling": {"keda": {"enabled": True, "kafka": {"enabled": True}}}}
+        secrets = only(rendered(helm4, FEATURES["mtls"], scaled), "TriggerAuthentication")["spec"]["secretTargetRef"]
+        assert {one["parameter"] for one in secrets} == {"ca", "cert", "key", "keyPassword"}
 
     def test_a_drain_takes_one_at_a_time_and_is_never_stopped_by_the_unready(self, helm4: Helm) -> None:
         """The PodDisruptionBudget by default."""
@@ -472,16 +566,21 @@ class TestMonitoring:
                 if "alert" in original:
                     assert rule["annotations"]["runbook_url"] == prefix + original["annotations"]["runbook_url"]
 
-    def test_dashboards_are_those_of_the_files(self, helm4: Helm) -> None:
-        """One ConfigMap each, in the namespace and with the labels of the sidecar, byte for byte; the data source is a
-        variable, so that none is missing."""
-        objects = rendered(helm4, FEATURES["monitoring"])
+    @staticmethod
+    def dashboards_of(objects: list[Object]) -> dict[str, str]:
+        """Text by file name of every dashboard, each in the namespace and with the labels of the sidecar."""
         found: dict[str, str] = {}
         for one in objects:
             if one["metadata"]["labels"].get("grafana_dashboard") == "1":
                 assert one["metadata"]["namespace"] == "monitoring"
                 assert one["metadata"]["annotations"]["grafana_folder"] == "Shoal"
                 found |= one["data"]
+        assert all('"${datasource}"' in text for text in found.values())
+        return found
+
+    def test_dashboards_are_those_of_the_files(self, helm4: Helm) -> None:
+        """One ConfigMap each, byte for byte, where one release has those of all."""
+        found = self.dashboards_of(rendered(helm4, FEATURES["monitoring"], {"dashboards": {"perRelease": False}}))
         files = {
             f"test-{file.name}": file.read_text(encoding="utf-8") for file in (CHART / "files" / "dashboards").iterdir()
         }
@@ -489,7 +588,30 @@ class TestMonitoring:
             name: text.rstrip("\n") for name, text in files.items()
         }
         assert len(files) == 3
-        assert all('"${datasource}"' in text for text in found.values())
+
+    def test_dashboards_of_several_releases_can_be_in_one_grafana(self, helm: Helm) -> None:
+        """Objects, files, ids and titles are different for each release, also of one name in two namespaces, and each
+        begins with the job of its own workers. All else is that of the files."""
+        seen: dict[str, list[str]] = {"objects": [], "files": [], "uid": [], "title": []}
+        for namespace, name in (("a", "shoal"), ("b", "shoal"), ("a", "other")):
+            objects = render(helm, "--namespace", namespace, values=[FEATURES["monitoring"]], name=name)
+            seen["objects"] += [
+                one["metadata"]["name"] for one in objects if "grafana_dashboard" in str(one["metadata"])
+            ]
+            for file, text in self.dashboards_of(objects).items():
+                dashboard = json.loads(text)
+                job = next(one for one in dashboard["templating"]["list"] if one["name"] == "job")
+                workers = only(objects, "Service")["metadata"]["name"]
+                assert job["current"] == {"selected": True, "text": [workers], "value": [workers]}
+                assert 8 <= len(dashboard["uid"]) <= 40
+                seen["files"].append(file)
+                for field in ("uid", "title"):
+                    seen[field].append(dashboard.pop(field))
+                original = json.loads((CHART / "files" / "dashboards" / f"{file.split('-')[-1]}").read_text("utf-8"))
+                job["current"] = next(one for one in original["templating"]["list"] if one["name"] == "job")["current"]
+                assert dashboard == {key: original[key] for key in original if key not in ("uid", "title")}
+        for found in seen.values():
+            assert len(set(found)) == len(found) == 9
 
 
 class TestExtras:

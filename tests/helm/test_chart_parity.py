@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from core.records.record import INPUT_KINDS, Kind
-from deploy.chart.generate import CHART, names, schema, values
+from deploy.chart.generate import CHART, durations, names, schema, values
 from deploy.chart.settings import CHART_DEFAULTS, SECRETS, overridable, settings
 
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
@@ -168,6 +168,7 @@ def test_what_is_generated_is_up_to_date() -> None:
     assert (CHART / "values.yaml").read_text(encoding="utf-8") == values(), AGAIN
     assert (CHART / "values.schema.json").read_text(encoding="utf-8") == schema(), AGAIN
     assert (CHART / "files" / "settings.yaml").read_text(encoding="utf-8") == names(), AGAIN
+    assert (CHART / "files" / "durations.yaml").read_text(encoding="utf-8") == durations(), AGAIN
 
 
 def test_the_templates_know_every_setting() -> None:

@@ -13,6 +13,26 @@ SASL = {"config": {"kafka": {"security_protocol": "SASL_SSL"}}}
 SCALED = {"autoscaling": {"keda": {"enabled": True, "prometheusAddress": "http://prometheus:9090"}}}
 
 TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
+    "a duration without a unit": (
+        {"config": {"window": {"size": "15"}}},
+        "config.window.size is 15: a time needs its unit, such as 500ms, 30s, 15m, 1h, 7d or 1w",
+    ),
+    "a number for a duration": (
+        {"config": {"fragments": {"window": {"allowed_lateness": 1_500_000}}}},
+        "config.fragments.window.allowed_lateness is 1.5e+06: a time needs its unit",
+    ),
+    "a negative duration": (
+        {"config": {"stops": {"max_gap": -1}}},
+        "config.stops.max_gap is -1: a time needs its unit",
+    ),
+    "KEDA with a user name in the settings": (
+        merged(FEATURES["keda-kafka"], {"config": {"kafka": {"sasl_username": "shoal"}}}),
+        "KEDA reads the user name from a Secret alone",
+    ),
+    "KEDA with tokens": (
+        merged(FEATURES["oauth"], {"autoscaling": {"keda": {"enabled": True, "kafka": {"enabled": True}}}}),
+        "name a TriggerAuthentication of your own",
+    ),
     "no brokers": ({"config": {"kafka": {"bootstrap_servers": ""}}}, "config.kafka.bootstrap_servers is not set"),
     "no secret": ({"pseudonymSecret": {"existingSecret": ""}}, "pseudonymSecret.existingSecret is not set"),
     "an empty secret in a variable": (
@@ -99,7 +119,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         "kafka.clientCertificate.existingSecret is not",
     ),
     "nobody may leave and nobody come": (
-        {"updateStrategy": {"rollingUpdate": {"maxUnavailable": "0%"}}},
+        {"replicas": 2, "updateStrategy": {"rollingUpdate": {"maxUnavailable": "0%"}}},
         "no worker could ever be replaced",
     ),
     "metrics for the Pod alone": ({"config": {"metrics": {"host": "127.0.0.1"}}}, "neither probes nor Prometheus"),
@@ -145,8 +165,7 @@ MISSPELT: dict[str, dict[str, Any]] = {
     "a setting of one feed": {"config": {"checkins": {"privacy": {"kk": 3}}}},
     "a setting below its least": {"config": {"privacy": {"k": 1}}},
     "a text for a number": {"config": {"privacy": {"k": "many"}}},
-    "a duration without a unit": {"config": {"window": {"size": "15"}}},
-    "a number for a duration": {"config": {"window": {"size": 15}}},
+    "a duration with a unit that is none": {"config": {"window": {"size": "15x"}}},
     "a size of nothing known": {"config": {"limits": {"message_bytes": "1MB"}}},
     "a model that is none": {"config": {"privacy": {"model": "magic"}}},
     "three sides of an area": {"config": {"location": {"area": [1, 2, 3]}}},

@@ -51,6 +51,11 @@ def test_what_is_right_passes(version: str) -> None:
         (f"{TRIGGER}.metadata.lagThreshold", 10, "lagThreshold: "),
         (f"{TRIGGER}.metdata", {}, r"triggers\[0\].metdata: unknown field"),
         ("TriggerAuthentication/kafka spec.secretTargetRef.0.parameter", GONE, "parameter: Field required"),
+        ("KafkaTopic/web metadata.labels.strimzi%io/cluster", GONE, "strimzi.io/cluster: Field required"),
+        ("KafkaTopic/web spec.partitons", 3, "partitons: Extra inputs"),
+        ("KafkaTopic/web spec.config.retention%ms", 1000, "retention.ms: "),
+        ("KafkaUser/web spec.authorization.acls.0.resource.patternType", "prefixed", "patternType: "),
+        ("KafkaUser/web spec.authorization.acls.0.operations", ["Raed"], "operations.0: "),
     ],
 )
 def test_what_is_wrong_is_found(where: str, value: Any, said: str) -> None:

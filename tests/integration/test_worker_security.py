@@ -44,7 +44,7 @@ CLIENT_SECRET = "another word of the tests"  # noqa: S105 - the same
 START_S = 1_700_000_100
 
 # Numbers of the protocol.
-OPERATIONS = {"Read": 3, "Write": 4, "Create": 5, "DescribeConfigs": 10}
+OPERATIONS = {"Read": 3, "Write": 4, "Create": 5, "Describe": 8, "DescribeConfigs": 10}
 RESOURCES = {"topic": 2, "group": 3}
 PATTERN_TYPES = {"literal": 3, "prefixed": 4}
 
@@ -390,8 +390,8 @@ async def is_out(place: Place, given: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("role", ["topics", "consumer"])
 def test_without_any_one_of_their_acls_others_do_not_get_on(guarded: Guarded, role: Role) -> None:
     """
-    `shoal topics create` stops at the topic that it may not make, `shoal approve` at the seals; who reads the releases
-    is turned away.
+    `shoal topics create` stops at the topic that it may not make, and says of which topic it cannot compare the
+    partitions; `shoal approve` stops at the seals; who reads the releases is turned away.
     """
     there = place_of(guarded)
     there.produce("anonymized", [(None, b"{}")])
@@ -404,6 +404,12 @@ def test_without_any_one_of_their_acls_others_do_not_get_on(guarded: Guarded, ro
         guarded.allow(found)
         given = guarded.settings("token-file", **{"kafka.oauth_token_file": guarded.token_file(name)})
         settings = load_settings(given=place.values() | given | {"kafka.startup_timeout": "5s"})
+        if missing.operation == "Describe":
+            place.create_topics()
+            said: list[str] = []
+            asyncio.run(create_topics(settings, said.append))
+            assert [missing.name in line and "not compared" in line for line in said] == [True]
+            continue
         with pytest.raises((ClusterError, KafkaError), match=re.escape(missing.name)):
             asyncio.run(use(place, settings, role))
 

@@ -145,6 +145,20 @@ class TestTopics:
         assert configs[place.topic("shards")]["cleanup.policy"] == "delete"
         assert int(configs[place.topic("shards")]["retention.ms"]) > 7 * 86_400_000
 
+    def test_more_partitions_than_there_are(self, broker: RunningBroker) -> None:
+        """
+        Where shards and seals exist, a larger number of partitions is refused before any topic is made, with what to
+        do; a smaller one changes nothing.
+        """
+        place = Place(broker)
+        place.create_topics()
+        more = shoal(place, "topics", "create", "--set", "kafka.partitions=9", "--set", "topics.windows=not-made")
+        assert more.returncode == 1
+        assert "has 2 partitions and kafka.partitions is 9" in more.stderr
+        assert "Set kafka.partitions to 2" in more.stderr
+        assert "not-made: missing" in shoal(place, "topics", "describe", "--set", "topics.windows=not-made").stdout
+        assert shoal(place, "topics", "create", "--set", "kafka.partitions=1").returncode == 0
+
 
 @pytest.mark.broker
 class TestSeals:

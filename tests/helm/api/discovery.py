@@ -64,6 +64,8 @@ _BUILT_IN = (
     Resource(_RBAC, "v1", "roles", "Role"),
 )
 _CUSTOM = (
+    Resource("kafka.strimzi.io", "v1beta2", "kafkatopics", "KafkaTopic", short_names=("kt",)),
+    Resource("kafka.strimzi.io", "v1beta2", "kafkausers", "KafkaUser", short_names=("ku",)),
     Resource("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject", short_names=("so",)),
     Resource("keda.sh", "v1alpha1", "triggerauthentications", "TriggerAuthentication"),
     Resource(_MONITORING, "v1", "podmonitors", "PodMonitor"),
@@ -73,7 +75,7 @@ _CUSTOM = (
 
 
 def resources_offered(*, custom: bool) -> tuple[Resource, ...]:
-    """Return what a cluster knows, with the operators of Prometheus and KEDA or without."""
+    """Return what a cluster knows, with the operators of Prometheus, KEDA and Strimzi or without."""
     return _BUILT_IN + _CUSTOM if custom else _BUILT_IN
 
 

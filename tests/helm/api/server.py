@@ -1,8 +1,9 @@
 """A Kubernetes API server small enough for tests: real Helm and kubectl install, upgrade, test and uninstall on it.
 
 What they write is checked against Kubernetes' schemas and for fields that may not change; workloads are ready at
-once, and jobs done, unless told to fail. There is no access control, no admission by policy, no scheduler, no pods
-of Deployments, and no defaulting but of what clients rely on; who owns a field is kept but not shown.
+once, and jobs done, unless told to fail. A Pod needs its ServiceAccount. There is no access control, no admission by
+policy, no scheduler, no pods of Deployments, and no defaulting but of what clients rely on; who owns a field is kept
+but not shown.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class ApiServer:
 
     Args:
         version: Of Kubernetes, ``major.minor``, one there are schemas of.
-        custom_resources: Whether the operators of Prometheus and KEDA are installed.
+        custom_resources: Whether the operators of Prometheus, KEDA and Strimzi are installed.
         failing: ``Kind/name`` of what shall not become ready, or shall end in failure.
         namespaces: Those there are from the beginning.
     """

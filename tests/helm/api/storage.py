@@ -142,6 +142,8 @@ class Storage:
             if key.namespace:
                 metadata["namespace"] = key.namespace
             after["metadata"] = metadata
+            if before is None and key.resource.kind == "Pod":
+                self._check_account(key, after)
             complete(after, before, f"10.96.0.{self._version % 250 + 1}")
             admit(before, after, self.version)
             after = self._stamped(key, before, after)
@@ -180,6 +182,13 @@ class Storage:
         names = {other.name for other in self._objects if other.resource.kind == "Namespace"}
         if key.namespace and key.namespace not in names:
             raise ApiError(404, "NotFound", f'namespaces "{key.namespace}" not found')
+
+    def _check_account(self, key: Key, pod: Object) -> None:
+        name = pod["spec"].get("serviceAccountName", "default")
+        accounts = {(one.namespace, one.name) for one in self._objects if one.resource.kind == "ServiceAccount"}
+        if name != "default" and (key.namespace, name) not in accounts:
+            message = f'pods "{key.name}" is forbidden: error looking up service account {key.namespace}/{name}'
+            raise ApiError(403, "Forbidden", message)
 
     @staticmethod
     def _check_version(key: Key, before: Object | None, after: Object) -> None:

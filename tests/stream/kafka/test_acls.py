@@ -78,7 +78,7 @@ def test_a_pattern_is_allowed_by_its_beginning() -> None:
     (wide,) = [acl for acl in found({"topics.checkins": "^(a|b)", "topics.fragments": ""}) if acl.name == "*"]
     assert (wide.operation, wide.pattern_type) == ("Read", "literal")
     assert "so this is every topic" in wide.why
-    created = {name for _, _, name in rights("topics", given)}
+    created = {name for operation, _, name in rights("topics", given) if operation == "Create"}
     assert {"x", "y"} < created
     assert not any("gps" in name for name in created)
     line = shoal_acls("--format", "kafka-acls", "--set", r"topics.checkins=^gps\..*").stdout.splitlines()[0]
@@ -89,11 +89,14 @@ def test_a_pattern_is_allowed_by_its_beginning() -> None:
 
 def test_every_topic_that_is_made_may_be_made() -> None:
     """
-    Whoever makes the topics may do nothing else, but for approving settings.
+    Whoever makes the topics may do nothing else, but for approving settings, and for seeing how many partitions there are.
     """
     settings = load_settings()
-    approving = {(operation, "topic", settings.topics.seals) for operation in ("Read", "Write")}
-    assert rights("topics") == {("Create", "topic", spec.name) for spec in topic_specs(settings)} | approving
+    assert rights("topics") == {
+        *(("Create", "topic", spec.name) for spec in topic_specs(settings)),
+        ("Describe", "topic", settings.topics.shards),
+        *((operation, "topic", settings.topics.seals) for operation in ("Read", "Write")),
+    }
 
 
 def test_who_reads_the_releases_sees_nothing_that_is_not_released() -> None:

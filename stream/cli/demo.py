@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from core.records.record import Kind
 from stream.cli.console import progress_bar
@@ -18,7 +19,7 @@ from stream.demo.city.options import CityOptions
 from stream.demo.demo import run_demo
 from stream.demo.generate import send_messages, write_messages
 from stream.kafka.client import new_producer
-from stream.kafka.topics import check_topics
+from stream.kafka.topics import ClusterError, check_existence, describe_topics
 from stream.settings.errors import SettingsError
 from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
@@ -109,16 +110,39 @@ def generate(
         else:
             settings = load_given(config, given)
             n = asyncio.run(_send(settings, messages, speed, progress))
+    if n == 0:
+        raise click.UsageError(_nobody_is_out(options, length_ms))
     click.echo(f"{n} records")
+
+
+def _nobody_is_out(options: CityOptions, length_ms: int) -> str:
+    ends = (options.start_ms, options.start_ms + length_ms)
+    first, last = (datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") for ms in ends)
+    return (
+        f"no records: nobody in the city is out from {first} to {last} UTC. Begin in daytime, for instance with "
+        f"--start {first[:10]}T08:00:00, or give more --hours"
+    )
 
 
 async def _send(settings: Settings, messages: Any, speed: float | None, progress: Callable[[int], None]) -> int:
     names = _first_topics(settings)
-    await check_topics(settings)
+    # Only these: a program that sends records needs no right on Shoal's own topics.
+    check_existence(await describe_topics(settings), [name for name in names.values() if name])
     producer = new_producer(settings)
     await producer.start()
     try:
         return await send_messages(messages, producer, names, speed=speed, progress=progress)
+    except TopicAuthorizationFailedError:
+        topics = ", ".join(sorted(filter(None, names.values())))
+        raise ClusterError(
+            f"this user may not write to topic {topics}: give it the right Write on each of them, which a worker does "
+            "not need"
+        ) from None
+    except KafkaError as fault:
+        raise ClusterError(
+            f"sending records failed ({type(fault).__name__}): check that the brokers run; records that were sent "
+            "before stay in the topics"
+        ) from None
     finally:
         await producer.stop()
 

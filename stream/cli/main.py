@@ -12,6 +12,7 @@ import click
 
 from stream.cli.attack import attack
 from stream.cli.config import check_config, print_secret
+from stream.cli.console import end_with, log_defect
 from stream.cli.demo import demo, generate
 from stream.cli.evaluate import evaluate
 from stream.cli.places.regions import regions
@@ -28,11 +29,13 @@ from stream.formats.files.record_file import FileFormatError
 from stream.formats.input.encodings.extras import MissingExtraError
 from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
+from stream.observe.logs import silence_kafka_client
 from stream.replay.comparison.run import ComparisonError
 from stream.replay.evaluation.evaluate import EvaluationError
 from stream.replay.reconstruction import ReconstructionError
 from stream.replay.region_search import RegionSearchError
 from stream.settings.errors import SettingsError
+from stream.windows.pool import PoolError
 from stream.worker.replayed_windows import ViewError
 from stream.worker.status import StatusError
 
@@ -40,7 +43,8 @@ __all__ = ["main"]
 
 _OUR_ERRORS = (
     *(ClusterError, ComparisonError, EvaluationError, FileFormatError, DemoError, BrokerError),
-    *(ListenError, MissingExtraError, ReconstructionError, RegionSearchError, StatusError, TrialError, ViewError),
+    *(ListenError, MissingExtraError, PoolError, ReconstructionError, RegionSearchError, StatusError, TrialError),
+    ViewError,
 )
 """Errors other than those of settings; their messages say what to do."""
 
@@ -52,16 +56,21 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except SettingsError as fault:
-            click.echo(f"shoal: {fault}", err=True)
-            ctx.exit(2)
+            end_with(ctx, str(fault), code=2)
         except _OUR_ERRORS as fault:
-            click.echo(f"shoal: {fault}", err=True)
-            ctx.exit(1)
+            end_with(ctx, str(fault), code=1)
         except OSError as fault:
-            if fault.filename is None or fault.errno == errno.EPIPE:
+            if fault.errno == errno.EPIPE:
                 raise
-            click.echo(f"shoal: {fault.filename}: {fault.strerror}", err=True)
-            ctx.exit(1)
+            if fault.filename is None:
+                log_defect(ctx, fault)
+                raise
+            end_with(ctx, f"{fault.filename}: {fault.strerror}", code=1)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except Exception as fault:
+            log_defect(ctx, fault)
+            raise
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -75,6 +84,7 @@ def main() -> None:
     Anonymize a file:    shoal replay checkins.csv --kind checkins --output out/
     Run the service:     shoal check-config, then shoal topics create, then shoal worker
     """
+    silence_kafka_client()
 
 
 for command in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 
-__all__ = ["DURATION", "FILE", "INPUT_KIND", "KIND", "given_values", "load_given", "with_settings"]
+__all__ = ["DURATION", "FILE", "INPUT_KIND", "KIND", "given_values", "load_given", "wants_json_logs", "with_settings"]
 
 KIND = click.Choice([kind.value for kind in Kind])
 """What is released of records."""
@@ -94,6 +95,22 @@ def load_given(config: Path | None, given: tuple[str, ...], more: dict[str, Any]
     if config is None and os.environ.get("SHOAL_CONFIG") is not None:
         raise SettingsError(_NO_FILE)
     return load_settings(config, given_values(given) | (more or {}))
+
+
+def wants_json_logs(config: Path | None, given: tuple[str, ...]) -> bool:
+    """Return whether ``logs.format`` is ``json``, also if other settings are wrong: then their errors are JSON, too."""
+    with contextlib.suppress(SettingsError):
+        if (form := given_values(given).get("logs.format")) is not None:
+            return bool(form == "json")
+    if (form := os.environ.get("SHOAL_LOGS__FORMAT")) is not None:
+        return form == "json"
+    if config is None:
+        return False
+    try:
+        found = yaml.safe_load(config.read_text(encoding="utf-8"))
+        return bool(found["logs"]["format"] == "json")
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError, IndexError):
+        return False
 
 
 def given_values(given: tuple[str, ...]) -> dict[str, Any]:

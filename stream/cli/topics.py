@@ -14,7 +14,7 @@ import click
 from stream.cli.options import load_given, with_settings
 from stream.kafka.acls import Acl, Role, acls, aligned, kafka_acls_line
 from stream.kafka.input_topics import in_two_feeds
-from stream.kafka.topics import create_topics, describe_topics, topic_specs
+from stream.kafka.topics import create_topics, describe_topics, no_rights, topic_specs
 from stream.settings.input_topics import FeedTopics
 
 __all__ = ["topics"]
@@ -57,12 +57,15 @@ def describe(config: Path | None, given: tuple[str, ...]) -> None:
         topic = found.topics[spec.name]
         configured = {name: topic.config[name] for name in (*spec.config, *spec.least) if name in topic.config}
         shown = [spec.purpose, *(f"{name}={value}" for name, value in configured.items())]
-        partitions = f"{topic.partitions} partitions" if topic.partitions else "missing"
+        absent = "no right to see it" if spec.name in found.no_rights else "missing"
+        partitions = f"{topic.partitions} partitions" if topic.partitions else absent
         click.echo(f"{spec.name}: {partitions} ({', '.join(shown)})")
     if found.in_two_feeds:
         click.echo(f"not read: {in_two_feeds(found.in_two_feeds)}", err=True)
     is_incomplete = not all(topic.partitions for topic in found.topics.values())
-    if is_incomplete:
+    if found.no_rights:
+        click.echo(no_rights(found.no_rights), err=True)
+    elif is_incomplete:
         click.echo("create the missing ones with `shoal topics create`", err=True)
     if is_incomplete or found.in_two_feeds:
         sys.exit(1)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from stream.cli.console import log_all, say
 from stream.cli.garbage import collect_garbage_rarely
-from stream.cli.options import load_given, with_settings
+from stream.cli.options import load_given, wants_json_logs, with_settings
 from stream.feeds.feed import build_feeds
 from stream.observe.logs import set_up_logs
+from stream.settings.model import Settings
 from stream.worker import status as worker_status
 from stream.worker.status import ask_health
 
@@ -22,8 +25,9 @@ __all__ = ["approve", "health", "status", "worker"]
 
 @click.command()
 @with_settings
-def worker(config: Path | None, given: tuple[str, ...]) -> None:
-    """Run the service until SIGTERM or Ctrl-C.
+@click.pass_context
+def worker(ctx: click.Context, config: Path | None, given: tuple[str, ...]) -> None:
+    """Run the service until SIGTERM or Ctrl-C. SIGHUP reads the settings again.
 
     Needs a Kafka cluster (SHOAL_KAFKA__BOOTSTRAP_SERVERS) and a secret (SHOAL_PRIVACY__SECRET). Serves health and
     metrics at /healthz, /readyz and /metrics of metrics.port; `shoal health` checks them. `shoal status` shows the last
@@ -31,10 +35,16 @@ def worker(config: Path | None, given: tuple[str, ...]) -> None:
     """
     from stream.worker.run import run_worker
 
-    settings = load_given(config, given).checked()
+    if wants_json_logs(config, given):
+        log_all(ctx)
+
+    def load() -> Settings:
+        return load_given(config, given).checked()
+
+    settings = load()
     set_up_logs(settings.logs)
     collect_garbage_rarely()
-    run_worker(settings, lambda line: click.echo(f"shoal: {line}", err=True))
+    run_worker(settings, partial(say, ctx), load=load, file=config)
 
 
 @click.command()

@@ -134,7 +134,8 @@ def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds:
         # Default demands are left out, because the rows of a window carry them. The profile is part of the
         # vocabulary.
         privacy.model_dump(
-            mode="json", exclude={"secret", "taxonomy", "constraints", "demands_file", *_PROFILE_SETTINGS}
+            mode="json",
+            exclude={"secret", "secret_file", "taxonomy", "constraints", "demands_file", *_PROFILE_SETTINGS},
         ),
         ["file" if name is not None and Path(name) in files else name for name in named],
         [file_digest(file) for file in files],

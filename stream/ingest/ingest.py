@@ -31,12 +31,14 @@ from stream.ingest.positions import Batch, Positions
 from stream.ingest.rejections import send_dead_letters
 from stream.ingest.schemas import Schemas
 from stream.ingest.shards_writer import ShardsWriter, completed
-from stream.kafka.client import METADATA_MAX_AGE_MS, Trouble, client_options, until_it_works
+from stream.kafka.client import IF_AWAY, METADATA_MAX_AGE_MS, Trouble, client_options, until_it_works
 from stream.kafka.log_start import AgreedStart
+from stream.kafka.rotation import follow_rotation
 from stream.kafka.schema_registry import SchemaRegistry
 from stream.observe.metrics import Metrics
 from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
+from stream.settings.registry import RegistrySettings
 
 __all__ = ["Ingest"]
 
@@ -125,6 +127,7 @@ class Ingest:
             # By default, records of open and aborted transactions are not read.
             isolation_level=kafka.isolation_level,
         )
+        follow_rotation(self._consumer._client)
         self._positions = Positions(
             kafka,
             self._consumer,
@@ -150,6 +153,10 @@ class Ingest:
             if (found := check()) is not True:
                 return found
         return True
+
+    def use_registry(self, registry: RegistrySettings) -> None:
+        """Authenticate at the schema registry with other credentials."""
+        self._schemas.use_registry(registry)
 
     async def start(self) -> None:
         """Join the group."""
@@ -314,7 +321,7 @@ class Ingest:
             )
         except KafkaError as fault:
             self._on_trouble("commit")
-            log.warning("kafka_trouble", operation="commit", fault=type(fault).__name__)
+            log.warning("kafka_trouble", operation="commit", fault=type(fault).__name__, action=IF_AWAY)
 
 
 class _Assignment(ConsumerRebalanceListener):  # type: ignore[misc]

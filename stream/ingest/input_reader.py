@@ -25,7 +25,7 @@ from aiokafka.errors import (
     UnsupportedCodecError,
 )
 
-from stream.kafka.client import Trouble
+from stream.kafka.client import IF_AWAY, Trouble
 from stream.kafka.compression import unreadable
 
 __all__ = ["InputReader"]
@@ -117,7 +117,7 @@ class InputReader:
                 _raise_if_hopeless(fault)
                 self._failed_s = self._passed_s()
                 self._on_trouble("read input")
-                log.warning("kafka_trouble", operation="read input", fault=type(fault).__name__)
+                log.warning("kafka_trouble", operation="read input", fault=type(fault).__name__, action=IF_AWAY)
                 self._go_back()
                 if not self._consumer.assignment():  # the group failed: no partitions are assigned
                     await asyncio.sleep(_WITHOUT_PARTITIONS_S)

@@ -11,6 +11,7 @@ from stream.formats.input.encodings.decoding import Decoder
 from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.kafka.client import Trouble, until_it_works
 from stream.kafka.schema_registry import RegistryError, SchemaRegistry
+from stream.settings.registry import RegistrySettings
 
 __all__ = ["Schemas"]
 
@@ -34,6 +35,11 @@ class Schemas:
     def check(self) -> bool | str:
         """Return True, or why schemas cannot be fetched, for the readiness check."""
         return self._trouble or True
+
+    def use_registry(self, registry: RegistrySettings) -> None:
+        """Authenticate at the registry with other credentials."""
+        if self._registry is not None:
+            self._registry.rotate(registry)
 
     async def fetch(self, decoder: Decoder, values: Iterable[bytes | None]) -> None:
         """Fetch the schemas that messages need, so that the decoder can decode them.

@@ -22,18 +22,21 @@ from aiokafka.errors import (
 from aiokafka.partitioner import DefaultPartitioner
 
 from stream.kafka.oauth import token_provider
+from stream.kafka.rotation import follow_rotation, in_force
 from stream.settings.credentials import check_credentials, tls_context
 from stream.settings.kafka import KafkaSettings
 from stream.settings.model import Settings
 from stream.settings.values import LARGEST_MESSAGE_BYTES
 
 __all__ = [
+    "IF_AWAY",
     "METADATA_MAX_AGE_MS",
     "Operation",
     "Producer",
     "Timekeeper",
     "Trouble",
     "client_options",
+    "cure_of",
     "new_producer",
     "partition_of",
     "sasl_password",
@@ -91,6 +94,12 @@ _HOPELESS: dict[type[KafkaError], str] = {
 }
 """Errors that a retry does not cure, and the action that does."""
 
+IF_AWAY = (
+    "nothing is lost, and the worker continues by itself; if this lasts, check that the brokers run, that they have "
+    "free disk space, and that this machine reaches the addresses in their advertised.listeners"
+)
+"""What to do if the cluster does not answer. A broker whose disk is full stops, so it looks like one that is away."""
+
 
 def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     """Return the connection options of an aiokafka client.
@@ -99,10 +108,11 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
         SettingsError: Credentials are missing or certificates cannot be read.
     """
     check_credentials(kafka)
+    newest = in_force(kafka)
     options: dict[str, Any] = {
         "bootstrap_servers": kafka.bootstrap_servers,
         "security_protocol": kafka.security_protocol,
-        "ssl_context": tls_context(kafka),
+        "ssl_context": tls_context(newest),
         "client_id": "shoal",
     }
     if not kafka.security_protocol.startswith("SASL"):
@@ -110,7 +120,7 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     options["sasl_mechanism"] = kafka.sasl_mechanism
     if kafka.sasl_mechanism == "OAUTHBEARER":
         return options | {"sasl_oauth_token_provider": token_provider(kafka)}
-    return options | {"sasl_plain_username": kafka.sasl_username, "sasl_plain_password": sasl_password(kafka)}
+    return options | {"sasl_plain_username": newest.sasl_username, "sasl_plain_password": sasl_password(newest)}
 
 
 def sasl_password(kafka: KafkaSettings) -> str:
@@ -144,6 +154,7 @@ class Producer(AIOKafkaProducer):  # type: ignore[misc]
 
     def __init__(self, clock: Timekeeper | None, **options: Any) -> None:
         super().__init__(**options)
+        follow_rotation(self.client)
         self._timekeeper = clock
 
     async def send(
@@ -209,6 +220,11 @@ def new_producer(settings: Settings, *, clock: Timekeeper | None = None) -> Prod
     )
 
 
+def cure_of(fault: BaseException) -> str | None:
+    """Return what cures an error that a retry does not cure; None for other errors."""
+    return next((action for error, action in _HOPELESS.items() if isinstance(fault, error)), None)
+
+
 async def until_it_works(what: Operation, attempt: Callable[[], Awaitable[T]], *, on_trouble: Trouble) -> T:
     """Repeat an operation on the cluster until it succeeds; nothing is lost while the cluster does not answer.
 
@@ -226,10 +242,9 @@ async def until_it_works(what: Operation, attempt: Callable[[], Awaitable[T]], *
             return await attempt()
         except KafkaError as fault:
             on_trouble(what)
-            for error, action in _HOPELESS.items():
-                if isinstance(fault, error):
-                    log.critical("kafka_refuses", operation=what, fault=type(fault).__name__, action=action)
-                    raise
-            log.warning("kafka_trouble", operation=what, fault=type(fault).__name__, retry_in_s=pause_s)
+            if (action := cure_of(fault)) is not None:
+                log.critical("kafka_refuses", operation=what, fault=str(fault), action=action)
+                raise
+            log.warning("kafka_trouble", operation=what, fault=type(fault).__name__, retry_in_s=pause_s, action=IF_AWAY)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, 5.0)

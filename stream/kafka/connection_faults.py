@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+from dataclasses import dataclass
 from typing import Any
 
 from aiokafka.conn import create_conn
@@ -20,7 +22,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 from stream.kafka.oauth import TokenRefusedError
 from stream.settings.kafka import KafkaSettings
 
-__all__ = ["connection_fault"]
+__all__ = ["ConnectionFault", "connection_fault"]
 
 _WITHIN_MS = 10_000
 _PASSES = ssl.SSLEOFError
@@ -30,11 +32,20 @@ _DATED = (9, 10)
 """OpenSSL's error codes for a certificate that is not yet valid, and for an expired one."""
 
 
+@dataclass(frozen=True, slots=True)
+class ConnectionFault:
+    """Why there is no connection."""
+
+    why: str
+    may_pass: bool
+    """Whether waiting may help."""
+
+
 class _TokenNotTakenError(KafkaError):  # type: ignore[misc]
     """The broker does not accept our token."""
 
 
-async def connection_fault(kafka: KafkaSettings, options: dict[str, Any]) -> str | None:
+async def connection_fault(kafka: KafkaSettings, options: dict[str, Any]) -> ConnectionFault | None:
     """Connect to the bootstrap servers in turn, and explain why none accepts a connection.
 
     An aiokafka client writes the reason only to its log, and does not return it to its caller.
@@ -44,21 +55,36 @@ async def connection_fault(kafka: KafkaSettings, options: dict[str, Any]) -> str
         options: The client options for the same connection.
 
     Returns:
-        A message; None if a broker accepts a connection, or may do so later.
+        The fault of the last server; one that may pass if any server has one. None if a broker accepts a connection.
     """
     more = {name: value for name, value in options.items() if name != "bootstrap_servers"}
-    reason: str | None = None
+    found: ConnectionFault | None = None
     for server in kafka.bootstrap_servers.split(","):
         host, _, port = server.strip().rpartition(":")
         try:
             await _knock(host.strip("[]"), int(port), more)
         except (KafkaError, OSError, TimeoutError) as fault:
             reason = _reason(fault, kafka, server.strip())
+            if found is None or not found.may_pass:
+                found = ConnectionFault(reason or _passing(fault), may_pass=reason is None)
         else:
             return None
-        if reason is None:
-            return None
-    return reason
+    return found
+
+
+def _passing(fault: BaseException) -> str:
+    """Return in a few words why a connection fails that may succeed later."""
+    below = fault.__cause__ if isinstance(fault, KafkaConnectionError) and fault.__cause__ is not None else fault
+    match below:
+        case socket.gaierror():
+            return "the name is not known"
+        case ConnectionRefusedError():
+            return "nothing listens there"
+        case TimeoutError():
+            return "no answer"
+        case OSError() if below.strerror:
+            return below.strerror.lower()
+    return f"{type(below).__name__}; something else than a Kafka listener of this protocol may listen there"
 
 
 async def _knock(host: str, port: int, options: dict[str, Any]) -> None:

@@ -160,6 +160,10 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             self._since_s = now_s
             return answer.access_token
 
+    def rotate(self, kafka: KafkaSettings) -> None:
+        """Use another client id and secret for the next token, and request it at the next connection."""
+        self._kafka, self._kept, self._failed = kafka, None, None
+
     def forget(self) -> None:
         """Drop the token, unless it is new."""
         if time.monotonic() - self._since_s >= _LEAST_AGE_S:

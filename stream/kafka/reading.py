@@ -9,6 +9,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
 
 from stream.kafka.client import client_options
+from stream.kafka.rotation import follow_rotation
 from stream.settings.kafka import KafkaSettings
 
 __all__ = ["batches", "commits_of", "is_beyond_end", "new_reader"]
@@ -28,7 +29,9 @@ def new_reader(kafka: KafkaSettings, *, group: str | None = None, **options: Any
         options: More options of aiokafka's consumer.
     """
     options = {"isolation_level": "read_committed"} | options
-    return AIOKafkaConsumer(**client_options(kafka), group_id=group, enable_auto_commit=False, **options)
+    consumer = AIOKafkaConsumer(**client_options(kafka), group_id=group, enable_auto_commit=False, **options)
+    follow_rotation(consumer._client)
+    return consumer
 
 
 async def commits_of(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Any]:

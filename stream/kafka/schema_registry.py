@@ -81,6 +81,10 @@ class SchemaRegistry:
         self._schemas: dict[int, RegisteredSchema] = {}
         self._unknown_until_s: dict[int, float] = {}
 
+    def rotate(self, registry: RegistrySettings) -> None:
+        """Use other credentials, and wait for answers as long as they say, from the next request on."""
+        self._settings = registry
+
     def __repr__(self) -> str:
         return f"SchemaRegistry(addresses={self._settings.addresses!r})"
 

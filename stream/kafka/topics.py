@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import (
+    GroupAuthorizationFailedError,
+    InvalidPartitionsError,
+    InvalidReplicationFactorError,
+    KafkaError,
+    PolicyViolationError,
+    TopicAlreadyExistsError,
+    TopicAuthorizationFailedError,
+    for_code,
+)
+from aiokafka.protocol.metadata import MetadataRequest
 
 from core.records.record import Kind
 from stream.formats.seals import LONGEST_SEAL_BYTES
@@ -17,6 +28,7 @@ from stream.kafka.client import client_options
 from stream.kafka.compression import is_missing, unreadable
 from stream.kafka.connection_faults import connection_fault
 from stream.settings.input_topics import FeedTopics
+from stream.settings.kafka import KafkaSettings
 from stream.settings.model import Settings
 
 __all__ = [
@@ -25,10 +37,12 @@ __all__ = [
     "Described",
     "DescribedTopic",
     "TopicSpec",
+    "check_existence",
     "check_groups",
     "check_topics",
     "create_topics",
     "describe_topics",
+    "no_rights",
     "topic_specs",
 ]
 
@@ -40,6 +54,10 @@ BEGIN_ANEW = (
     "and topics.seals, and set time.earliest to the end of the last released window"
 )
 """What to do if one of Shoal's own topics has lost data."""
+
+_SAY_EVERY_S = 10.0
+"""How often a program says that it waits for the cluster."""
+
 _TIME_STAMPS = {f"message.timestamp.{which}.max.ms": 60_000 for which in ("after", "before", "difference")}
 """Least deviation from the broker's time that a topic must accept: clocks differ, and messages may wait to be sent."""
 
@@ -94,6 +112,9 @@ class Described:
     in_two_feeds: list[str]
     """Topics that the patterns of both feeds match: they are not read."""
 
+    no_rights: frozenset[str] = frozenset()
+    """Topics with names in the settings on which this user has no right; whether they exist is not known."""
+
 
 def topic_specs(settings: Settings) -> list[TopicSpec]:
     """Return the topics of these settings, as ``shoal topics create`` creates them; none for a pattern.
@@ -143,25 +164,38 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
 
 async def _connected(settings: Settings, progress: Callable[[str], None]) -> AIOKafkaAdminClient:
     """Connect, waiting for up to ``kafka.startup_timeout``."""
-    deadline = time.monotonic() + settings.kafka.startup_timeout / 1000
+    servers = settings.kafka.bootstrap_servers
+    deadline, say_s = time.monotonic() + settings.kafka.startup_timeout / 1000, -math.inf
     while True:
         options = client_options(settings.kafka)
-        if (reason := await connection_fault(settings.kafka, options)) is not None:
-            raise ClusterError(reason)
+        fault = await connection_fault(settings.kafka, options)
+        if fault is not None and not fault.may_pass:
+            raise ClusterError(fault.why)
+        why = "no answer" if fault is None else fault.why
         admin = AIOKafkaAdminClient(**options, request_timeout_ms=10_000)
         try:
             await admin.start()
-        except (KafkaError, OSError) as fault:
+        except (KafkaError, OSError):
             await admin.close()
-            if time.monotonic() > deadline:
+            now_s = time.monotonic()
+            if now_s > deadline:
                 raise ClusterError(
-                    f"no Kafka broker answers at {settings.kafka.bootstrap_servers} ({type(fault).__name__}): "
-                    "start it, or check kafka.bootstrap_servers, kafka.security_protocol and the credentials"
+                    f"no Kafka broker answers at {servers} ({why}): start it, or check kafka.bootstrap_servers and "
+                    "kafka.security_protocol"
                 ) from None
-            progress(f"waiting for a Kafka broker at {settings.kafka.bootstrap_servers}")
+            if now_s >= say_s:
+                progress(f"waiting for a Kafka broker at {servers} ({why})")
+                say_s = now_s + _SAY_EVERY_S
             await asyncio.sleep(1.0)
         else:
             return admin
+
+
+def _failed(what: str, fault: KafkaError) -> ClusterError:
+    return ClusterError(
+        f"{what} failed ({type(fault).__name__}): a broker answers, but one that it names does not; check that the "
+        "addresses in advertised.listeners of all brokers can be reached from here"
+    )
 
 
 async def create_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> dict[str, bool]:
@@ -176,6 +210,7 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
     """
     admin = await _connected(settings, progress)
     created: dict[str, bool] = {}
+    refused: list[str] = []
     try:
         seen = await _enough_partitions(admin, settings)
         for spec in topic_specs(settings):
@@ -188,18 +223,22 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
             try:
                 response = await admin.create_topics([topic])
                 codes = [error[1] for error in response.topic_errors]
-                if any(code not in (0, TopicAlreadyExistsError.errno) for code in codes):
-                    raise ClusterError(
-                        f"the broker did not create topic {spec.name} (error {codes[0]}): check that this user may "
-                        "create topics"
-                    )
-                created[spec.name] = codes == [0]
             except TopicAlreadyExistsError:
-                created[spec.name] = False
+                codes = [TopicAlreadyExistsError.errno]
+            if codes[0] == TopicAuthorizationFailedError.errno:
+                refused.append(spec.name)
+            elif codes[0] not in (0, TopicAlreadyExistsError.errno):
+                raise ClusterError(_not_created(spec.name, for_code(codes[0]), settings.kafka))
+            created[spec.name] = codes == [0]
     except KafkaError as fault:
-        raise ClusterError(f"creating topics failed ({type(fault).__name__})") from None
+        raise _failed("creating topics", fault) from None
     finally:
         await admin.close()
+    if refused:
+        raise ClusterError(
+            f"this user may not create topic {', '.join(refused)}: give it the rights that `shoal topics acls --for "
+            "topics` prints, or let an administrator create the topics"
+        )
     for name in (settings.topics.shards, settings.topics.seals):
         if not created[name] and name not in seen:
             progress(f"this user may not describe topic {name}: its partitions are not compared with kafka.partitions")
@@ -225,6 +264,17 @@ async def _enough_partitions(admin: AIOKafkaAdminClient, settings: Settings) -> 
     return seen
 
 
+def _not_created(name: str, error: type[Exception], kafka: KafkaSettings) -> str:
+    """Return the message for a topic that the cluster does not create."""
+    action = {
+        InvalidReplicationFactorError: f"kafka.replication_factor is {kafka.replication_factor}: set it to at most the "
+        "number of brokers",
+        InvalidPartitionsError: f"kafka.partitions is {kafka.partitions}: set it to a number that the cluster allows",
+        PolicyViolationError: "the cluster has rules for topics: ask its administrator to create this one",
+    }.get(error, "create it by Kafka's own tools, with the configuration that `shoal topics describe` lists")
+    return f"the broker did not create topic {name} ({error.__name__}): {action}"
+
+
 async def describe_topics(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> Described:
     """Return each topic of the settings as it is on the cluster.
 
@@ -237,6 +287,7 @@ async def describe_topics(settings: Settings, progress: Callable[[str], None] = 
         specs = topic_specs(settings)
         names = [spec.name for spec in specs]
         existing = set(await admin.list_topics())
+        no_rights = await _without_rights(admin, sorted(set(names) - existing))
         found = feeds.of(existing)
         matching = {kind: found[kind] for kind, read in feeds.by_kind.items() if read.pattern is not None}
         wanted = {*names, *(name for topics in matching.values() for name in topics)}
@@ -244,7 +295,7 @@ async def describe_topics(settings: Settings, progress: Callable[[str], None] = 
         checked = [spec.name for spec in specs if spec.is_checked and spec.name in existing]
         configs = await _configs(admin, checked, progress)
     except KafkaError as fault:
-        raise ClusterError(f"describing topics failed ({type(fault).__name__})") from None
+        raise _failed("describing topics", fault) from None
     finally:
         await admin.close()
     partitions = {topic["topic"]: len(topic["partitions"]) for topic in described}
@@ -256,6 +307,20 @@ async def describe_topics(settings: Settings, progress: Callable[[str], None] = 
         topics={name: as_it_is(name) for name in names},
         matching={kind: {name: as_it_is(name) for name in topics} for kind, topics in matching.items()},
         in_two_feeds=feeds.in_two_feeds(existing),
+        no_rights=no_rights,
+    )
+
+
+async def _without_rights(admin: AIOKafkaAdminClient, names: list[str]) -> frozenset[str]:
+    """Return those of the topics that are not listed because this user has no right on them."""
+    if not names:
+        return frozenset()
+    # The public method asks the broker to create the topics, if it does that by itself.
+    answer = await admin._send_request(MetadataRequest(names, allow_auto_topic_creation=False))
+    return frozenset(
+        topic["topic"]
+        for topic in answer.to_object()["topics"]
+        if topic["error_code"] == TopicAuthorizationFailedError.errno
     )
 
 
@@ -289,11 +354,7 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
             progress(
                 f"no topic matches topics.{kind} yet, {getattr(settings.topics, kind)!r}: waiting for the first one"
             )
-    if missing := sorted(name for name, topic in found.items() if not topic.partitions):
-        raise ClusterError(
-            f"topic {', '.join(missing)} does not exist, or the worker's user may not see it: create it with "
-            "`shoal topics create`, or name another in topics.*"
-        )
+    check_existence(described, found)
     shards, seals = settings.topics.shards, settings.topics.seals
     if found[shards].partitions != found[seals].partitions:
         raise ClusterError(
@@ -303,6 +364,29 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
     if wrong := [problem for spec in topic_specs(settings) for problem in _problems(spec, found[spec.name].config)]:
         raise ClusterError("; ".join(wrong))
     return found[shards].partitions
+
+
+def check_existence(described: Described, names: Collection[str]) -> None:
+    """Check that topics exist, and that this user may see them.
+
+    Raises:
+        ClusterError: One does not exist, or this user has no right on it.
+    """
+    if refused := described.no_rights & {*names}:
+        raise ClusterError(no_rights(refused))
+    if missing := sorted(name for name in names if not described.topics[name].partitions):
+        raise ClusterError(
+            f"topic {', '.join(missing)} does not exist: create it with `shoal topics create`, or name another in "
+            "topics.*"
+        )
+
+
+def no_rights(topics: Iterable[str]) -> str:
+    """Return the message for topics on which this user has no right."""
+    return (
+        f"this user has no right on topic {', '.join(sorted(topics))}: give it the rights that `shoal topics acls` "
+        "prints, or name other topics in topics.*"
+    )
 
 
 async def check_groups(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> None:

@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 NO_KEY_IS_SET = (
-    "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, the same for every worker "
-    f"({HOW_TO_MAKE_ONE})"
+    "privacy.secret is not set: set SHOAL_PRIVACY__SECRET to at least 16 random characters, or "
+    f"SHOAL_PRIVACY__SECRET_FILE to a file with them, the same for every worker ({HOW_TO_MAKE_ONE})"
 )
 
 

@@ -9,7 +9,16 @@ from pathlib import Path
 from stream.settings.errors import SettingsError
 from stream.settings.kafka import KafkaSettings
 
-__all__ = ["check_credentials", "check_token_file", "client_certificate", "oauth_context", "tls_context", "trusting"]
+__all__ = [
+    "check_credentials",
+    "check_token_file",
+    "client_certificate",
+    "load_trust",
+    "oauth_context",
+    "tls_context",
+    "trusting",
+    "use_certificate",
+]
 
 _TLS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_key_password")
 _PASSWORD = ("sasl_username", "sasl_password")
@@ -92,6 +101,16 @@ def tls_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
     if not kafka.security_protocol.endswith("SSL"):
         return None
     context = trusting("kafka.ssl_cafile", kafka.ssl_cafile)
+    use_certificate(context, kafka)
+    return context
+
+
+def use_certificate(context: ssl.SSLContext, kafka: KafkaSettings) -> None:
+    """Load the client certificate, if there is one; connections made later show it.
+
+    Raises:
+        SettingsError: A file cannot be used.
+    """
     if kafka.ssl_certfile is not None:
         client_certificate(
             context,
@@ -101,7 +120,12 @@ def tls_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
             password=kafka.ssl_key_password.get_secret_value() if kafka.ssl_key_password else "",
             and_what="and kafka.ssl_key_password its password, if it has one",
         )
-    return context
+
+
+def load_trust(context: ssl.SSLContext, kafka: KafkaSettings) -> None:
+    """Trust the certificates of ``kafka.ssl_cafile`` as well, as it is now; those trusted before stay trusted."""
+    if kafka.ssl_cafile is not None:
+        context.load_verify_locations(kafka.ssl_cafile)
 
 
 def oauth_context(kafka: KafkaSettings) -> ssl.SSLContext:

@@ -18,6 +18,8 @@ __all__ = ["KafkaSettings", "TopicSettings"]
 class KafkaSettings(Section):
     """How to connect to the Kafka cluster."""
 
+    secrets_in_files = frozenset({"ssl_key_password", "sasl_password", "oauth_client_secret"})
+
     bootstrap_servers: Brokers = "127.0.0.1:9092"
     """Brokers, ``host:port`` separated by commas."""
 
@@ -36,6 +38,9 @@ class KafkaSettings(Section):
     ssl_key_password: SecretStr | None = None
     """Password of the private key, if it has one."""
 
+    ssl_key_password_file: Path | None = None
+    """A file with the password of the private key, instead of ``ssl_key_password``."""
+
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] = "SCRAM-SHA-512"
     """How the worker authenticates with SASL."""
 
@@ -44,6 +49,9 @@ class KafkaSettings(Section):
 
     sasl_password: SecretStr | None = None
     """Password, for ``PLAIN`` and ``SCRAM``."""
+
+    sasl_password_file: Path | None = None
+    """A file with the password, instead of ``sasl_password``; a changed one is used for new connections."""
 
     oauth_token_url: TokenAddress | None = None
     """Token endpoint of an identity provider, for ``OAUTHBEARER`` by the client credentials grant (RFC 6749, 4.4).
@@ -54,6 +62,9 @@ class KafkaSettings(Section):
 
     oauth_client_secret: SecretStr | None = None
     """Client secret at the identity provider."""
+
+    oauth_client_secret_file: Path | None = None
+    """A file with the client secret, instead of ``oauth_client_secret``; a changed one is used for new tokens."""
 
     oauth_scope: str | None = None
     """Scope to request, if the provider needs one."""

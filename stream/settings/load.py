@@ -101,6 +101,8 @@ def _sentence(error: Any) -> str:
     name = ".".join(str(part) for part in error["loc"])
     if error["type"] == "said":  # see `values.wrong_value`
         return f"{name} {error['msg']}"
+    if error["type"] == "said_of":  # see `values.wrong_in_section`
+        return f"{name}.{error['msg']}"
     if error["type"] == "extra_forbidden":
         return f"{name} is not a setting: `shoal check-config` lists them"
     if error["type"] in ("model_type", "dict_type"):  # not shown: it could be a misplaced secret

@@ -101,8 +101,13 @@ class _PeopleSettings(Section):
     """Key of pseudonyms and random choices: at least 16 characters, at least 5 of them different; white space at the
     ends does not count. A worker does not start without it; ``shoal secret`` prints a new one."""
 
+    secret_file: Path | None = None
+    """A file with the secret, instead of ``secret``; one line break at its end does not belong to the secret. Read at
+    the start."""
+
 
 class PrivacySettings(FragmentModelSettings, _PeopleSettings, CheckInModelSettings, _PromiseSettings):
     """What a release guarantees, by which model, and the secret."""
 
     with_rules_for_empty = frozenset({"secret"})
+    secrets_in_files = frozenset({"secret"})

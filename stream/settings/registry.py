@@ -39,6 +39,8 @@ Addresses = Annotated[str, AfterValidator(_addresses), WithJsonSchema({"type": "
 class RegistrySettings(Section):
     """Schema registry with Confluent's REST interface (Confluent, Karapace, Redpanda, Apicurio's ``/apis/ccompat``)."""
 
+    secrets_in_files = frozenset({"password"})
+
     url: Addresses | None = None
     """Address of the registry; several of one registry are separated by commas. With it, messages that begin with the
     id of a schema are read with that schema."""
@@ -48,6 +50,9 @@ class RegistrySettings(Section):
 
     password: SecretStr | None = None
     """Password, for basic authentication; at Confluent Cloud the secret."""
+
+    password_file: Path | None = None
+    """A file with the password, instead of ``password``; a changed one is used for new requests."""
 
     token: SecretStr | None = None
     """A bearer token, instead of user name and password."""

@@ -74,3 +74,7 @@ class WorkerSettings(Section):
 
     grace_period: PositiveDuration = 20_000
     """How long a worker may take to finish its window after SIGTERM."""
+
+    watch_files: bool = True
+    """Whether a worker reads its settings again when the settings file, a file with a secret or a certificate changes.
+    SIGHUP makes it read them in any case. Only some settings take effect before a restart; the log names the others."""

@@ -35,6 +35,7 @@ __all__ = [
     "show_instant",
     "show_size",
     "tile_address",
+    "wrong_in_section",
     "wrong_value",
 ]
 
@@ -62,6 +63,11 @@ _SIZE_BYTES = {"": 1, "B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 def wrong_value(said: str) -> PydanticCustomError:
     """Make the error whose sentence is the name of the setting and then ``said``, such as ``is empty: ...``."""
     return PydanticCustomError("said", "{said}", {"said": said})
+
+
+def wrong_in_section(name: str, said: str) -> PydanticCustomError:
+    """Make the error of a whole section whose sentence is the section, a dot, the name of one setting and ``said``."""
+    return PydanticCustomError("said_of", "{name} {said}", {"name": name, "said": said})
 
 
 def not_empty(value: object) -> object:

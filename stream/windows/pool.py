@@ -39,7 +39,7 @@ from stream.windows.kernels import INTERPRETED, PreparedKernels, prepare_kernels
 from stream.windows.latest_extracts import LatestExtracts
 from stream.windows.releasing import link, release_parts
 
-__all__ = ["ReleasePool", "die_with"]
+__all__ = ["PoolError", "ReleasePool", "die_with"]
 
 log = structlog.get_logger("shoal.pool")
 
@@ -52,6 +52,10 @@ _prepared = PreparedKernels()
 _LOOK_EVERY_S = 0.5
 
 
+class PoolError(Exception):
+    """The processes that anonymize cannot be started; the message says what to do."""
+
+
 class ReleasePool:
     """Runs :func:`stream.windows.releasing.release_parts` in processes of its own.
 
@@ -60,6 +64,9 @@ class ReleasePool:
         encodings: How the releases of each kind are written.
         max_bytes: Longest message of a release.
         processes: How many windows are anonymized at the same time.
+
+    Raises:
+        PoolError: This machine does not let processes share memory.
     """
 
     def __init__(
@@ -73,10 +80,17 @@ class ReleasePool:
         self.encodings = encodings
         self._n_kernels = len(kernels_of(plans))
         # Written without a lock: a number that is a little old does no harm, and a lock of a dead process would.
-        self._n_ready: Any = RawValue(ctypes.c_int32, 0)
-        self._initial = (dict(plans), dict(encodings), max_bytes, os.getpid(), self._n_ready)
+        try:
+            self._n_ready: Any = RawValue(ctypes.c_int32, 0)
+            self._initial = (dict(plans), dict(encodings), max_bytes, os.getpid(), self._n_ready)
+            self._executor = self._new_executor(processes)
+        except OSError as fault:
+            raise PoolError(
+                f"processes cannot share memory ({fault.strerror}): /dev/shm must be a folder that this user may write "
+                "to, even if all other folders are read-only; mount a tmpfs there (on Kubernetes an emptyDir with "
+                "medium: Memory)"
+            ) from None
         self._processes = processes
-        self._executor = self._new_executor(processes)
         self._alone: ProcessPoolExecutor | None = None
         self._one_alone = asyncio.Lock()
         self._extracts = LatestExtracts()
@@ -98,8 +112,17 @@ class ReleasePool:
             progress: Called twice a second with the number of kernels that are ready, and of all.
 
         Raises:
-            BrokenProcessPool: A process died, usually because memory ran out.
+            PoolError: A process died.
         """
+        try:
+            await self._start(progress)
+        except BrokenProcessPool:
+            raise PoolError(
+                "a process that anonymizes windows died at its start, usually because memory ran out: give the worker "
+                "more memory, or set worker.processes to fewer"
+            ) from None
+
+    async def _start(self, progress: Callable[[int, int], None]) -> None:
         begun_s, are_kept = time.monotonic(), choose_kernel_cache() is not None
         if self._n_kernels and not are_kept:
             log.warning("kernels_not_kept", action=NO_CACHE)

@@ -26,6 +26,9 @@ class EmittedWindow:
     outcome: str
     close_to_release_s: float
     emitted_at_s: float
+    reason: str | None = None
+    """Why it was withheld; None if it was not."""
+
     messages: tuple[OutMessage, ...] = field(default=(), repr=False)
     """The messages sent: trajectories, then the windows message."""
 
@@ -59,6 +62,7 @@ def report_window(
     return EmittedWindow(
         key=key,
         outcome=result.outcome,
+        reason=None if (reason := result.facts.get("reason")) is None else str(reason),
         close_to_release_s=round(seconds, 3),
         emitted_at_s=time.time(),
         messages=result.messages,

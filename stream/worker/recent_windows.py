@@ -87,6 +87,12 @@ class RecentWindows:
         self._counts: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
 
+    def show(self, *, page: bool, tile_url: str | None) -> None:
+        """Turn the page on or off, and choose its background; without the page no geometry is kept."""
+        self.page, self.tile_url = page, tile_url
+        if not page:
+            self._kept.clear()
+
     def add(self, window: EmittedWindow) -> None:
         """Keep a window that was emitted, in place of the oldest; one of which consumers see nothing is left out."""
         try:

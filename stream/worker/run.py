@@ -11,6 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -25,14 +26,17 @@ from stream.formats.release.encoding import ReleaseEncoding
 from stream.ingest.clock import Clock
 from stream.ingest.ingest import Ingest
 from stream.ingest.locate_again import locate_again
-from stream.kafka.client import Operation, new_producer, until_it_works
+from stream.kafka.client import IF_AWAY, Operation, cure_of, new_producer, until_it_works
 from stream.kafka.input_topics import FoundInputs, find_inputs, in_two_feeds, inputs_of
 from stream.kafka.internal_topics import check_internal_topics, recreated, sentence
 from stream.kafka.log_start import AgreedStart
 from stream.kafka.oauth import forget_token
+from stream.kafka.rotation import rotate
 from stream.kafka.topic_ids import topic_ids
 from stream.kafka.topics import check_groups, check_topics
+from stream.observe.crowds import SmallCrowds
 from stream.observe.health import Health, HealthServer, check_port
+from stream.observe.logs import hear_kafka_client, report_repeats, set_up_logs
 from stream.observe.metrics import Metrics
 from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
@@ -40,12 +44,14 @@ from stream.windows.encodings import release_encodings
 from stream.windows.feed_starts import agree_on_starts
 from stream.windows.kernels import progress_line
 from stream.windows.pool import ReleasePool
+from stream.windows.report import EmittedWindow
 from stream.windows.seals_log import agree_on_partitions
 from stream.windows.settings_in_force import LocateAgain, SettingsWatch, agree_on_settings, settings_digest
 from stream.windows.waiting_records import find_waiting
 from stream.windows.windows import Windows
 from stream.worker.faust_app import EXIT_FATAL, ServiceFirst, TimelyWorker, new_app
 from stream.worker.recent_windows import RecentWindows
+from stream.worker.reload import SettingsReload
 from stream.worker.web import add_pages
 
 __all__ = ["run_worker"]
@@ -58,15 +64,20 @@ _PROBE_EVERY_S = 5.0
 _SETTINGS_EVERY_S = 1.0
 _KERNELS_EVERY_S = 5.0
 _CRASH_CHECK_S = 1.0
+_REPEATS_EVERY_S = 5.0
 _LOOP_LAG_EVERY_S, _LOOP_LAG_OVER_S = 0.5, 10.0
 
 
-def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
+def run_worker(
+    settings: Settings, progress: Callable[[str], None], *, load: Callable[[], Settings], file: Path | None
+) -> None:
     """Run until SIGTERM or SIGINT; ends with ``SystemExit``.
 
     Args:
         settings: Checked settings.
         progress: Shows what the worker waits for before the logs begin.
+        load: Reads and checks the settings again.
+        file: The settings file, if there is one.
 
     Raises:
         ClusterError: The cluster cannot be reached or lacks a topic.
@@ -75,7 +86,8 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
     """
     # In a container, process 1 ignores a signal without a handler, and Faust installs its handler later.
     signal.signal(signal.SIGTERM, _end_at_once)
-    worker = _Worker(settings)
+    worker = _Worker(settings, load=load, file=file)
+    signal.signal(signal.SIGHUP, worker.settings_reload.ask)
     # One event loop throughout: the health server must answer before Faust starts and after it ends.
     runner = asyncio.Runner()
     try:
@@ -83,6 +95,7 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
     except BaseException:
         runner.close()
         raise
+    hear_kafka_client()
     app = worker.app
     app.finalize()
     # Keep our logging: Faust would replace it and print a banner.
@@ -92,7 +105,7 @@ def run_worker(settings: Settings, progress: Callable[[str], None]) -> None:
         override_logging=False,
         redirect_stdouts=False,
         loglevel="WARN",
-        grace_s=settings.worker.grace_period / 1000,
+        grace_s=lambda: worker.settings_reload.in_force.worker.grace_period / 1000,
         at_last=worker.health_server.stop,
         loop=runner.get_loop(),
     )
@@ -108,8 +121,9 @@ def _end_at_once(*_: object) -> None:
 class _Worker(Service):  # type: ignore[misc]
     """All parts of one worker, as a service that Faust starts and stops."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, load: Callable[[], Settings], file: Path | None) -> None:
         super().__init__()
+        self.settings_reload = SettingsReload(settings, load=load, take=self._take_settings, file=file)
         self._settings = settings
         self._feeds = build_feeds(settings)
         self._metrics = Metrics(CollectorRegistry())
@@ -125,6 +139,7 @@ class _Worker(Service):  # type: ignore[misc]
             )
         self._tasks: list[asyncio.Task[None]] = []
         self._recent = RecentWindows(settings, self._feeds, started_ms=round(time.time() * 1000))
+        self._crowds = SmallCrowds({kind: feed.plan.guarantee.k for kind, feed in self._feeds.items()})
         self._clock = Clock(self._metrics)
         self._health = Health(
             {
@@ -255,7 +270,7 @@ class _Worker(Service):  # type: ignore[misc]
             commit=self._commit,
             passed=self._passed,
             in_force=self._is_in_force,
-            on_window=self._recent.add,
+            on_window=self._on_window,
             on_fatal=self._fatal,
             on_trouble=self._on_trouble,
         )
@@ -286,8 +301,13 @@ class _Worker(Service):  # type: ignore[misc]
             self._forever("probe", self._probe_regularly),
             self._forever("loop lag", self._measure_loop_lag),
             self._forever("crash", self._end_on_crash),
-            self._forever("settings", self._watch_settings),
+            self._forever("repeated warnings", self._report_repeats),
+            self._forever("settings that change", self.settings_reload.run),
+            self._forever("settings in force", self._watch_settings),
         ]
+        kafka = settings.kafka
+        if (kafka.security_protocol, kafka.sasl_mechanism) == ("SASL_PLAINTEXT", "PLAIN"):
+            log.warning("password_in_the_clear", action="set kafka.security_protocol to SASL_SSL")
         log.info(
             "worker_started",
             feeds=[kind.value for kind in feeds],
@@ -301,7 +321,7 @@ class _Worker(Service):  # type: ignore[misc]
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        grace_s = self._settings.worker.grace_period / 2000
+        grace_s = self.settings_reload.in_force.worker.grace_period / 2000
         begun_s = time.monotonic()
         await self._windows.drain(grace_s)
         await self._windows.revoke(grace_s=max(0.0, grace_s - (time.monotonic() - begun_s)))
@@ -329,6 +349,10 @@ class _Worker(Service):  # type: ignore[misc]
         ours = {tp.partition for tp in assigned if tp.topic == topic and tp.partition < self.n_partitions}
         await self._windows.assign(ours)
 
+    def _on_window(self, window: EmittedWindow) -> None:
+        self._recent.add(window)
+        self._crowds.note(window.key.kind, window.outcome, window.reason)
+
     def _end_offset(self, partition: int) -> int | None:
         end: int | None = self.app.consumer.highwater(TP(self._settings.topics.shards, partition))
         return end
@@ -337,6 +361,19 @@ class _Worker(Service):  # type: ignore[misc]
         # Semi-private, but the only way to commit in Faust's own group; nothing else commits there.
         topic = self._settings.topics.shards
         await self.app.consumer._commit({TP(topic, number): offset for number, offset in offsets.items()})
+
+    # ------------------------------------------------------------- settings that change
+
+    def _take_settings(self, now: Settings, changed: frozenset[str]) -> None:
+        sections = {name.partition(".")[0] for name in changed}
+        if "kafka" in sections:
+            rotate(self._settings.kafka, now.kafka)
+        if "registry" in sections:
+            self._ingest.use_registry(now.registry)
+        if "logs" in sections:
+            set_up_logs(now.logs)
+        if "web" in sections:
+            self._recent.show(page=now.web.page, tile_url=now.web.tile_url)
 
     # ------------------------------------------------------------- input topics
 
@@ -396,6 +433,11 @@ class _Worker(Service):  # type: ignore[misc]
             await asyncio.sleep(_CATCH_UP_EVERY_S)
             await self._windows.catch_up()
 
+    async def _report_repeats(self) -> None:
+        while True:
+            await asyncio.sleep(_REPEATS_EVERY_S)
+            report_repeats()
+
     async def _measure_loop_lag(self) -> None:
         lags: deque[float] = deque([0.0], maxlen=round(_LOOP_LAG_OVER_S / _LOOP_LAG_EVERY_S))
         while True:
@@ -417,7 +459,7 @@ class _Worker(Service):  # type: ignore[misc]
                     log.critical("internal_topic_recreated", topic=changed, action=sentence(changed))
                     os._exit(EXIT_FATAL)
             except Exception as fault:  # of any kind: the cluster did not answer
-                log.warning("kafka_trouble", operation="probe", fault=type(fault).__name__)
+                log.warning("kafka_trouble", operation="probe", fault=type(fault).__name__, action=IF_AWAY)
                 self._on_trouble("probe")
 
     async def _end_on_crash(self) -> None:
@@ -442,5 +484,8 @@ class _Worker(Service):  # type: ignore[misc]
 
     def _fatal(self, fault: BaseException) -> None:
         """End the process at once: all data is in the topics, and Faust would hang after a task that raised."""
-        log.critical("worker_failed", fault=type(fault).__name__, exc_info=fault, action="start the worker again")
+        if (action := cure_of(fault)) is not None:  # a traceback would show only where the cluster was asked
+            log.critical("worker_failed", fault=str(fault), action=f"{action}, then start the worker again")
+        else:
+            log.critical("worker_failed", fault=type(fault).__name__, exc_info=fault, action="start the worker again")
         os._exit(EXIT_FATAL)

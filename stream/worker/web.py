@@ -16,7 +16,7 @@ from stream.worker.shapes import Shapes
 
 __all__ = ["PAGE_IS_OFF", "ShownWindows", "add_pages"]
 
-PAGE_IS_OFF = "the live page is off: start the worker with web.page=true (SHOAL_WEB__PAGE=true) to turn it on"
+PAGE_IS_OFF = "the live page is off: set web.page=true (SHOAL_WEB__PAGE=true) to turn it on"
 
 _PAGE = Path(__file__).parent / "page"
 _TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -49,12 +49,11 @@ class ShownWindows(Protocol):
 
 
 def add_pages(app: Application, health: Health, recent: ShownWindows) -> None:
-    """Add ``/api/status``, ``/api/windows`` and, if it is on, the page."""
-    headers = _headers(recent.tile_url)
+    """Add ``/api/status``, ``/api/windows`` and the page, which may be turned on and off while they are served."""
 
     def answer(content: Any, *, status: int = 200) -> Response:
         body = msgspec.json.encode(content)
-        return Response(body=body, status=status, content_type="application/json", headers=headers)
+        return Response(body=body, status=status, content_type="application/json", headers=_headers(recent.tile_url))
 
     async def status(_: Request) -> Response:
         return answer(recent.status(health.failing()))
@@ -70,24 +69,21 @@ def add_pages(app: Application, health: Health, recent: ShownWindows) -> None:
             return answer({"error": "this release is not kept for the map: only the last releases are"}, status=404)
         return answer(shapes)
 
-    async def off(_: Request) -> Response:
-        return Response(text=f"{PAGE_IS_OFF}\n", headers=headers)
-
     app.router.add_get("/api/status", status)
     app.router.add_get("/api/windows", windows)
-    if not recent.page:
-        app.router.add_get("/", off)
-        return
     for file in sorted(_PAGE.iterdir()):
         path = "/" if file.name == "index.html" else f"/page/{file.name}"
-        app.router.add_get(path, _file(file, headers))
+        app.router.add_get(path, _file(file, recent))
 
 
-def _file(file: Path, headers: dict[str, str]) -> Callable[[Request], Any]:
+def _file(file: Path, recent: ShownWindows) -> Callable[[Request], Any]:
     body, content_type = file.read_bytes(), _TYPES[file.suffix]
 
-    async def serve(_: Request) -> Response:
-        return Response(body=body, content_type=content_type, charset="utf-8", headers=headers)
+    async def serve(request: Request) -> Response:
+        headers = _headers(recent.tile_url)
+        if recent.page:
+            return Response(body=body, content_type=content_type, charset="utf-8", headers=headers)
+        return Response(text=f"{PAGE_IS_OFF}\n", status=200 if request.path == "/" else 404, headers=headers)
 
     return serve
 

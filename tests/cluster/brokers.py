@@ -300,6 +300,19 @@ class ApacheKafka:
             self._process.kill()
             raise
 
+    def set_password(self, user: str, password: str) -> None:
+        """Give a user another password, for SCRAM-SHA-512."""
+        subprocess.run(
+            self._command(
+                *("kafka.admin.ConfigCommand", "--bootstrap-server", self.bootstrap_servers, "--alter"),
+                *("--entity-type", "users", "--entity-name", user),
+                *("--add-config", f"SCRAM-SHA-512=[password={password}]"),
+            ),
+            capture_output=True,
+            timeout=self._timeout_s,
+            check=True,
+        )
+
     def stop(self) -> None:
         """Let the broker shut down in order; data and port stay. Does nothing when none runs."""
         if self._process is not None:

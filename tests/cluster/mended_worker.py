@@ -1,4 +1,4 @@
-"""``shoal worker`` on a machine that is mended when it is sent SIGHUP.
+"""``shoal worker`` on a machine that is mended when it is sent SIGURG.
 
 Until then its clock is wrong by ``SHIFT_S`` seconds, and with ``CODECS_MISSING=1`` its Kafka client has neither snappy
 nor lz4 nor zstd, as without the package that brings them.
@@ -48,5 +48,5 @@ if os.environ.get("CODECS_MISSING") == "1":
         setattr(codec, name, lambda: False)
 
 if __name__ == "__main__":  # its anonymizers import it, too
-    signal.signal(signal.SIGHUP, _mend)
+    signal.signal(signal.SIGURG, _mend)
     main()

@@ -68,7 +68,7 @@ class TestAClockThatIsBehind:
             assert {letter["reason"] for letter in letters} == {"time_out_of_range"}
             assert all("the worker's clock was 3 h 0 min behind" in letter["detail"] for letter in letters)
 
-            worker.send(signal.SIGHUP)
+            worker.send(signal.SIGURG)
             worker.wait_until_ready()
             wait_until(lambda: "clock_right_again" in worker.log, within_s=10, what="the log says so")
             assert worker.metric("shoal_clock_wrong", seen_by="input") == 0
@@ -118,7 +118,7 @@ class TestAClockThatIsAhead:
             assert worker.metric("shoal_clock_wrong", seen_by="brokers") == 1
             assert worker.metric("shoal_clock_wrong", seen_by="input") == 0
             assert not place.read("shards")
-            worker.send(signal.SIGHUP)
+            worker.send(signal.SIGURG)
             worker.wait_until_ready()
             assert_all_is_released_in_one_way(place, [worker], wanted)
             assert worker.metric("shoal_clock_wrong", seen_by="brokers") == 0

@@ -135,7 +135,7 @@ def test_input_by_a_codec_that_is_missing_waits(
         assert worker.returncode is None
         assert worker.metric("shoal_kafka_up") == 1
 
-        worker.send(signal.SIGHUP)
+        worker.send(signal.SIGURG)
         worker.wait_until_ready()
         wait_until(lambda: count(worker, "read") == 120, within_s=30, what=lambda: worker.log[-3000:])
         place.produce("checkins", messages[:1], partition=0)

@@ -143,8 +143,9 @@ async def newest_messages(
     Raises:
         ClusterError: The cluster does not answer, or does not let us read.
     """
-    if (reason := await connection_fault(settings.kafka, client_options(settings.kafka))) is not None:
-        raise ClusterError(reason)
+    fault = await connection_fault(settings.kafka, client_options(settings.kafka))
+    if fault is not None and not fault.may_pass:
+        raise ClusterError(fault.why)
     consumer = new_reader(
         settings.kafka, isolation_level=settings.kafka.isolation_level, request_timeout_ms=round(within_s * 1000)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import os
 import re
 import socket
@@ -15,10 +16,12 @@ from typing import Any
 
 import click
 import pytest
+import structlog
 import yaml
 from click.testing import CliRunner, Result
 
 from stream.cli.main import main
+from stream.cli.options import wants_json_logs
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 ROWS = "user,lat,lon,ts\n" + "".join(f"p{i % 7},52.5,13.4,{1_600_000_200 + 10 * i}\n" for i in range(100))
@@ -303,6 +306,53 @@ def test_generate_refuses_what_it_cannot_do(arguments: tuple[str, ...], shoal: S
     The sentence is about the arguments.
     """
     sentence(shoal("generate", *arguments), 2)
+
+
+def test_generate_says_that_nobody_is_out_at_night(tmp_path: Path, shoal: SHOAL) -> None:
+    """
+    An empty feed looks like a fault of whatever reads it: the sentence names the hours and how to get records.
+    """
+    given = ("generate", "--kind", "checkins", "--output", tmp_path / "feed.ndjson", "--people", "50")
+    said = sentence(shoal(*given, "--hours", "6"), 2)
+    assert "nobody in the city is out from 2026-11-23 00:00 to 2026-11-23 06:00 UTC" in said
+    assert "--start 2026-11-23T08:00:00" in said
+    assert shoal(*given, "--hours", "1", "--start", "2026-11-23T08:00:00").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("config", "variable", "given", "is_json"),
+    [
+        ("logs: {format: json}", None, (), True),
+        ("logs: {format: json}", "console", (), False),
+        ("logs: {format: console}", "json", (), True),
+        ("logs: {format: json}", "json", ("logs.format=console",), False),
+        (None, None, ("logs.format=json", "nonsense"), False),
+        (None, None, ("logs.format=json",), True),
+        ("logs: [json]", None, (), False),
+        ("logs: json", None, (), False),
+        ("]", None, (), False),
+        ("", None, (), False),
+        (None, None, (), False),
+    ],
+)
+def test_logs_are_json_before_the_settings_are_checked(
+    config: str | None,
+    variable: str | None,
+    given: tuple[str, ...],
+    is_json: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    The command line wins over the variable, and that over the file, however wrong the rest is; else text is written.
+    """
+    monkeypatch.delenv("SHOAL_LOGS__FORMAT", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("SHOAL_LOGS__FORMAT", variable)
+    file = tmp_path / "settings.yaml"
+    if config is not None:
+        file.write_text(config)
+    assert wants_json_logs(file if config is not None else None, given) is is_json
 
 
 def test_generate_refuses_a_pattern(shoal: SHOAL) -> None:
@@ -676,3 +726,35 @@ def test_the_same_seed_generates_the_same_bytes(tmp_path: Path, shoal: SHOAL) ->
     assert contents[0] == contents[1] != contents[2]
     assert b"2026-11-30T" in contents[0]
     assert b"2026-11-29T" not in contents[0]
+
+
+@pytest.fixture
+def own_logs() -> Iterator[None]:
+    """Leave the logs of the process as they are."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("own_logs")
+def test_whatever_stops_a_start_is_one_line_of_json(monkeypatch: pytest.MonkeyPatch, shoal: SHOAL) -> None:
+    """
+    Also an error that nobody foresaw: its traceback is a field of the line, and not text between the lines.
+    """
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("stream.worker.run.run_worker", fail)
+    monkeypatch.setattr("stream.cli.worker.collect_garbage_rarely", lambda: None)
+    result = shoal("worker", "--set", "logs.format=json", SHOAL_PRIVACY__SECRET=SECRET)
+    (line,) = [json.loads(text) for text in result.stderr.splitlines()]
+    assert (result.exit_code, line["event"], line["why"]) == (1, "not_started", "RuntimeError")
+    assert "Traceback" in line["exception"]
+    wrong = shoal("worker", "--set", "logs.format=json", "--set", "privacy.k=1", SHOAL_PRIVACY__SECRET=SECRET)
+    (line,) = [json.loads(text) for text in wrong.stderr.splitlines()]
+    assert (wrong.exit_code, line["event"]) == (2, "not_started")
+    assert line["why"].startswith("privacy.k is 1: ")

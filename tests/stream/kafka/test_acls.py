@@ -89,7 +89,7 @@ def test_a_pattern_is_allowed_by_its_beginning() -> None:
 
 def test_every_topic_that_is_made_may_be_made() -> None:
     """
-    Whoever makes the topics may do nothing else, but for approving settings, and for seeing how many partitions there are.
+    Whoever makes the topics may do nothing else, but for approving settings, and for seeing how many partitions exist.
     """
     settings = load_settings()
     assert rights("topics") == {

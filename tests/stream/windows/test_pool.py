@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,7 @@ from core.windows.window import WindowKey
 from stream.formats.release.json import JSON
 from stream.windows import kernels
 from stream.windows.kernels import PreparedKernels, prepare_kernels
-from stream.windows.pool import ReleasePool
+from stream.windows.pool import PoolError, ReleasePool
 from tests.builders.windows import START_MS, WINDOW_MS, sequence_plan, visits
 
 
@@ -109,3 +112,35 @@ async def test_a_window_is_linked_to_the_one_before_in_the_pool() -> None:
         pool.close()
     assert linkages[0] is None
     assert [one is not None and one.mean for one in linkages[1:]] == [pytest.approx(1 / 9)] * 2
+
+
+class _Deadly:
+    """Ends the process that it is sent to."""
+
+    def __reduce__(self) -> Any:
+        return os._exit, (1,)
+
+
+async def test_a_process_that_dies_at_its_start_is_a_sentence() -> None:
+    """
+    As where memory is too small for one: the start ends with what to do.
+    """
+    pool = ReleasePool({}, {Kind.CHECKINS: _Deadly()}, max_bytes=2**20, processes=1)  # type: ignore[dict-item]
+    try:
+        with pytest.raises(PoolError, match=r"usually because memory ran out: give the worker more memory, or set"):
+            await pool.start()
+    finally:
+        pool.close()
+
+
+def test_a_machine_without_shared_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Semaphores need /dev/shm, and there is no way without them.
+    """
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)
+    with pytest.raises(PoolError, match=r"cannot share memory \(Read-only file system\): /dev/shm must be a folder"):
+        ReleasePool({}, {}, max_bytes=2**20, processes=1)

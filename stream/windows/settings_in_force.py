@@ -179,7 +179,7 @@ class _Starter:
             )
         await self._write(StepKind.IN_FORCE, writer, await self._locate_again(in_force.passed))
         await self._seals.remove(self._agreement.obsolete())
-        log.info("settings_changed", how=how)
+        log.info("settings_in_force", how=how)
 
     async def _has_members(self) -> bool:
         """Return whether one of the groups has members, or it is not known."""

@@ -101,9 +101,9 @@ def _receiver(value: str) -> str:
     return value.rstrip("/")
 
 
-def _headers(value: SecretStr) -> SecretStr:
+def _headers(value: SecretStr | None) -> SecretStr | None:
     """Refuse what a request cannot have as headers."""
-    if not re.fullmatch(rf"{_HEADER}(,{_HEADER})*", value.get_secret_value(), re.ASCII):
+    if value is not None and not re.fullmatch(rf"{_HEADER}(,{_HEADER})*", value.get_secret_value(), re.ASCII):
         raise wrong_value("is hidden: it must be names and values such as api-key=abc, separated by commas")
     return value
 
@@ -117,7 +117,7 @@ class TelemetrySettings(Section):
     """Address of an OTLP receiver, such as ``http://collector:4318``. ``/v1/traces`` and ``/v1/metrics`` are added to
     it; the protocol is ``http/protobuf``. Without it nothing is sent."""
 
-    headers: Annotated[SecretStr, AfterValidator(_headers)] | None = None
+    headers: Annotated[SecretStr | None, AfterValidator(_headers)] = None
     """Headers of every request, such as ``api-key=abc``, separated by commas; special characters in values are
     percent-encoded, as in ``OTEL_EXPORTER_OTLP_HEADERS``."""
 

@@ -122,9 +122,10 @@ class Emitter:
         topic = self._topics[trajectories[0].topic]
         partition = partition_of(release, len(await self._producer.partitions_for(topic)))
         to: dict[str, Any] = {"topic": topic, "partition": partition, "has_present": timestamp_ms is None}
+        its_headers = list(headers)  # aiokafka refuses a tuple
         batch = self._producer.create_batch()
         for message in trajectories:
-            record = {"key": message.key, "value": message.value, "timestamp": timestamp_ms, "headers": headers}
+            record = {"key": message.key, "value": message.value, "timestamp": timestamp_ms, "headers": its_headers}
             if batch.append(**record) is None:
                 yield await self._producer.send_batch(batch, **to)
                 batch = self._producer.create_batch()

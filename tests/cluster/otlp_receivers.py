@@ -93,7 +93,9 @@ class OtlpReceiver(ABC):
     def resources(self) -> list[dict[str, Any]]:
         """Return what each message of traces or metrics says of its sender."""
         traces = [one.resource for sent in self.traces_sent() for one in TracesData.FromString(sent).resource_spans]
-        metrics = [one.resource for sent in self.metrics_sent() for one in MetricsData.FromString(sent).resource_metrics]
+        metrics = [
+            one.resource for sent in self.metrics_sent() for one in MetricsData.FromString(sent).resource_metrics
+        ]
         return [_values(one.attributes) for one in (*traces, *metrics)]
 
 

@@ -402,6 +402,31 @@ def test_opentelemetry_can_be_turned_off_by_its_own_variable(
     assert receiver.asked == []
 
 
+def test_shoals_settings_decide_where_and_what_is_sent(receiver: OtlpStandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    OpenTelemetry's variables add to a worker's attributes; they name no receiver, no service and no sampler.
+    """
+    with OtlpStandIn() as other:
+        for name, value in {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": other.url,
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"{other.url}/v1/traces",
+            "OTEL_SERVICE_NAME": "another",
+            "OTEL_TRACES_SAMPLER": "always_off",
+            "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=city,service.name=third",
+            "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+        }.items():
+            monkeypatch.setenv(name, value)
+        with telemetry(receiver.url, Measured().registry, metrics=True) as one:
+            release(one)
+        none = Telemetry(load_settings(), CollectorRegistry())
+        release(none)
+        asyncio.run(none.close(1))
+        assert other.asked == []
+    assert len(receiver.spans()) == 4
+    for resource in receiver.resources():
+        assert (resource["service.name"], resource["deployment.environment.name"]) == ("shoal", "city")
+
+
 # Exemplars
 
 

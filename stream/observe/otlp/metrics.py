@@ -89,7 +89,9 @@ def as_otlp(metrics: Iterable[PrometheusMetric], resource: Resource, *, now_ns: 
         resource: What is measured.
         now_ns: The present, Unix nanoseconds.
     """
-    scope = ScopeMetrics(_SCOPE, [_metric(metric, now_ns) for metric in metrics], schema_url="")
+    # A Prometheus refuses the whole request for a metric without a value.
+    found = [one for metric in metrics if (one := _metric(metric, now_ns)).data.data_points]
+    scope = ScopeMetrics(_SCOPE, found, schema_url="")
     return MetricsData([ResourceMetrics(resource, [scope], schema_url="")])
 
 

@@ -66,13 +66,9 @@ class OtlpMetrics:
         self._send()
 
     def _send(self) -> None:
-        try:
+        with self._deliveries.attempt(1) as attempt:
             data = as_otlp(self._source.collect(), self._resource, now_ns=time.time_ns())
-            is_accepted = self._exporter.export(data) is MetricExportResult.SUCCESS
-        except Exception as fault:  # the next reading must not fail with this one
-            self._deliveries.note(1, is_accepted=False, why=type(fault).__name__)
-        else:
-            self._deliveries.note(1, is_accepted=is_accepted)
+            attempt.is_accepted = self._exporter.export(data) is MetricExportResult.SUCCESS
 
     def close(self) -> None:
         """Send once more, and stop."""

@@ -5,10 +5,13 @@ OpenTelemetry sends from threads of its own, and drops what a receiver does not 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -20,7 +23,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from stream.settings.model import Settings
 
-__all__ = ["CountedSpans", "Deliveries", "exporter_options", "resource_of"]
+__all__ = ["Attempt", "CountedSpans", "Deliveries", "exporter_options", "resource_of"]
 
 log = structlog.get_logger("shoal.telemetry")
 
@@ -36,14 +39,25 @@ class _Session(requests.Session):
 
 
 class _Faults(logging.Handler):
-    """Takes OpenTelemetry's warnings, one for every attempt; the first of a batch has the reason."""
+    """Takes OpenTelemetry's warnings, one for every attempt, and keeps the first of each thread: it has the reason."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.first: str | None = None
+        self._first: dict[int | None, str] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.first = self.first or record.getMessage()[:_LONGEST_REASON]
+        self._first.setdefault(record.thread, record.getMessage()[:_LONGEST_REASON])
+
+    def taken(self) -> str | None:
+        """Return what was kept of this thread, and forget it."""
+        return self._first.pop(threading.get_ident(), None)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One request."""
+
+    is_accepted: bool = False
 
 
 class Deliveries:
@@ -64,10 +78,19 @@ class Deliveries:
         self._faults = next((one for one in logger.handlers if isinstance(one, _Faults)), None) or _Faults()
         logger.addHandler(self._faults)
 
-    def note(self, n: int, *, is_accepted: bool, why: str | None = None) -> None:
-        """Note an attempt to send ``n`` of them; by default OpenTelemetry's own warning says why it failed."""
-        now_s, why = self._passed_s(), why or self._faults.first
-        self._faults.first = None
+    @contextlib.contextmanager
+    def attempt(self, n: int) -> Iterator[Attempt]:
+        """Send ``n`` of them in a ``with`` block, which says whether they are accepted; a fault in it is noted too."""
+        self._faults.taken()
+        one, why = Attempt(), None
+        try:
+            yield one
+        except Exception as fault:  # some versions of the exporters raise what others log
+            why = f"{type(fault).__name__}: {fault}"[:_LONGEST_REASON]
+        self._note(n, is_accepted=one.is_accepted, why=why or self._faults.taken())
+
+    def _note(self, n: int, *, is_accepted: bool, why: str | None) -> None:
+        now_s = self._passed_s()
         if is_accepted:
             if self._said_s is not None:
                 log.info("telemetry_accepted_again", what=self._what, lost=self.n_lost)
@@ -97,9 +120,9 @@ class CountedSpans(SpanExporter):
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Export spans; called from a thread of OpenTelemetry."""
-        result = self._exporter.export(spans)
-        self._deliveries.note(len(spans), is_accepted=result is SpanExportResult.SUCCESS)
-        return result
+        with self._deliveries.attempt(len(spans)) as attempt:
+            attempt.is_accepted = self._exporter.export(spans) is SpanExportResult.SUCCESS
+        return SpanExportResult.SUCCESS if attempt.is_accepted else SpanExportResult.FAILURE
 
     def shutdown(self) -> None:
         """Give up attempts in progress."""

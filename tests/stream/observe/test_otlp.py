@@ -315,8 +315,8 @@ def test_headers_and_certificates(tmp_path: Path) -> None:
     authority = Authority(tmp_path, "tests")
     certificate = authority.issue("receiver")
     with OtlpStandIn(certificate=certificate) as receiver:
-        trusted = {"headers": "Authorization=Bearer%20abc", "cafile": str(authority.certificate)}
-        with telemetry(receiver.url, **trusted) as one:
+        headers, cafile = "Authorization=Bearer%20abc", str(authority.certificate)
+        with telemetry(receiver.url, headers=headers, cafile=cafile) as one:
             release(one)
         assert [asked[:2] for asked in receiver.asked] == [("/v1/traces", "Bearer abc")]
         with capture_logs() as logs, telemetry(receiver.url) as one:
@@ -362,12 +362,17 @@ def test_a_long_failure_is_said_rarely_and_its_end_once() -> None:
     """
     now_s = 0.0
     deliveries = Deliveries("spans", passed_s=lambda: now_s)
+
+    def send(n: int, *, is_accepted: bool) -> None:
+        with deliveries.attempt(n) as attempt:
+            attempt.is_accepted = is_accepted
+
     with capture_logs() as logs:
-        deliveries.note(5, is_accepted=True)
+        send(5, is_accepted=True)
         for now_s in range(0, 1300, 10):  # noqa: B007 - read by the clock above
-            deliveries.note(1, is_accepted=False)
-        deliveries.note(5, is_accepted=True)
-        deliveries.note(5, is_accepted=True)
+            send(1, is_accepted=False)
+        send(5, is_accepted=True)
+        send(5, is_accepted=True)
     assert [(line["event"], line["lost"]) for line in logs] == [
         ("telemetry_lost", 1),
         ("telemetry_lost", 61),
@@ -462,6 +467,7 @@ async def test_exemplars_are_served_to_whoever_asks_for_openmetrics() -> None:
     samples = [sample for family in parsed(text) for sample in family.samples]
     (found,) = [one for one in samples if one.exemplar is not None]
     assert (found.name, found.labels["le"]) == ("shoal_close_to_release_seconds_bucket", "1.0")
+    assert found.exemplar is not None
     assert found.exemplar.labels == exemplar
     for content_type, text in others:
         assert content_type.startswith("text/plain; version=0.0.4")

@@ -29,12 +29,12 @@ PUSH ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests that need an outside service or take minutes have targets of their own.
-EVERYDAY := not slow and not browser and not image
+EVERYDAY := not slow and not browser and not image and not collector
 # Four processes for two cores: tests with a broker mostly wait.
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean test-collector
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -80,6 +80,9 @@ test-deep: install kernels ## the tests of `make test` and the slower ones, with
 
 test-slow: install ## the tests that take minutes: full real feeds
 	$(BIN)/pytest -m slow
+
+test-collector: install ## traces and metrics of a worker in a real OpenTelemetry Collector, built once with Go; needs a real Kafka
+	$(BIN)/pytest -m collector tests/integration
 
 test-browser: install ## the live page in a real Chromium, in desktop and phone size; writes deploy/screenshots
 	$(BIN)/pytest -m browser tests/browser

@@ -33,6 +33,7 @@ SECRETS = {
     "kafka.ssl_key_password": "kafka.clientCertificate",
     "registry.password": "registry.credentials",
     "registry.token": "registry.credentials",
+    "telemetry.headers": "telemetry.credentials",
 }
 """Settings that are never in a ConfigMap, and the values that name their Secret."""
 

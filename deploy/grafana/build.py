@@ -57,6 +57,9 @@ class Panel:
     dashed: str = ""
     """Letters of the queries with dashed lines: promises and limits."""
 
+    exemplars: bool = False
+    """Whether exemplars of the first query are shown: points that lead to the trace of a window."""
+
     red_from: float | None = None
     """Least value that is shown in red."""
 
@@ -137,6 +140,8 @@ def _panel(panel: Panel) -> stat.Panel | timeseries.Panel:
 def _targets(panel: Panel) -> Iterator[Dataquery]:
     for letter, (expression, legend) in zip("ABCDEFGH", panel.queries, strict=False):
         query = Dataquery().ref_id(letter).expr(expression).legend_format(legend).datasource(_DATASOURCE)
+        if panel.exemplars and letter == "A":  # the other quantiles have the same ones
+            query.exemplar(True)
         yield query.instant() if panel.look in ("figure", "names") else query.range()
 
 

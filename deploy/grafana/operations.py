@@ -39,8 +39,10 @@ def operations() -> str:
                 Panel(
                     title="Close to release",
                     description="Time from the decision to seal a window until its windows message is acknowledged: "
-                    "median, 95th and 99th percentile over the last hour.",
+                    "median, 95th and 99th percentile over the last hour. With tracing, points lead to the traces of "
+                    "windows.",
                     unit="s",
+                    exemplars=True,
                     queries=[
                         (
                             quantile_of_an_hour(quantile, "shoal_close_to_release_seconds_bucket", "kind"),

@@ -38,6 +38,11 @@
 {{ include "shoal.secretVariable" (list $ "SHOAL_REGISTRY__PASSWORD" .existingSecret .passwordKey) }}
 {{- end }}
 {{- end }}
+{{- with .Values.telemetry.credentials }}
+{{- if .existingSecret }}
+{{ include "shoal.secretVariable" (list "SHOAL_TELEMETRY__HEADERS" .existingSecret .headersKey) }}
+{{- end }}
+{{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
@@ -79,6 +84,11 @@
 {{- if .Values.registry.certificateAuthority.existingSecret }}
 - name: registry-authority
   mountPath: /etc/shoal/registry-authority
+  readOnly: true
+{{- end }}
+{{- if .Values.telemetry.certificateAuthority.existingSecret }}
+- name: telemetry-authority
+  mountPath: /etc/shoal/telemetry-authority
   readOnly: true
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
@@ -141,6 +151,16 @@
     {{- if $root.isTopicsJob }}
     optional: true
     {{- end }}
+    items:
+      - key: {{ .key }}
+        path: {{ .key }}
+{{- end }}
+{{- end }}
+{{- with .telemetry.certificateAuthority }}
+{{- if .existingSecret }}
+- name: telemetry-authority
+  secret:
+    secretName: {{ .existingSecret }}
     items:
       - key: {{ .key }}
         path: {{ .key }}

@@ -4,6 +4,7 @@
 {{- define "shoal.path.certificate" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.certificateKey }}{{- end -}}
 {{- define "shoal.path.privateKey" -}}/etc/shoal/client-certificate/{{ .Values.kafka.clientCertificate.privateKeyKey }}{{- end -}}
 {{- define "shoal.path.registryAuthority" -}}/etc/shoal/registry-authority/{{ .Values.registry.certificateAuthority.key }}{{- end -}}
+{{- define "shoal.path.telemetryAuthority" -}}/etc/shoal/telemetry-authority/{{ .Values.telemetry.certificateAuthority.key }}{{- end -}}
 {{- define "shoal.path.token" -}}/var/run/secrets/shoal/token{{- end -}}
 
 {{/* `config`, with the paths of mounted files. Helm removes a value that is set to null, and the worker would use its
@@ -27,6 +28,9 @@
 {{- end -}}
 {{- if .Values.registry.certificateAuthority.existingSecret -}}
 {{- $_ := set $config.registry "cafile" (include "shoal.path.registryAuthority" .) -}}
+{{- end -}}
+{{- if .Values.telemetry.certificateAuthority.existingSecret -}}
+{{- $_ := set $config.telemetry "cafile" (include "shoal.path.telemetryAuthority" .) -}}
 {{- end -}}
 {{- include "shoal.yaml" $config | trim -}}
 {{- end -}}

@@ -36,6 +36,7 @@ from stream.kafka.log_start import AgreedStart
 from stream.kafka.rotation import follow_rotation
 from stream.kafka.schema_registry import SchemaRegistry
 from stream.observe.metrics import Metrics
+from stream.observe.tracing import NO_TRACING, Tracing
 from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
 from stream.settings.registry import RegistrySettings
@@ -80,6 +81,7 @@ class Ingest:
         now_ms: The clock, Unix milliseconds.
         on_trouble: Called whenever an operation on the cluster fails.
         clock: Watches the clock; a new one by default.
+        tracing: Makes the traces of batches; none by default.
     """
 
     def __init__(
@@ -96,8 +98,10 @@ class Ingest:
         now_ms: Callable[[], int],
         on_trouble: Trouble,
         clock: Clock | None = None,
+        tracing: Tracing = NO_TRACING,
     ) -> None:
         self._settings, self._feeds, self._producer, self._metrics = settings, feeds, producer, metrics
+        self._tracing = tracing
         self._now_ms, self._on_trouble = now_ms, on_trouble
         self._shards = ShardsWriter(settings, producer, n_partitions=n_partitions, on_trouble=on_trouble)
         self._clock = clock or Clock(metrics, now_ms=now_ms)
@@ -180,7 +184,8 @@ class Ingest:
             )
             batches = await self._positions.continued(fetched)
             for batch in batches:
-                with self._metrics.stage_seconds.labels("ingest").time():
+                kind = self._topics.feed_of(batch.partition.topic)
+                with self._metrics.stage_seconds.labels("ingest").time(), self._tracing.batch(kind, batch.messages):
                     await self._forward(batch)
             ends = {batch.partition: batch.messages[-1].offset + 1 for batch in batches}
             if offsets := self._positions.take_moves() | ends:

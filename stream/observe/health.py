@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aiohttp.web import Application, AppRunner, Request, Response, TCPSite
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from stream.observe.rounding import RoundedCounts
@@ -56,8 +57,10 @@ def add_health(app: Application, registry: Collector, health: Health) -> None:
             else Response(status=503, text=f"waiting for: {', '.join(failing)}\n")
         )
 
-    async def metrics(_: Request) -> Response:
-        return Response(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    async def metrics(request: Request) -> Response:
+        # Only OpenMetrics has exemplars, which lead to traces; a client that does not ask for it gets Prometheus' text.
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return Response(body=encode(registry), headers={"Content-Type": content_type})
 
     app.router.add_get("/healthz", healthz)
     app.router.add_get("/readyz", readyz)

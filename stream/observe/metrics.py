@@ -287,7 +287,14 @@ class Metrics:
             self.withheld.labels(kind, withheld)
 
     def count_window(
-        self, kind: Kind, result: WindowResult, seconds: float, *, required_k: int, linkage: float | None = None
+        self,
+        kind: Kind,
+        result: WindowResult,
+        seconds: float,
+        *,
+        required_k: int,
+        linkage: float | None = None,
+        exemplar: dict[str, str] | None = None,
     ) -> None:
         """Count a window that was emitted, and set the gauges of its release.
 
@@ -297,6 +304,7 @@ class Metrics:
             seconds: From the decision to seal it until all that is public of it is acknowledged.
             required_k: The k that is promised to everybody.
             linkage: The linkage risk that is promised; None if nothing is promised of several windows.
+            exemplar: Labels that lead to the window's trace, if it has one.
         """
         facts, account = result.facts, result.account
         fates = {
@@ -314,7 +322,7 @@ class Metrics:
             for outcome in ("released", "suppressed", "withheld", "duplicate"):
                 self.records.labels(kind, outcome).inc(fates[outcome])
         self.windows.labels(kind, result.outcome).inc()
-        self.close_to_release_seconds.labels(kind).observe(seconds)
+        self.close_to_release_seconds.labels(kind).observe(seconds, exemplar)
         if result.outcome != "released":
             self.withheld.labels(kind, facts["reason"]).inc()
             return

@@ -8,12 +8,12 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-__all__ = ["RoundedCounts"]
+__all__ = ["DEFECTS", "RoundedCounts"]
 
 _COUNTS = frozenset({"shoal_records", "shoal_windows", "shoal_withheld_windows"})
 """Counters that also tell of people of whom nothing is published: those who are suppressed or withheld."""
 
-_DEFECTS = frozenset({"refused", "verification_failed", "anonymizer_failed"})
+DEFECTS = frozenset({"refused", "verification_failed", "anonymizer_failed"})
 """Outcomes and reasons that point at a defect and not at few people: the first one must raise an alert."""
 
 
@@ -34,7 +34,7 @@ class RoundedCounts(Collector):
             if metric.name in _COUNTS:
                 metric.samples = [
                     sample._replace(value=sample.value // self._step * self._step)
-                    if sample.name.endswith("_total") and _DEFECTS.isdisjoint(sample.labels.values())
+                    if sample.name.endswith("_total") and DEFECTS.isdisjoint(sample.labels.values())
                     else sample
                     for sample in metric.samples
                 ]

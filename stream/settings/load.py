@@ -107,7 +107,7 @@ def _sentence(error: Any) -> str:
         return f"{name} is not a setting: `shoal check-config` lists them"
     if error["type"] in ("model_type", "dict_type"):  # not shown: it could be a misplaced secret
         return f"{name} is a section: it must hold names and values, such as privacy.k"
-    shown = "hidden" if re.search("secret|password|token_url", name) else repr(error["input"])
+    shown = "hidden" if re.search("secret|password|token_url|headers", name) else repr(error["input"])
     rule = re.sub(r"^(Value error, |Input )", "", error["msg"])
     rule = rule if rule.startswith("it ") else f"it {rule}"
     return f"{name} is {shown}: {rule}"

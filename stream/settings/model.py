@@ -39,7 +39,14 @@ from stream.settings.registry import RegistrySettings
 from stream.settings.registry_access import check_registry
 from stream.settings.release import ReleaseSettings
 from stream.settings.section import Section
-from stream.settings.service import LogSettings, MetricsSettings, WebSettings, WorkerSettings
+from stream.settings.service import (
+    LogSettings,
+    MetricsSettings,
+    TelemetrySettings,
+    WebSettings,
+    WorkerSettings,
+    check_telemetry,
+)
 
 __all__ = ["Settings"]
 
@@ -67,6 +74,7 @@ class Settings(BaseSettings):
     web: WebSettings = WebSettings()
     logs: LogSettings = LogSettings()
     worker: WorkerSettings = WorkerSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     checkins: OverrideSettings = OverrideSettings()
     fragments: OverrideSettings = OverrideSettings()
     stops: StopSettings = StopSettings()
@@ -157,6 +165,7 @@ class Settings(BaseSettings):
         check_credentials(self.kafka)
         tls_context(self.kafka)
         check_registry(self.registry)
+        check_telemetry(self.telemetry)
         feeds = [self.for_kind(kind) for kind in self.kinds]
         if any(feed.privacy.secret is None for feed in feeds):
             raise SettingsError(NO_KEY_IS_SET)

@@ -10,12 +10,12 @@ from pydantic import AfterValidator, SecretStr, WithJsonSchema
 
 from core.models.common.values import PositiveDuration
 from stream.settings.section import Section
-from stream.settings.values import HOST_AND_PORT, are_hosts, wrong_value
+from stream.settings.values import HOST_AND_PORT, PATH_OF_ADDRESS, are_hosts, wrong_value
 
 __all__ = ["RegistrySettings"]
 
-_ADDRESS = rf"\s*https?://{HOST_AND_PORT}(/[A-Za-z0-9._~!$&'()*+;=:%/-]*)?\s*"
-"""Without a user or password, without a query, and without the comma that separates addresses."""
+_ADDRESS = rf"\s*https?://{HOST_AND_PORT}{PATH_OF_ADDRESS}\s*"
+"""Without a user or password."""
 
 _ADDRESSES = rf"^{_ADDRESS}(,{_ADDRESS})*$"
 

@@ -15,6 +15,7 @@ from core.models.common.values import DURATION_MS, Duration, largest_unit
 __all__ = [
     "HOST_AND_PORT",
     "LARGEST_MESSAGE_BYTES",
+    "PATH_OF_ADDRESS",
     "THIS_MACHINE",
     "Brokers",
     "Count",
@@ -52,6 +53,9 @@ HOST_AND_PORT = rf"{_HOST}(:{_PORT})?"
 
 _SERVER = rf"\s*{_HOST}:{_PORT}\s*"
 _SERVERS = rf"^{_SERVER}(,{_SERVER})*$"
+PATH_OF_ADDRESS = r"(/[A-Za-z0-9._~!$&'()*+;=:%/-]*)?"
+"""Pattern of what may follow the host: no query, and no comma, which separates addresses."""
+
 THIS_MACHINE = r"(localhost|127\.0\.0\.1|\[::1\])"
 """Pattern of the hosts to which secrets may be sent without TLS."""
 

@@ -41,7 +41,13 @@ class Emitter:
         self._kafka = kafka
         self._producer, self._topics, self._on_trouble = producer, topics, on_trouble
 
-    async def emit(self, messages: Sequence[OutMessage], *, headers: Callable[[], list[tuple[str, bytes]]]) -> None:
+    async def emit(
+        self,
+        messages: Sequence[OutMessage],
+        *,
+        headers: Callable[[], list[tuple[str, bytes]]],
+        of_all: Sequence[tuple[str, bytes]] = (),
+    ) -> None:
         """Send a release, and return when all of it is acknowledged.
 
         A repetition sends the same bytes under the same keys to the same partitions; all trajectories of a release go
@@ -51,11 +57,12 @@ class Emitter:
         Args:
             messages: Trajectories, then the windows message.
             headers: Makes the headers of the windows message, after the trajectories are acknowledged.
+            of_all: Headers of all messages.
         """
         *trajectories, window = messages
 
         async def send_trajectories(timestamp_ms: int | None) -> None:
-            sent = self._send_batches(trajectories, window.key, timestamp_ms)
+            sent = self._send_batches(trajectories, window.key, timestamp_ms, of_all)
             await asyncio.gather(*[future async for future in sent])
 
         async def send_window(timestamp_ms: int | None) -> None:
@@ -64,7 +71,7 @@ class Emitter:
                 window.value,
                 key=window.key,
                 timestamp_ms=timestamp_ms,
-                headers=headers(),
+                headers=[*headers(), *of_all],
             )
 
         end_ms = window.timestamp_ms
@@ -103,7 +110,11 @@ class Emitter:
             return False
 
     async def _send_batches(
-        self, trajectories: Sequence[OutMessage], release: bytes, timestamp_ms: int | None
+        self,
+        trajectories: Sequence[OutMessage],
+        release: bytes,
+        timestamp_ms: int | None,
+        headers: Sequence[tuple[str, bytes]],
     ) -> AsyncIterator[asyncio.Future[object]]:
         """Send trajectories in batches: sending them one by one would take longer than anonymizing them."""
         if not trajectories:
@@ -111,9 +122,10 @@ class Emitter:
         topic = self._topics[trajectories[0].topic]
         partition = partition_of(release, len(await self._producer.partitions_for(topic)))
         to: dict[str, Any] = {"topic": topic, "partition": partition, "has_present": timestamp_ms is None}
+        its_headers = list(headers)  # aiokafka refuses a tuple
         batch = self._producer.create_batch()
         for message in trajectories:
-            record = {"key": message.key, "value": message.value, "timestamp": timestamp_ms}
+            record = {"key": message.key, "value": message.value, "timestamp": timestamp_ms, "headers": its_headers}
             if batch.append(**record) is None:
                 yield await self._producer.send_batch(batch, **to)
                 batch = self._producer.create_batch()

@@ -32,6 +32,7 @@ from stream.formats.release.result import WindowResult
 from stream.ingest.rejections import send_dead_letters
 from stream.kafka.client import Trouble
 from stream.observe.metrics import Metrics
+from stream.observe.tracing import Tracing, WindowTimes, WindowTrace
 from stream.settings.model import Settings
 from stream.windows.early_release import EarlyRelease
 from stream.windows.emit import Emitter
@@ -88,6 +89,7 @@ class PartitionContext:
 
     on_window: Callable[[EmittedWindow], None]
     on_trouble: Trouble
+    tracing: Tracing
 
 
 class PartitionTask:
@@ -104,7 +106,7 @@ class PartitionTask:
         self.clock_ms = 0
         self._heard_s = time.monotonic()
         self._wake = asyncio.Event()
-        self._sealing_since_s: dict[WindowKey, float] = {}
+        self._sealing: dict[WindowKey, WindowTimes] = {}
         self._early_release = EarlyRelease(context.pool)
         self._reporting: asyncio.Task[None] | None = None
         self._on_fatal = on_fatal
@@ -268,7 +270,7 @@ class PartitionTask:
         )
 
     async def _seal(self, action: WriteSeal) -> None:
-        key = action.seal.key
+        key, times = action.seal.key, WindowTimes()
         if self._early:
             log.warning(
                 "window_sealed_early",
@@ -280,9 +282,9 @@ class PartitionTask:
             self._context.metrics.early_seals.labels(key.kind).inc()
             self._early = False
         if len(action.rows):  # otherwise nothing of it leaves: it is sealed so that a shard can forget its traces
-            self._sealing_since_s.setdefault(key, time.monotonic())
+            times = self._sealing.setdefault(key, times)
             self._early_release.begin(action)
-        with self._context.metrics.stage_seconds.labels("seal").time():
+        with self._context.metrics.stage_seconds.labels("seal").time(), times.stage("seal"):
             await self._seals.write(action.seal)
             for record in await self._seals.read():
                 self._count(record.kind, late=self.machine.apply_seal(record))
@@ -292,8 +294,8 @@ class PartitionTask:
         kind, plan = seal.key.kind, context.feeds[seal.key.kind].plan.after(action.history)
         encoding = context.pool.encodings[kind]
         # The worker that sealed the window may have released it: another one, or this one before a rebalance.
-        is_again = seal.key not in self._sealing_since_s or not seal.writer.startswith(context.writer)
-        begun_s = self._sealing_since_s.pop(seal.key, time.monotonic())
+        is_again = seal.key not in self._sealing or not seal.writer.startswith(context.writer)
+        trace = context.tracing.window(seal, self._sealing.pop(seal.key, WindowTimes()))
         try:
             results = await self._settle_draw(action, await self._early_release.results(action))
         except BrokenProcessPool:
@@ -303,6 +305,7 @@ class PartitionTask:
             why = "topics.seals accepts less than the noisy counts of a window have: raise its max.message.bytes"
             results = [withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why, encoding=encoding)]
         context.metrics.stage_seconds.labels("anonymize").observe(sum(result.seconds for result in results))
+        trace.times.anonymized(results)
         try:
             await self._remember(seal.key, results)
         except _TOO_LARGE:  # nothing is out yet
@@ -312,18 +315,23 @@ class PartitionTask:
             log.info("window_was_completed", kind=kind.value, shard=seal.shard, why="another worker has taken over")
             return
         emitted: list[tuple[WindowResult, float]] = []
-        with context.metrics.stage_seconds.labels("emit").time():
+        with context.metrics.stage_seconds.labels("emit").time(), trace.times.stage("emit"):
             for result in results:
-                outcome = await self._emit_or_withhold(result, begun_s, is_again=is_again)
+                outcome = await self._emit_or_withhold(result, trace, is_again=is_again)
                 if outcome is not None:
-                    emitted.append((outcome, time.monotonic() - begun_s))
+                    emitted.append((outcome, time.monotonic() - trace.times.begun_s))
         self.machine.released(seal)
-        report = self._link_and_report(self._reporting, seal, emitted)
+        trace.end(plan.model, [result for result, _ in emitted], is_again=is_again)
+        report = self._link_and_report(self._reporting, seal, emitted, trace)
         self._reporting = asyncio.create_task(report, name=f"report of partition {self.number}")
         self._reporting.add_done_callback(lambda task: self._ended(task, self._on_fatal))
 
     async def _link_and_report(
-        self, before: asyncio.Task[None] | None, seal: Seal, emitted: Sequence[tuple[WindowResult, float]]
+        self,
+        before: asyncio.Task[None] | None,
+        seal: Seal,
+        emitted: Sequence[tuple[WindowResult, float]],
+        trace: WindowTrace,
     ) -> None:
         """Attack a release that has left together with the one before it, then report it; in the order of windows."""
         results = [result for result, _ in emitted]
@@ -333,7 +341,7 @@ class PartitionTask:
             results = await self._context.pool.link(seal.kind, seal, results)
         finally:  # also if the partition is taken away: what was released must be counted
             for result, (_, seconds) in zip(results, emitted, strict=True):
-                self._report(result, seconds)
+                self._report(result, seconds, trace)
 
     async def _settle_draw(self, action: ReleaseWindow, results: list[WindowResult]) -> list[WindowResult]:
         """Write what was drawn, before anything of the window is emitted; return the results of the draw that counts.
@@ -368,22 +376,24 @@ class PartitionTask:
         for record in await self._seals.read():
             self._count(record.kind, late=self.machine.apply_seal(record))
 
-    async def _emit_or_withhold(self, result: WindowResult, begun_s: float, *, is_again: bool) -> WindowResult | None:
+    async def _emit_or_withhold(
+        self, result: WindowResult, trace: WindowTrace, *, is_again: bool
+    ) -> WindowResult | None:
         """Send what is public of a window, or that it is withheld if a topic refuses it.
 
         Returns:
             What became of the window; None if it was released before with another outcome.
         """
         try:
-            return result if await self._emit(result, begun_s, is_again=is_again) else None
+            return result if await self._emit(result, trace, is_again=is_again) else None
         except _TOO_LARGE:
             kind = result.seal.kind
             why = "an output topic accepts less than limits.message_bytes: raise its max.message.bytes"
             plan, encoding = self._context.feeds[kind].plan, self._context.pool.encodings[kind]
             withheld = withhold_result(result, plan, WithholdReason.TOO_LARGE, why, encoding=encoding)
-            return withheld if await self._emit(withheld, begun_s, is_again=is_again, is_begun=True) else None
+            return withheld if await self._emit(withheld, trace, is_again=is_again, is_begun=True) else None
 
-    async def _emit(self, result: WindowResult, begun_s: float, *, is_again: bool, is_begun: bool = False) -> bool:
+    async def _emit(self, result: WindowResult, trace: WindowTrace, *, is_again: bool, is_begun: bool = False) -> bool:
         """Send what is public of a window, unless it was released before; return whether this is its outcome.
 
         If some of a release may be out already (``is_begun``), the message that it is withheld is sent in any case, so
@@ -401,11 +411,11 @@ class PartitionTask:
         def headers() -> list[tuple[str, bytes]]:
             durations = {
                 "anonymize_s": round(result.seconds, 4),
-                "close_to_release_s": round(time.monotonic() - begun_s, 4),
+                "close_to_release_s": round(time.monotonic() - trace.times.begun_s, 4),
             }
             return [("shoal-durations", msgspec.json.encode(durations))]
 
-        await emitter.emit(result.messages, headers=headers)
+        await emitter.emit(result.messages, headers=headers, of_all=trace.headers)
         return True
 
     async def _complete(self, action: WriteCompletion) -> None:
@@ -413,11 +423,18 @@ class PartitionTask:
         await self._seals.remove(action.obsolete)
         self.machine.completed(action)
 
-    def _report(self, result: WindowResult, seconds: float) -> None:
+    def _report(self, result: WindowResult, seconds: float, trace: WindowTrace) -> None:
         key = result.seal.key
         plan = self._context.feeds[key.kind].plan
         metrics = self._context.metrics
-        metrics.count_window(key.kind, result, seconds, required_k=plan.guarantee.k, linkage=plan.promised_linkage)
+        metrics.count_window(
+            key.kind,
+            result,
+            seconds,
+            required_k=plan.guarantee.k,
+            linkage=plan.promised_linkage,
+            exemplar=trace.exemplar,
+        )
         if plan.noise is not None and result.noisy is not None:
             metrics.epsilon_spent.labels(key.kind).inc(plan.noise.epsilon)
         encoding = self._context.pool.encodings[key.kind]

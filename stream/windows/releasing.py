@@ -71,7 +71,7 @@ def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON
         encoding: How its messages are written.
         max_bytes: Longest message that the topics accept.
     """
-    begun = time.perf_counter()
+    begun, begun_ns = time.perf_counter(), time.time_ns()
     alarm: str | None = None
     try:
         outcome: Outcome = release_window(seal, rows, plan)
@@ -85,7 +85,8 @@ def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON
         messages = tuple(outcome_messages(outcome, encoding))
     if isinstance(outcome, ReleaseRefused):
         alarm = f"release refused: {outcome.finding}"
-    return WindowResult.of(seal, outcome, messages, seconds=time.perf_counter() - begun, alarm=alarm)
+    seconds = time.perf_counter() - begun
+    return WindowResult.of(seal, outcome, messages, seconds=seconds, begun_ns=begun_ns, alarm=alarm)
 
 
 def link(

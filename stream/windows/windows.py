@@ -18,6 +18,7 @@ from core.records.record import Kind
 from stream.feeds.feed import Feed
 from stream.kafka.client import Trouble
 from stream.observe.metrics import Metrics
+from stream.observe.tracing import NO_TRACING, Tracing
 from stream.settings.model import Settings
 from stream.windows.emit import Emitter
 from stream.windows.partition_task import PartitionContext, PartitionTask
@@ -52,6 +53,7 @@ class Windows:
         on_window: Called for every window that was emitted.
         on_fatal: Called when a partition's task fails.
         on_trouble: Called whenever an operation on the cluster fails.
+        tracing: Makes the traces of windows; none by default.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Windows:
         on_window: Callable[[EmittedWindow], None],
         on_fatal: Callable[[BaseException], None],
         on_trouble: Trouble,
+        tracing: Tracing = NO_TRACING,
     ) -> None:
         topics = settings.topics
         self._context = PartitionContext(
@@ -92,6 +95,7 @@ class Windows:
             wait_for_room=self._wait_for_room,
             on_window=on_window,
             on_trouble=on_trouble,
+            tracing=tracing,
         )
         self._commit, self._on_fatal = commit, on_fatal
         self._partitions: dict[int, PartitionTask] = {}

@@ -38,6 +38,8 @@ from stream.observe.crowds import SmallCrowds
 from stream.observe.health import Health, HealthServer, check_port
 from stream.observe.logs import hear_kafka_client, report_repeats, set_up_logs
 from stream.observe.metrics import Metrics
+from stream.observe.rounding import RoundedCounts
+from stream.observe.telemetry import Telemetry
 from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
 from stream.windows.encodings import release_encodings
@@ -65,6 +67,9 @@ _SETTINGS_EVERY_S = 1.0
 _KERNELS_EVERY_S = 5.0
 _CRASH_CHECK_S = 1.0
 _REPEATS_EVERY_S = 5.0
+_LAST_TELEMETRY_S = 3.0
+"""How long the last traces and metrics may take to leave: at most this, and a tenth of ``worker.grace_period``."""
+
 _LOOP_LAG_EVERY_S, _LOOP_LAG_OVER_S = 0.5, 10.0
 
 
@@ -137,6 +142,7 @@ class _Worker(Service):  # type: ignore[misc]
                 required_k=feed.plan.guarantee.k,
                 linkage=feed.plan.promised_linkage,
             )
+        self._telemetry = Telemetry(settings, RoundedCounts(self._metrics.registry, settings.metrics.count_step))
         self._tasks: list[asyncio.Task[None]] = []
         self._recent = RecentWindows(settings, self._feeds, started_ms=round(time.time() * 1000))
         self._crowds = SmallCrowds({kind: feed.plan.guarantee.k for kind, feed in self._feeds.items()})
@@ -273,6 +279,7 @@ class _Worker(Service):  # type: ignore[misc]
             on_window=self._on_window,
             on_fatal=self._fatal,
             on_trouble=self._on_trouble,
+            tracing=self._telemetry.tracing,
         )
         # Before the first chunk is read: no window may close without an input topic whose backlog is unread.
         await until_it_works("probe", self._find_inputs, on_trouble=self._on_trouble)
@@ -288,6 +295,7 @@ class _Worker(Service):  # type: ignore[misc]
             now_ms=lambda: round(time.time() * 1000),
             on_trouble=self._on_trouble,
             clock=self._clock,
+            tracing=self._telemetry.tracing,
         )
         self._health.checks |= {
             "the window group": lambda: self._windows.is_ready,
@@ -335,6 +343,7 @@ class _Worker(Service):  # type: ignore[misc]
                 await self._watch.close()
                 await self._producer.stop()
         self._pool.close()
+        await self._telemetry.close(min(_LAST_TELEMETRY_S, self._settings.worker.grace_period / 10_000))
         log.info("worker_stopped")
 
     # ------------------------------------------------------------- called by Faust

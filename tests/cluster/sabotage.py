@@ -85,11 +85,11 @@ def _dies_amid_the_trajectories(at: Window) -> None:
     send_batches = Emitter._send_batches
 
     async def send_half(
-        self: Emitter, trajectories: Sequence[OutMessage], release: bytes, timestamp_ms: int | None
+        self: Emitter, trajectories: Sequence[OutMessage], release: bytes, timestamp_ms: int | None, headers: Any
     ) -> AsyncIterator[Any]:
         dies = timestamp_ms == at.end_ms
         some = trajectories[: len(trajectories) // 2] if dies else trajectories
-        async for sent in send_batches(self, some, release, timestamp_ms):
+        async for sent in send_batches(self, some, release, timestamp_ms, headers):
             if dies:
                 await sent
             yield sent

@@ -334,6 +334,12 @@ class Worker:
         except OSError:
             return 0, ""
 
+    def get_as(self, accept: str) -> str:
+        """Return its metrics in another format."""
+        asked = urllib.request.Request(f"{self.metrics_url}/metrics", headers={"Accept": accept})  # noqa: S310
+        with urllib.request.urlopen(asked, timeout=5) as answer:  # noqa: S310 - our worker
+            return str(answer.read().decode())
+
     def metrics(self) -> dict[tuple[str, ...], float]:
         """Return its samples by name and values of labels, these in the order of the labels' names."""
         from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415 - few tests need it
@@ -407,6 +413,7 @@ def produce(
     partition: int | None = None,
     compression: str | None = None,
     transaction: bool | None = None,
+    headers: Sequence[tuple[str, bytes]] = (),
 ) -> None:
     """Send keys and values to a topic or one of its partitions, all acknowledged.
 
@@ -417,6 +424,7 @@ def produce(
         partition: One partition; that of each key where it is not given.
         compression: Codec of the batches.
         transaction: Whether to commit the transaction that they are sent in, or to abort it; None for none.
+        headers: Headers of every message.
     """
 
     async def send() -> None:
@@ -431,7 +439,8 @@ def produce(
         try:
             if transaction is not None:
                 await producer.begin_transaction()
-            sent = [await producer.send(topic, value, key=key, partition=partition) for key, value in messages]
+            how = {"partition": partition, "headers": list(headers)}
+            sent = [await producer.send(topic, value, key=key, **how) for key, value in messages]
             await asyncio.gather(*sent)
             if transaction is not None:
                 await (producer.commit_transaction() if transaction else producer.abort_transaction())

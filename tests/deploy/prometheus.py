@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,17 +61,21 @@ class Prometheus:
 
 
 @contextlib.contextmanager
-def running(target: str, *, at_most_s: float) -> Iterator[Prometheus]:
+def running(
+    target: str, *, at_most_s: float, program: str | None = None, more: Sequence[str] = ()
+) -> Iterator[Prometheus]:
     """Run a Prometheus with our rules and its data in a folder that goes with it.
 
     Args:
         target: Host and port to scrape, every five seconds.
         at_most_s: After how long it ends even if we have been killed.
+        program: Another Prometheus than the installed one.
+        more: More of its options.
 
     Raises:
         PrometheusMissingError: It is not installed, or did not start.
     """
-    program = shutil.which("prometheus")
+    program = program or shutil.which("prometheus")
     if program is None:
         raise PrometheusMissingError("prometheus is missing: apt-get install --no-install-recommends prometheus")
     with tempfile.TemporaryDirectory(prefix="shoal-prometheus-") as folder:
@@ -84,7 +88,7 @@ def running(target: str, *, at_most_s: float) -> Iterator[Prometheus]:
         file.write_text(json.dumps(configuration))  # JSON is YAML
         address = f"127.0.0.1:{free_port()}"
         command = ["timeout", str(math.ceil(at_most_s)), program, f"--config.file={file}", "--log.level=warn"]
-        command += [f"--storage.tsdb.path={folder}/data", f"--web.listen-address={address}"]
+        command += [f"--storage.tsdb.path={folder}/data", f"--web.listen-address={address}", *more]
         process = subprocess.Popen(command)
         prometheus = Prometheus(f"http://{address}")
         try:

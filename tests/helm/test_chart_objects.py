@@ -254,6 +254,13 @@ class TestSecrets:
                     "SHOAL_REGISTRY__TOKEN": ("shoal-registry", "token"),
                 },
             ),
+            (
+                "telemetry",
+                {
+                    "SHOAL_PRIVACY__SECRET": ("shoal", "secret"),
+                    "SHOAL_TELEMETRY__HEADERS": ("otlp", "headers"),
+                },
+            ),
         ],
     )
     def test_variables_come_from_the_named_secrets(
@@ -278,6 +285,7 @@ class TestSecrets:
             ),
             ("workload-identity", {"oauth_token_file": "token"}),
             ("registry", {"cafile": "registry-authority"}),
+            ("telemetry", {"cafile": "telemetry-authority"}),
         ],
     )
     def test_settings_name_the_mounted_files(self, helm4: Helm, feature: str, settings: dict[str, str]) -> None:
@@ -287,7 +295,7 @@ class TestSecrets:
         mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
         volumes = {one["name"]: one for one in pod["volumes"]}
         for setting, volume in settings.items():
-            section = "registry" if feature == "registry" else "kafka"
+            section = feature if feature in ("registry", "telemetry") else "kafka"
             path = Path(settings_of(objects)[section][setting])
             assert str(path.parent) == mounts[volume]
             items = volumes[volume].get("secret", {}).get("items") or [

@@ -144,6 +144,17 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         },
         "choose a token, or user name and password",
     ),
+    "headers without a receiver": (
+        {"telemetry": {"credentials": {"existingSecret": "otlp"}}},
+        "config.telemetry.endpoint is not: set the address of the OTLP receiver",
+    ),
+    "two authorities of the receiver": (
+        {
+            "telemetry": {"certificateAuthority": {"existingSecret": "ca"}},
+            "config": {"telemetry": {"endpoint": "https://collector:4318", "cafile": "/ca.crt"}},
+        },
+        "telemetry.certificateAuthority.existingSecret and config",
+    ),
     "two authorities of the registry": (
         {
             "registry": {"certificateAuthority": {"existingSecret": "ca"}},
@@ -188,6 +199,8 @@ MISSPELT: dict[str, dict[str, Any]] = {
     "a registry without a scheme": {"config": {"registry": {"url": "registry.example:8081"}}},
     "a registry's password in plain": {"config": {"registry": {"password": "x"}}},
     "a registry's token in plain": {"config": {"registry": {"token": "x"}}},
+    "a receiver's headers in plain": {"config": {"telemetry": {"headers": "api-key=x"}}},
+    "a receiver without a scheme": {"config": {"telemetry": {"endpoint": "collector:4318"}}},
     "an empty group": {"config": {"kafka": {"group": ""}}},
     "a blank file": {"config": {"privacy": {"demands_file": " "}}},
     "an empty text for a list": {"config": {"privacy": {"sensitive_values": ""}}},

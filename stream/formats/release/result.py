@@ -30,6 +30,9 @@ class WindowResult:
     seconds: float
     """Time to anonymize and verify."""
 
+    begun_ns: int = 0
+    """When that began, Unix nanoseconds; 0 if the window was withheld without being anonymized."""
+
     outcome: str
     """``released``, ``withheld`` or ``refused``."""
 
@@ -57,7 +60,14 @@ class WindowResult:
 
     @classmethod
     def of(
-        cls, seal: Seal, outcome: Outcome, messages: tuple[OutMessage, ...], *, seconds: float, alarm: str | None
+        cls,
+        seal: Seal,
+        outcome: Outcome,
+        messages: tuple[OutMessage, ...],
+        *,
+        seconds: float,
+        begun_ns: int = 0,
+        alarm: str | None,
     ) -> WindowResult:
         """Return the result of an outcome.
 
@@ -66,6 +76,7 @@ class WindowResult:
             outcome: The outcome of the window.
             messages: Its :func:`outcome_messages`.
             seconds: Time to anonymize and verify.
+            begun_ns: When that began, Unix nanoseconds.
             alarm: A problem that an operator must look at; contains no location and no user.
         """
         return cls(
@@ -73,6 +84,7 @@ class WindowResult:
             messages=messages,
             account=outcome.account,
             seconds=seconds,
+            begun_ns=begun_ns,
             outcome=_outcome_name(outcome),
             facts=_facts(outcome),
             risks=outcome.risks if isinstance(outcome, Release) else {},

@@ -1,0 +1,1 @@
+"""Traces and metrics by OpenTelemetry; imported only if they are configured."""

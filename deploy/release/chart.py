@@ -52,12 +52,12 @@ def metadata(described: dict[str, Any], *, source: str, icon: str, image: str, c
 
 
 def changes(changelog: str) -> list[str]:
-    """Return the first sentence of every entry of the newest version, without Markdown.
+    r"""Return the first sentence of every entry of the newest version that is about the chart, without Markdown.
 
-    >>> changes("# Changelog\\n\\n## 0.2.0\\n\\n- `k` may be\\n  large. It was not.\\n- Faster.\\n\\n## 0.1.0\\n\\n- First.")
-    ['k may be large.', 'Faster.']
+    >>> changes("# Changelog\n\n## 0.2.0\n\n- The chart is\n  `new`. It was not.\n- Faster.\n\n## 0.1.0\n\n- A chart.")
+    ['The chart is new.']
     """
     newest = re.split(r"^## .*$", changelog, flags=re.MULTILINE)[1]
     entries = re.findall(r"^- (.*(?:\n  .*)*)", newest, re.MULTILINE)
     texts = [re.sub(r"\s+", " ", entry).replace("`", "").replace("*", "") for entry in entries]
-    return [re.split(r"(?<=[.:;]) (?=[A-Z])", text)[0] for text in texts]
+    return [re.split(r"(?<=[.;]) (?=[A-Z])", text)[0] for text in texts if re.search(r"\bchart\b", text)]

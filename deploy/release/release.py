@@ -66,7 +66,9 @@ class Release:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         # File times in the archives are those of the commit, so that a second build gives the same wheel and archive.
-        times = {"SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH") or _output("git", "log", "-1", "--format=%ct")}
+        times = {
+            "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH") or _output("git", "log", "-1", "--format=%ct")
+        }
         click.echo("building wheel and source archive ...")
         _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", self.folder, ROOT, more=times)
         click.echo("packaging the chart ...")

@@ -99,11 +99,12 @@
 
 {{/* How workers are replaced, so that Helm 3 waits for them. It expects all workers but `maxUnavailable` to be ready, which
      is none where one may be away of one. A rolling update that stops the only worker first does what `Recreate` does.
-     An autoscaler may begin with one: there a new worker is ready before an old one leaves. */}}
+     An autoscaler may begin with one: there a new worker is ready before an old one leaves. Both numbers are always
+     written: those that the API server fills in would stand in the way of a later `Recreate`. */}}
 {{- define "shoal.strategy" -}}
-{{- $given := .Values.updateStrategy.rollingUpdate -}}
-{{- if or (ne .Values.updateStrategy.type "RollingUpdate") (kindIs "invalid" $given) -}}
-type: {{ .Values.updateStrategy.type }}
+{{- $given := default (dict) .Values.updateStrategy.rollingUpdate -}}
+{{- if eq .Values.updateStrategy.type "Recreate" -}}
+type: Recreate
 {{- else -}}
 {{- $isScaled := eq (include "shoal.isScaled" .) "true" -}}
 {{- $surge := ternary (ternary 1 0 $isScaled) $given.maxSurge (kindIs "invalid" $given.maxSurge) -}}

@@ -31,17 +31,40 @@ def test_hadolint_finds_nothing() -> None:
     assert "hadolint ignore" not in DOCKERFILE.read_text(encoding="utf-8")
 
 
+def built_by(folder: Path, program: str, **asked: str) -> list[str]:
+    """Run deploy/build_image with a program that only says how it was called, and return what was said."""
+    for name in ("docker", "podman"):
+        fake = folder / name
+        answer = '[ "$1" = --version ] && echo "podman version 5.4.2"' if program == "podman" else '[ "$1" = info ]'
+        fake.write_text(f'#!/bin/sh\n{answer} || echo "{name} $*"\n')
+        fake.chmod(0o755)
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}"} | asked
+    done = subprocess.run([DEPLOY / "build_image"], capture_output=True, text=True, check=True, env=environment)
+    return done.stdout.splitlines()
+
+
 def test_podman_under_the_name_of_docker_keeps_the_health_check(tmp_path: Path) -> None:
     """
     Only Docker's own format of an image has one, and podman has to be asked for it, whatever name it is called by.
     """
-    for name in ("docker", "podman"):
-        program = tmp_path / name
-        program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "podman version 5.4.2" || echo "$0 $*"\n')
-        program.chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run([DEPLOY / "build_image"], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.startswith(f"{tmp_path / 'podman'} build --format docker ")
+    assert built_by(tmp_path, "podman")[0].startswith("podman build --format docker --tag shoal:")
+
+
+def test_an_image_of_several_platforms(tmp_path: Path) -> None:
+    """
+    Docker needs buildx and pushes as it builds; podman makes a list of images and pushes all of it.
+    """
+    asked = {"PLATFORMS": "linux/amd64,linux/arm64", "PUSH": "1", "IMAGE": "registry.example/shoal:1"}
+    built, *_, said = built_by(tmp_path, "docker", **asked)
+    assert built.startswith(
+        "docker buildx build --platform linux/amd64,linux/arm64 --push --tag registry.example/shoal:1 "
+    )
+    assert said.startswith("pushed registry.example/shoal:1@")
+    lines = built_by(tmp_path, "podman", **asked)
+    assert lines[0].startswith("podman build --format docker --platform linux/amd64,linux/arm64 --manifest registry.")
+    assert lines[1].startswith("podman manifest push --all --digestfile ")
+    assert lines[1].endswith(" registry.example/shoal:1 docker://registry.example/shoal:1")
+    assert not [line for line in built_by(tmp_path, "podman", PLATFORMS=asked["PLATFORMS"]) if "push" in line]
 
 
 def test_the_base_is_pinned_in_one_place() -> None:

@@ -62,8 +62,8 @@ class TestWorkers:
         for strategy in ({"type": "Recreate"}, {"type": "Recreate", "rollingUpdate": None}):
             deployment = only(rendered(helm, {"updateStrategy": strategy}), "Deployment")
             assert deployment["spec"]["strategy"] == {"type": "Recreate"}
-        rolling = only(rendered(helm, {"updateStrategy": {"rollingUpdate": None}}), "Deployment")
-        assert rolling["spec"]["strategy"] == {"type": "RollingUpdate"}
+        rolling = only(rendered(helm, {"replicas": 2, "updateStrategy": {"rollingUpdate": None}}), "Deployment")
+        assert rolling["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
 
     def test_annotations_of_the_chart_are_not_said_twice(self, helm4: Helm) -> None:
         """Of those that the chart has too, the container can be another; what settings are read cannot."""

@@ -1,4 +1,4 @@
-"""A release of Shoal as journeys: the messages in a folder of ``shoal replay --output``, or kept from the topics."""
+"""A release of Shoal as journeys."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from core.models.registry import family_of
 from core.records.arrays import numbered, starts_of
 from core.trajectories.journeys import Journeys, NamedLabel
 from stream.formats.files.record_file import FileFormatError
@@ -18,12 +18,12 @@ from stream.formats.release.encoding import Content, PlacePositions, positions_o
 from stream.formats.release.json import JSON
 from stream.formats.release.places import places_of
 from stream.replay.reconstruction import reconstructed
+from stream.replay.stored.stored_release import StoredRelease
 from stream.replay.summary import Means
 from stream.settings.values import instant_ms
 
-__all__ = ["ShoalRelease", "is_shoal_release", "read_shoal_release"]
+__all__ = ["ShoalRelease", "read_shoal_release"]
 
-_NAMES = ("anonymized.ndjson", "windows.ndjson")
 _SEED = 1
 """Of the reconstruction of a disassociated release: the same in every run."""
 
@@ -68,40 +68,36 @@ class _Visits:
         self.xy += [(lon, lat) for _, lat, lon in points]
 
 
-def is_shoal_release(path: Path) -> bool:
-    """Return whether a path is a folder with the messages of both topics, or the first file of one."""
-    folder = path if path.is_dir() else path.parent
-    return (path.is_dir() or path.name == _NAMES[0]) and all((folder / name).is_file() for name in _NAMES)
-
-
-def read_shoal_release(path: Path, progress: Callable[[str], None] = lambda _: None) -> ShoalRelease:
-    """Read such a folder. Disassociated releases are reconstructed once; each trip of a flow is a journey.
+def read_shoal_release(stored: StoredRelease, progress: Callable[[str], None] = lambda _: None) -> ShoalRelease:
+    """Read the files of a release. Disassociated ones are reconstructed once; each trip of a flow is a journey.
 
     Raises:
-        FileFormatError: A line is no message of a release, or no window is released.
+        FileFormatError: A file holds something else than messages of a release, or no window is released.
+        MissingExtraError: The library of its format is not installed.
     """
-    folder = path if path.is_dir() else path.parent
-    windows = {content["release"]: content for content in _messages(folder / _NAMES[1])}
+    folder = stored.anonymized.parent
+    windows = {content["release"]: content for content in stored.windows()}
     released = [content for content in windows.values() if content["outcome"] == "released"]
     if not released:
         raise FileFormatError(f"{folder}: no window is released, so there is nothing to compare")
     positions = {content["release"]: positions_of(content) for content in released}
     visits, model = _Visits(), str(released[0]["model"])
     n_of_release: defaultdict[str, int] = defaultdict(int)
-    anonymized = folder / _NAMES[0]
-    journeys = _rebuilt(anonymized) if model == "disassociation" else _messages(anonymized)
-    for number, content in enumerate(journeys, start=1):
+    messages = stored.trajectories()
+    for number, content in enumerate(_rebuilt(messages) if model == "disassociation" else messages, start=1):
         try:
             before = len(visits.sizes)
             _take(visits, content, positions[content["release"]])
         except (KeyError, TypeError, ValueError):
-            raise FileFormatError(f"{anonymized}: message {number} is not of a release in {_NAMES[1]}") from None
+            raise FileFormatError(
+                f"{stored.anonymized}: message {number} is not of a release in {stored.windows_file.name}"
+            ) from None
         n_of_release[content["release"]] += len(visits.sizes) - before
         if number % 5_000 == 0:
             progress(f"reading {folder.name}: {number:,} messages")
     start, end = released[0]["window"]
     return ShoalRelease(
-        journeys=_journeys(visits, is_ordered=model not in ("disassociation", "rum-bound", "tum-bound")),
+        journeys=_journeys(visits, is_ordered=model != "disassociation" and family_of(model).released.is_ordered),
         model=model,
         is_of_people=model not in ("disassociation", "flows"),
         window_ms=instant_ms(end) - instant_ms(start),
@@ -121,25 +117,11 @@ def _take(visits: _Visits, content: Content, positions: PlacePositions) -> None:
         visits.add_places(window_ms, places_of(content), positions)
 
 
-def _rebuilt(path: Path) -> Iterator[Content]:
+def _rebuilt(messages: Iterator[Content]) -> Iterator[Content]:
     """Yield the people of possible original windows, with their locations as generalized locations of one member."""
-    with path.open("rb") as lines:
-        for line in reconstructed(lines, seed=_SEED):
-            content = JSON.read_trajectory(line)
-            yield content | {"locations": [[name] for name in content["locations"]]}
-
-
-def _messages(path: Path) -> Iterator[Content]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                content = JSON.read_trajectory(line)
-                release, window = content["release"], content["window"]
-            except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-                release = window = None
-            if not isinstance(release, str) or not isinstance(window, list):
-                raise FileFormatError(f"{path}, line {number}: is no message of a release")
-            yield content
+    for line in reconstructed(map(msgspec.json.encode, messages), seed=_SEED):
+        content = JSON.read_trajectory(line)
+        yield content | {"locations": [[name] for name in content["locations"]]}
 
 
 def _journeys(visits: _Visits, *, is_ordered: bool) -> Journeys:

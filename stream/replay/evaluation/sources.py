@@ -12,7 +12,8 @@ from stream.formats.files.record_file import FileFormatError
 from stream.replay.evaluation.itemsets import ItemRows, read_items
 from stream.replay.evaluation.metres import is_in_metres, read_metres
 from stream.replay.evaluation.records import read_records, table_settings
-from stream.replay.evaluation.shoal_release import is_shoal_release, read_shoal_release
+from stream.replay.evaluation.shoal_release import read_shoal_release
+from stream.replay.stored.stored_release import StoredRelease
 from stream.settings.model import Settings
 
 __all__ = ["DataSource", "read_source"]
@@ -56,7 +57,7 @@ def read_source(
     """Read a raw feed or a release; its form is found by its content.
 
     Args:
-        path: A folder of ``shoal replay --output`` or its ``anonymized.ndjson``; ``id, seconds, x, y`` in metres,
+        path: A folder of ``shoal replay --output`` in any format, or its file ``anonymized``; ``id, seconds, x, y`` in metres,
             separated by tabs; or a table of points (CSV, Parquet and every other form that a replay reads).
         items: How the file is read if it has one row of items for each person.
         kind: What the records of a raw feed are, if they are read with the settings of a feed.
@@ -66,8 +67,9 @@ def read_source(
     Raises:
         FileFormatError: The file has none of these forms, or nothing in it can be read.
     """
-    if is_shoal_release(path):
-        release = read_shoal_release(path, progress)
+    stored = StoredRelease.find(path)
+    if stored is not None:
+        release = read_shoal_release(stored, progress)
         return DataSource(
             name=path.name if path.is_dir() else path.parent.name or path.name,
             journeys=release.journeys,
@@ -78,7 +80,9 @@ def read_source(
             stated=release.stated,
         )
     if path.is_dir():
-        raise FileFormatError(f"{path}: has no anonymized.ndjson and windows.ndjson: name a folder of shoal replay")
+        raise FileFormatError(
+            f"{path}: has no anonymized and windows files of one format: name a folder of shoal replay --output"
+        )
     if items is not None:
         return DataSource(name=path.name, journeys=read_items(path, items), form=f"rows of {items.form}")
     if kind is None and is_in_metres(path):

@@ -26,6 +26,7 @@ from core.records.record import Kind
 from stream.feeds.feed import Feed
 from stream.replay.summary import Summary
 from stream.settings.load import load_settings
+from tests.benchmarks.feed_places import venues_of, write_places
 from tests.benchmarks.replays import SECRET, measured_replay
 from tests.benchmarks.table_real_feeds import FEEDS as REAL_FEEDS
 
@@ -202,18 +203,10 @@ def _write_people(rows: list[dict[str, str]], file: Path) -> None:
 
 def _places(name: str, rows: list[dict[str, str]], data: Path, folder: Path) -> dict[str, object] | None:
     """Write the venues of a feed, each at the middle of its records, as a file of places."""
-    of_venue: dict[str, list[dict[str, str]]] = {}
-    for row in rows:
-        of_venue.setdefault(row["venue"], []).append(row)
     if not all(row["category"] for row in rows):
         return None
     file = folder / "places.csv"
-    with file.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out)
-        writer.writerow(["id", "name", "lat", "lon", "category"])
-        for venue, of_it in sorted(of_venue.items()):
-            lat, lon = (float(np.median([float(row[which]) for row in of_it])) for which in ("lat", "lon"))
-            writer.writerow([venue, f"venue {venue}", lat, lon, of_it[0]["category"]])
+    write_places(file, venues_of(rows), with_categories=True)
     given: dict[str, object] = {"location.kind": "pois", "location.pois_file": str(file), "fields.venue": "unused"}
     if name not in TAXONOMIES:
         return given | {"privacy.taxonomy": "categories"}

@@ -286,8 +286,8 @@ def test_the_same_seed_gives_the_same_figures(tmp_path: Path) -> None:
 @pytest.mark.skipif(not (DATA / "w4m_reference_trucks_k5.out.gz").is_file(), reason="the trucks of Athens are not here")
 def test_the_authors_release_counts_as_their_log_does() -> None:
     """
-    Trash, created and deleted points are those of the log of Wait for Me. Its file does not say which released point is
-    which raw one: the log's mean translation cannot be computed from it, and is larger than that of even pairs.
+    Trash, created and deleted points are those of the log of Wait for Me. Its pairs are not the even ones, and its mean
+    translation is larger (:mod:`tests.benchmarks.wait4me.pairs`).
     """
     raw, released = (
         read_source(DATA / name) for name in ("athens_trucks_w4m.tsv.gz", "w4m_reference_trucks_k5.out.gz")

@@ -1,6 +1,6 @@
 """Which raw point each released point of the authors' program was made of, read from the release itself.
 
-Run it as ``python -m tests.benchmarks.wait4me.pairs DATA_DIR``. It prints the mean translations beside those of the log.
+``python -m tests.benchmarks.wait4me.pairs DATA_DIR`` prints the mean translations beside those of the log.
 
 The program moves a raw point towards the pivot's point of the same time, until it is half of delta away. So a released
 point is on the line from the pivot's point to its raw point. A raw point may be released at several times: a trajectory
@@ -43,6 +43,12 @@ class MadeOf:
     moved: int
     """Released points that are elsewhere than their raw point."""
 
+    repeated: int
+    """Released points whose raw point is also that of the point before: Shoal calls such points created."""
+
+    metres_of_repeated: float
+    """Their part of ``metres``."""
+
     unexplained: int
     """Released points that are on the line to no raw point."""
 
@@ -59,8 +65,8 @@ def made_of(raw: Journeys, released: Journeys) -> MadeOf:
         (_trajectory(raw, row_of[name]), _trajectory(released, row)) for row, name in enumerate(released.people or ())
     ]
     pivots = [after for before, after in pairs if len(before) == len(after) and np.allclose(before, after)]
-    metres = seconds = 0.0
-    moved = unexplained = 0
+    metres = seconds = metres_of_repeated = 0.0
+    moved = repeated = unexplained = 0
     for before, after in pairs:
         pivot = _pivot_of(after, pivots)
         towards_m = before[None, :, 1:] - pivot[:, None, 1:]  # (m, n, 2)
@@ -72,10 +78,21 @@ def made_of(raw: Journeys, released: Journeys) -> MadeOf:
         at = np.arange(len(after))
         distances_m = np.sqrt(((before[found, 1:] - after[at, 1:]) ** 2).sum(axis=1))
         metres, seconds = metres + float(distances_m.sum()), seconds + float(apart_s[at, found].sum())
+        is_repeated = np.append(False, found[1:] == found[:-1])
+        repeated += int(is_repeated.sum())
+        metres_of_repeated += float(distances_m[is_repeated].sum())
         moved += int((distances_m > _EXACT_M / 2).sum())
         unexplained += int((~fits[at, found]).sum())
     points = sum(len(before) for before, _ in pairs)
-    return MadeOf(points=points, metres=metres, seconds=seconds, moved=moved, unexplained=unexplained)
+    return MadeOf(
+        points=points,
+        metres=metres,
+        seconds=seconds,
+        moved=moved,
+        repeated=repeated,
+        metres_of_repeated=metres_of_repeated,
+        unexplained=unexplained,
+    )
 
 
 def _trajectory(journeys: Journeys, row: int) -> FloatArray:
@@ -112,4 +129,6 @@ if __name__ == "__main__":
     sys.stdout.write(
         f"{_FOUND.metres / _FOUND.points:,.2f} m and {_FOUND.seconds / _FOUND.points:,.1f} s a raw point, "
         f"{_FOUND.moved:,} points moved, {_FOUND.unexplained:,} on no line; the log has 4,591.85 m, 405.0 s, 88,963\n"
+        f"without the {_FOUND.repeated:,} points that repeat a raw one: "
+        f"{(_FOUND.metres - _FOUND.metres_of_repeated) / _FOUND.points:,.0f} m a raw point\n"
     )

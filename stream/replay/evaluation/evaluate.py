@@ -11,9 +11,10 @@ from core.places.geo import LocalProjection
 from core.trajectories.journeys import Journeys
 from core.utility.paired import Translation
 from core.utility.window_measures import MeasureOptions
-from stream.replay.evaluation.attacks import AttackOptions, KnownVisits, above_1_k
+from stream.replay.evaluation.attacks import AttackOptions, above_1_k
 from stream.replay.evaluation.figures import FIGURES
 from stream.replay.evaluation.found_risks import FoundRisks
+from stream.replay.evaluation.known_visits import KnownVisits
 from stream.replay.evaluation.labelled import LabelledFigures
 from stream.replay.evaluation.paired_risk import paired_risks
 from stream.replay.evaluation.placed import PlacedFigures, paired, paired_figures, plane_of
@@ -119,6 +120,7 @@ class _Comparison:
         release, size_ms = self._release, self._size_ms
         has_whole_windows = release.is_in_memory or size_ms is not None
         has_whole_people = release.is_in_memory or size_ms is None
+        have_ids = False
         parts = zip(self._raw.parts(size_ms), release.parts(size_ms), strict=True)
         for number, (before, after) in enumerate(parts, start=1):
             plane = self._plane()
@@ -134,7 +136,8 @@ class _Comparison:
                 self._attack(number, before, after, plane)
             if has_whole_people:
                 self._pair(before, after, plane)
-        if not has_whole_people:
+            have_ids = have_ids or (before.people is not None and after.people is not None)
+        if have_ids and not has_whole_people:
             progress(f"{release.name}: people")
             for before, after in zip(self._raw.parts_of_people(size_ms), release.parts_of_people(size_ms), strict=True):
                 self._pair(before, after, self._plane())

@@ -196,7 +196,7 @@ class _Metres(_Form):
 
 
 class _Messages(_Form):
-    """A release of Shoal, whose windows are those of the pieces; people have no ids that last."""
+    """A release of Shoal, whose windows are those of the pieces; as people have no ids that last, it has no others."""
 
     def __init__(self, release: ShoalRelease) -> None:
         self.form, self.release = f"release of Shoal, {release.model}", release

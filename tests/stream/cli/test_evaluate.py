@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stream.cli.main import main
-from stream.replay.evaluation.attacks import MEANINGS, KnownVisits
 from stream.replay.evaluation.figures import FIGURES
+from stream.replay.evaluation.known_visits import MEANINGS, KnownVisits
 
 SHOAL = Callable[..., Result]
 

@@ -378,6 +378,7 @@ def test_pieces_of_a_release_of_shoal_have_its_figures(model: str, tmp_path: Pat
     (whole,) = evaluate(raw, [read_source(tmp_path / "out")], PIECES_OPTIONS)
     found = in_pieces(path, tmp_path / "out", tmp_path, None, kind=Kind.CHECKINS, settings=settings)
     assert "are" in found.figures
+    assert not list(tmp_path.glob("*/people"))  # nobody has an id that lasts, so nobody is looked for
     check_pieces(found, whole, set())
 
 

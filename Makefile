@@ -151,8 +151,8 @@ table-flows: install ## the division of flows compared with simpler ones, on rea
 table-places: install ## what is kept of check-ins and stops in cells, regions and places, as in docs/benchmarks.md; FEEDS="cabs_sf ais_us"
 	$(BIN)/python -m tests.benchmarks.table_places $(SHARED)/data $(FEEDS)
 
-table-models: install ## the table of the models of check-ins, side by side on real feeds, as in docs/benchmarks.md
-	$(BIN)/python -m tests.benchmarks.table_models $(SHARED)/data
+table-models: install ## the models of check-ins side by side on real feeds, as in docs/benchmarks.md; FEEDS="fsq_calgary", ONLY="coat pcta"
+	$(BIN)/python -m tests.benchmarks.table_models $(SHARED)/data $(FEEDS) $(if $(ONLY),--only $(ONLY))
 
 frontiers: install ## deploy/frontiers: pictures of the loss of every model on the real feeds; FEEDS="fsq_calgary cabs_sf" selects some
 	$(BIN)/python -m tests.benchmarks.frontiers $(SHARED)/data $(FEEDS)

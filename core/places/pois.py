@@ -24,8 +24,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from rapidfuzz import fuzz
-from rapidfuzz.process import cpdist
 
 from core.places.areas import Areas
 from core.places.category_names import CategoryNames
@@ -231,6 +229,10 @@ class PointsOfInterest:
         similarity = np.zeros(len(record))
         at = np.flatnonzero(has_title)
         if len(at):
+            # Loaded where names are compared: it takes longer than a command that compares none should.
+            from rapidfuzz import fuzz  # noqa: PLC0415
+            from rapidfuzz.process import cpdist  # noqa: PLC0415
+
             titles = np.array(said.titles, object)[record[at]]
             similarity[at] = cpdist(titles, self._titles[place[at]], scorer=fuzz.ratio, dtype=np.float64) / 100.0
             similarity[has_title & (said.ids[record] == self._id[place])] = 1.0

@@ -8,7 +8,8 @@ created or deleted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -20,31 +21,59 @@ __all__ = ["Translation", "translation"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translation:
-    """What became of the points of people who are in both data sets; means are NaN if there is nothing to measure."""
+    """What became of the points of people who are in both data sets; means are NaN if there is nothing to measure.
 
-    people: int
+    Those of different people are added up.
+    """
+
+    people: int = 0
     """People in both."""
 
-    people_missing: int
+    people_missing: int = 0
     """People of the raw feed who are not in the release: the trash."""
 
-    points_trashed: int
+    points_trashed: int = 0
     """Their points."""
 
-    points_created: int
+    points_created: int = 0
     """Released points that have no raw one."""
 
-    points_deleted: int
+    points_deleted: int = 0
     """Raw points of released people that have no released one."""
 
-    mean_space_m: float
-    """Sum of the distances between paired points over the raw points of released people, metres."""
+    points_raw: int = 0
+    """Raw points of released people."""
 
-    mean_time_s: float
-    """Sum of the times between paired points over the same number, seconds."""
+    space_m: float = 0.0
+    """Sum of the distances between paired points, metres."""
 
-    mean_at_time_m: float
-    """Mean distance, at the times of raw points that the released trajectory covers, to where it is then, metres."""
+    time_s: float = 0.0
+    """Sum of the times between paired points, seconds."""
+
+    points_at_time: int = 0
+    """Raw points at whose time the released trajectory of the person is somewhere."""
+
+    at_time_m: float = 0.0
+    """Sum of the distances to where it is then, metres."""
+
+    def __add__(self, other: Translation) -> Translation:
+        """Return the translation of the people of both."""
+        return Translation(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+
+    @property
+    def mean_space_m(self) -> float:
+        """Mean distance between paired points over the raw points of released people, metres."""
+        return self.space_m / self.points_raw if self.points_raw else math.nan
+
+    @property
+    def mean_time_s(self) -> float:
+        """Mean time between paired points over the same number, seconds."""
+        return self.time_s / self.points_raw if self.points_raw else math.nan
+
+    @property
+    def mean_at_time_m(self) -> float:
+        """Mean distance at the times of raw points that the released trajectory covers, to where it is then, metres."""
+        return self.at_time_m / self.points_at_time if self.points_at_time else math.nan
 
 
 def translation(raw: PointTrajectories, released: PointTrajectories) -> Translation:
@@ -61,9 +90,8 @@ def translation(raw: PointTrajectories, released: PointTrajectories) -> Translat
         if len(np.unique(trajectories.users)) < len(trajectories.users):
             raise ValueError("a person has several trajectories: join them, or compare each window alone")
     row_of = {user: row for row, user in enumerate(released.users.tolist())}
-    trashed = created = deleted = n_raw = 0
-    space_m = time_s = 0.0
-    at_time_m: list[FloatArray] = [np.empty(0)]
+    trashed = created = deleted = n_raw = n_at_time = 0
+    space_m = time_s = at_time_m = 0.0
     for row, user in enumerate(raw.users.tolist()):
         mine = slice(int(raw.starts[row]), int(raw.starts[row + 1]))
         n = mine.stop - mine.start
@@ -82,9 +110,8 @@ def translation(raw: PointTrajectories, released: PointTrajectories) -> Translat
         t_ms, released_ms = raw.t_ms[mine], released.t_ms[theirs]
         covered = (t_ms >= released_ms[0]) & (t_ms <= released_ms[-1])
         there_m = positions_at(t_ms[covered], released_ms, released.xy_m[theirs])
-        at_time_m.append(_lengths_m(raw.xy_m[mine][covered] - there_m))
-    distances_m = np.concatenate(at_time_m)
-    nan = float("nan")
+        n_at_time += len(there_m)
+        at_time_m += float(_lengths_m(raw.xy_m[mine][covered] - there_m).sum())
     both = int(np.isin(raw.users, released.users).sum())
     return Translation(
         people=both,
@@ -92,9 +119,11 @@ def translation(raw: PointTrajectories, released: PointTrajectories) -> Translat
         points_trashed=trashed,
         points_created=created,
         points_deleted=deleted,
-        mean_space_m=space_m / n_raw if n_raw else nan,
-        mean_time_s=time_s / n_raw if n_raw else nan,
-        mean_at_time_m=float(distances_m.mean()) if len(distances_m) else nan,
+        points_raw=n_raw,
+        space_m=space_m,
+        time_s=time_s,
+        points_at_time=n_at_time,
+        at_time_m=at_time_m,
     )
 
 

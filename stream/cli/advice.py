@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from core.models.common.plan import Plan
 from core.models.common.settings import HorizonSettings
 from core.models.registry import family_of, models_of
 from core.records.record import Kind
+from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
 
 __all__ = ["advice"]
@@ -14,8 +16,13 @@ __all__ = ["advice"]
 _NAMES = {Kind.CHECKINS: "check-ins", Kind.FRAGMENTS: "fragments", Kind.STOPS: "stops"}
 
 
-def advice(settings: Settings) -> Iterator[str]:
-    """Yield a sentence for everything that the settings allow and that promises less than one may think."""
+def advice(settings: Settings, plans: Mapping[Kind, Plan]) -> Iterator[str]:
+    """Yield a sentence for everything that the settings allow and that promises less than one may think.
+
+    Args:
+        settings: All settings.
+        plans: What they are for the records of each kind.
+    """
     kinds = settings.kinds
     if Kind.CHECKINS in kinds and len(kinds) > 1:
         yield (
@@ -45,6 +52,8 @@ def advice(settings: Settings) -> Iterator[str]:
                 f"{name}: privacy.horizon changes nothing, because only {', '.join(_with_horizon())} promise anything "
                 "over several windows"
             )
+        elif plans[kind].horizon == 1 and not _adds_up(own):
+            yield f"{name}: {_stands_alone(kind, plans[kind].model)}"
         if kind is Kind.STOPS and own.privacy.model == "lkc" and settings.privacy.sensitive_field is not None:
             yield (
                 "stops: privacy.sensitive_field changes nothing, because fragments have no such field: what lkc "
@@ -61,6 +70,26 @@ def advice(settings: Settings) -> Iterator[str]:
                 f"{name}: somebody who crosses the border of a region is released in both as two people, and what the "
                 "two releases show together is not bounded"
             )
+
+
+def _stands_alone(kind: Kind, model: str) -> str:
+    """Return the sentence for settings that promise something of each window alone."""
+    if kind is Kind.FRAGMENTS:
+        return (
+            "privacy.across is none, which promises nothing of several windows together: with mixing the next set of a "
+            "person is named rightly at most once in mixing_l times, with persistent places known in several windows "
+            "of an epoch fit at least k people"
+        )
+    return (
+        f"privacy.model {model}, as it is set, promises nothing of several windows together, and what is known "
+        "of a person in each can be combined: choose a longer window.size, lkc with sensitive values, rum-bound or "
+        "tum-bound with a privacy.horizon above 1, or flows with noise"
+    )
+
+
+def _adds_up(own: KindSettings) -> bool:
+    """Return whether the promises of windows add up to one of several, which privacy.epsilon_per_day bounds."""
+    return own.privacy.model == "flows" and own.privacy.noise == "laplace"
 
 
 def _with_horizon() -> tuple[str, ...]:

@@ -24,10 +24,10 @@ from stream.cli.console import print_line, stderr
 from stream.cli.evaluate import DataFiles, number, with_data_files
 from stream.cli.garbage import collect_garbage_rarely
 from stream.cli.options import DURATION
-from stream.replay.evaluation.attacks import MEANINGS, AttackOptions, AttackResult, KnownVisits
+from stream.replay.evaluation.attacks import AttackOptions, AttackResult
 from stream.replay.evaluation.attacks import attack as attacked
-from stream.replay.evaluation.evaluate import EvaluationError, cut_into_windows
-from stream.replay.evaluation.sources import DataSource
+from stream.replay.evaluation.known_visits import MEANINGS, KnownVisits
+from stream.replay.evaluation.sources import DataSource, EvaluationError, cut_into_windows
 from stream.replay.results.part_files import PartFiles
 
 __all__ = ["attack"]

@@ -25,8 +25,8 @@ def check_config(config: Path | None, given: tuple[str, ...]) -> None:
     """
     settings = load_given(config, given)
     click.echo(yaml.safe_dump(settings.masked(), sort_keys=False).rstrip())
-    build_feeds(settings.checked())
-    for note in advice(settings):
+    feeds = build_feeds(settings.checked())
+    for note in advice(settings, {kind: feed.plan for kind, feed in feeds.items()}):
         click.echo(f"# note: {note}", err=True)
     click.echo("# all settings are valid", err=True)
 

@@ -6,7 +6,9 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
 
 import click
@@ -24,8 +26,8 @@ from stream.replay.evaluation.evaluate import EvaluateOptions, Evaluation
 from stream.replay.evaluation.evaluate import evaluate as evaluated
 from stream.replay.evaluation.figures import FIGURES, STATED
 from stream.replay.evaluation.itemsets import ItemRows, read_hierarchy
-from stream.replay.evaluation.piecewise import PieceReader, compare_piecewise
-from stream.replay.evaluation.sources import DataSource, read_source
+from stream.replay.evaluation.piecewise import FileInPieces, open_in_pieces
+from stream.replay.evaluation.sources import ComparedData, DataSource, read_source
 
 __all__ = ["DataFiles", "evaluate", "number", "with_data_files"]
 
@@ -84,19 +86,20 @@ class DataFiles:
         """Read a file. The settings of the feed are those of its raw records alone."""
         kind, settings = (self._kind, self._settings) if is_raw else (None, None)
         source = read_source(path, items=self._items, kind=kind, settings=settings, progress=progress)
-        if source.left_out:
-            print_line(f"{path.name}: {source.left_out:,} rows could not be read; shoal try says why")
+        _say_left_out(source)
         return source
 
-    def compare_piecewise(self, reader: PieceReader, raw: Path, releases: Sequence[Path]) -> list[Evaluation]:
-        """Compare tables of points without holding them in memory."""
-        if self._items is not None or any(path.is_dir() for path in releases):
-            raise click.UsageError("--piecewise reads tables of points alone, no folders and no rows of items")
-        figures = compare_piecewise(reader, raw, releases, self._kind, self._settings)
-        return [
-            Evaluation(name=path.name, form="points, read piecewise", figures=one, stated={}, notes=())
-            for path, one in zip(releases, figures, strict=True)
-        ]
+    def open_in_pieces(
+        self, path: Path, folder: Path, progress: Callable[[str], None], *, is_raw: bool
+    ) -> FileInPieces:
+        """Open a file that may be larger than memory; its pieces are in a folder."""
+        if self._items is not None:
+            raise click.UsageError("--piecewise and --items exclude each other: rows of items have no times")
+        kind, settings = (self._kind, self._settings) if is_raw else (None, None)
+        file = open_in_pieces(path, folder, kind=kind, settings=settings, progress=progress)
+        if is_raw and file.window_ms is not None:
+            raise click.UsageError("--piecewise: RAW is a raw feed, not a release of Shoal")
+        return file
 
 
 @click.command()
@@ -120,7 +123,7 @@ class DataFiles:
 @click.option(
     "--piecewise",
     is_flag=True,
-    help="Read files part by part, also if they are larger than memory: heat maps, trips, lengths and radii alone.",
+    help="Cut files into pieces in the folder for temporary files, so that they may be larger than memory.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: release,figure,value,unit,better,meaning.")
@@ -144,10 +147,10 @@ def evaluate(
 ) -> None:
     """Compare RELEASES of any tool with the RAW feed.
 
-    A release is a folder of `shoal replay --output`; lines of id, seconds, x and y in metres (Wait for Me); a table of
-    points with columns such as user_id, timestamp, lat and lon (mdl-anonymizer, scikit-mobility); or with --items one
-    row of items for each person (Amnesia, SECRETA). RAW has the same form, or is a feed of --kind, read with its
-    settings.
+    A release is a folder of `shoal replay --output` in any format; lines of id, seconds, x and y in metres (Wait for
+    Me); a table of points with columns such as user_id, timestamp, lat and lon (mdl-anonymizer, scikit-mobility); or
+    with --items one row of items for each person (Amnesia, SECRETA). RAW has the same form, or is a feed of --kind,
+    read with its settings.
 
     Prints every figure that both files have the data for, what it means, and which direction is better. The figures
     are computed from raw records: do not publish them.
@@ -156,26 +159,24 @@ def evaluate(
         raise click.UsageError("--json and --csv exclude each other")
     files = DataFiles(config, given, options)
     collect_garbage_rarely()
-    with stderr.status("reading") as status:
+    how = EvaluateOptions(
+        k=k, cell_m=cell_m, delta_m=delta_m, known=known, seed=seed, measures=MeasureOptions(queries=queries)
+    )
+    with stderr.status("reading") as status, ExitStack() as stack:
+        show = status.update
         if piecewise:
-            reader = PieceReader(cell_m=cell_m, window_ms=window, progress=status.update)
-            found = files.compare_piecewise(reader, raw, releases)
-        else:
-            original = files.read(raw, status.update, is_raw=True)
-            found = evaluated(
-                original,
-                [files.read(path, status.update, is_raw=False) for path in releases],
-                EvaluateOptions(
-                    k=k,
-                    cell_m=cell_m,
-                    delta_m=delta_m,
-                    known=known,
-                    seed=seed,
-                    measures=MeasureOptions(queries=queries),
-                ),
-                window_ms=window,
-                progress=status.update,
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="shoal-evaluate-")))
+            original, *others = (
+                files.open_in_pieces(path, folder / str(i), show, is_raw=i == 0)
+                for i, path in enumerate((raw, *releases))
             )
+            found = evaluated(original, others, how, window_ms=window, progress=show)
+            for source in (original, *others):
+                _say_left_out(source)
+        else:
+            in_memory = files.read(raw, show, is_raw=True)
+            read = [files.read(path, show, is_raw=False) for path in releases]
+            found = evaluated(in_memory, read, how, window_ms=window, progress=show)
     if as_json:
         click.echo(json.dumps(_as_dict(raw, found)))
     elif as_csv:
@@ -185,6 +186,11 @@ def evaluate(
         for one in found:
             for note in one.notes:
                 print_line(f"{one.name}: {note}")
+
+
+def _say_left_out(source: ComparedData) -> None:
+    if source.left_out:
+        print_line(f"{source.name}: {source.left_out:,} rows could not be read; shoal try says why")
 
 
 def number(value: float | None) -> str:

@@ -31,7 +31,7 @@ from stream.kafka.topics import ClusterError
 from stream.observe.health import ListenError
 from stream.observe.logs import silence_kafka_client
 from stream.replay.comparison.run import ComparisonError
-from stream.replay.evaluation.evaluate import EvaluationError
+from stream.replay.evaluation.sources import EvaluationError
 from stream.replay.reconstruction import ReconstructionError
 from stream.replay.region_search import RegionSearchError
 from stream.settings.errors import SettingsError

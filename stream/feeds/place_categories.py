@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rapidfuzz import fuzz
-from rapidfuzz.process import extract
-
 from core.places.category_names import CategoryNames
 from core.places.taxonomy import Categories, TaxonomyError
 from core.records.identity import Names, canonical
@@ -103,6 +100,9 @@ def listed_category(name: str, names: CategoryNames, setting: str, allowed: str)
     if any(canonical(one) == canonical(name) for one in names.known):
         more = ", spelled exactly like it, because several differ in their spelling alone"
     else:
+        from rapidfuzz import fuzz  # noqa: PLC0415 - loaded for this message alone
+        from rapidfuzz.process import extract  # noqa: PLC0415
+
         alike = extract(name, names.known, scorer=fuzz.WRatio, processor=canonical, limit=3, score_cutoff=60)
         more = f"; did you mean {' or '.join(repr(one) for one, _, _ in alike)}?" if alike else ""
     raise SettingsError(f"{setting} {name.strip()!r}: it must be {allowed}{more}")

@@ -1,6 +1,6 @@
 """Print the table of the models of check-ins, side by side on three real feeds.
 
-Run it as ``python -m tests.benchmarks.table_models DATA_DIR``, with names of feeds for some of them only.
+Run it as ``python -m tests.benchmarks.table_models DATA_DIR [FEED ...] [--only MODEL ...] [--k K ...]`` for some rows.
 
 What a feed does not have is drawn from a seed: attributes of people, and which locations are sensitive. Values that are
 sensitive under ``lkc`` are categories of venues, where the feed has them.
@@ -8,13 +8,14 @@ sensitive under ``lkc`` are categories of venues, where the feed has them.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import json
 import multiprocessing
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from multiprocessing.connection import Connection
@@ -26,6 +27,7 @@ from core.records.record import Kind
 from stream.feeds.feed import Feed
 from stream.replay.summary import Summary
 from stream.settings.load import load_settings
+from tests.benchmarks.feed_places import venues_of, write_places
 from tests.benchmarks.replays import SECRET, measured_replay
 from tests.benchmarks.table_real_feeds import FEEDS as REAL_FEEDS
 
@@ -202,18 +204,10 @@ def _write_people(rows: list[dict[str, str]], file: Path) -> None:
 
 def _places(name: str, rows: list[dict[str, str]], data: Path, folder: Path) -> dict[str, object] | None:
     """Write the venues of a feed, each at the middle of its records, as a file of places."""
-    of_venue: dict[str, list[dict[str, str]]] = {}
-    for row in rows:
-        of_venue.setdefault(row["venue"], []).append(row)
     if not all(row["category"] for row in rows):
         return None
     file = folder / "places.csv"
-    with file.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out)
-        writer.writerow(["id", "name", "lat", "lon", "category"])
-        for venue, of_it in sorted(of_venue.items()):
-            lat, lon = (float(np.median([float(row[which]) for row in of_it])) for which in ("lat", "lon"))
-            writer.writerow([venue, f"venue {venue}", lat, lon, of_it[0]["category"]])
+    write_places(file, venues_of(rows), with_categories=True)
     given: dict[str, object] = {"location.kind": "pois", "location.pois_file": str(file), "fields.venue": "unused"}
     if name not in TAXONOMIES:
         return given | {"privacy.taxonomy": "categories"}
@@ -284,18 +278,18 @@ def _cells(model: Model, found: Run | None) -> list[str]:
     return [*shares, str(summary.windows_refused), own, risk, f"{found.cpu_s:.1f}"]
 
 
-def table(data: Path, feeds: list[str]) -> Iterator[str]:
+def table(data: Path, feeds: Sequence[str], models: Sequence[Model], ks: Sequence[int]) -> Iterator[str]:
     """Make the rows of the table, in Markdown."""
     yield (
         "| feed | k | model | released, % | suppressed, % | withheld, % | windows refused | its measure "
         "| highest risk | CPU, s |"
     )
     yield "| --- | ---: | --- | ---: | ---: | ---: | ---: | --- | ---: | ---: |"
-    n_done, n_runs = 0, len(feeds) * len(KS) * len(MODELS)
+    n_done, n_runs = 0, len(feeds) * len(ks) * len(models)
     for name in feeds:
         with tempfile.TemporaryDirectory() as folder:
             inputs = Inputs.make(name, data, Path(folder))
-            for k, model in product(KS, MODELS):
+            for k, model in product(ks, models):
                 n_done += 1
                 if model.linked and inputs.places is None:
                     continue
@@ -305,9 +299,18 @@ def table(data: Path, feeds: list[str]) -> Iterator[str]:
 
 def main() -> None:
     """Print the table, row by row."""
-    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(FEEDS):
-        sys.exit(f"usage: python -m tests.benchmarks.table_models DATA_DIR [{'|'.join(FEEDS)} ...]")
-    for line in table(Path(sys.argv[1]), sys.argv[2:] or list(FEEDS)):
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("feeds", nargs="*", default=list(FEEDS), metavar="FEED", help=", ".join(FEEDS))
+    parser.add_argument("--only", nargs="+", default=[], metavar="MODEL", help="names as in privacy.model")
+    parser.add_argument("--k", nargs="+", type=int, default=list(KS))
+    args = parser.parse_args()
+    if unknown := {*args.feeds} - {*FEEDS}:
+        parser.error(f"no such feed: {', '.join(sorted(unknown))}; the feeds are {', '.join(FEEDS)}")
+    models = [one for one in MODELS if not args.only or one.given.get("privacy.model", "seqanon") in args.only]
+    if not models:
+        parser.error("no row of the table is of these models")
+    for line in table(args.data, args.feeds, models, args.k):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import statistics
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -41,6 +40,7 @@ from stream.replay.summary import Summary
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from stream.windows.releasing import release_parts
+from tests.benchmarks.feed_places import FeedPlace, venues_of, write_places
 from tests.benchmarks.replays import NOW_MS, SECRET
 from tests.benchmarks.table_real_feeds import FEEDS as CHECKINS
 from tests.benchmarks.table_trajectories import FEEDS as FRAGMENTS
@@ -228,22 +228,12 @@ def _regions(path: Path, feed: PlacesFeed, folder: Path) -> tuple[str, Given]:
     return f"{len(found.regions)} regions", {"location.kind": "regions", "location.regions_file": str(file)}
 
 
-def _write_places(file: Path, places: list[tuple[str, float, float]]) -> None:
-    with file.open("w", encoding="utf-8", newline="") as out:
-        csv.writer(out).writerows([("id", "name", "lat", "lon"), *((name, name, *where) for name, *where in places)])
-
-
-def _venues(path: Path) -> list[tuple[str, float, float]]:
-    """Return the venues of check-ins, each at the median of its records."""
-    of_venue: dict[str, list[tuple[float, float]]] = {}
+def _venues(path: Path) -> list[FeedPlace]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            of_venue.setdefault(row["venue"], []).append((float(row["lat"]), float(row["lon"])))
-    middles = ((venue, *map(statistics.median, zip(*where, strict=True))) for venue, where in sorted(of_venue.items()))
-    return [(venue, lat, lon) for venue, lat, lon in middles]
+        return venues_of(csv.DictReader(lines))
 
 
-def _stopped_at(path: Path, feed: PlacesFeed) -> list[tuple[str, float, float]]:
+def _stopped_at(path: Path, feed: PlacesFeed) -> list[FeedPlace]:
     """Return the middles of the cells in which most people stopped."""
     given = {**feed.given, "location.cell_m": feed.place_cell_m, "window.size": "1d"}
     visits = np.concatenate([window.rows for window in found_visits(path, Kind.STOPS, given)])
@@ -253,13 +243,14 @@ def _stopped_at(path: Path, feed: PlacesFeed) -> list[tuple[str, float, float]]:
     locator = _feed(Kind.STOPS, given)[1].plan.locator
     assert locator is not None
     names, lat, lon = locator.describe(most)
-    return list(zip((f"near {name}" for name in names), lat.tolist(), lon.tolist(), strict=True))
+    near = [f"near {name}" for name in names]
+    return [FeedPlace(*row) for row in zip(near, near, lat.tolist(), lon.tolist(), strict=True)]
 
 
 def _places(path: Path, feed: PlacesFeed, folder: Path) -> Given:
     file, cell_m = folder / "places.csv", feed.place_cell_m
     is_checkins = feed.kind is Kind.CHECKINS
-    _write_places(file, _venues(path) if is_checkins else _stopped_at(path, feed))
+    write_places(file, _venues(path) if is_checkins else _stopped_at(path, feed))
     # Half the diagonal of a cell: every stop of the cell is near its middle.
     near_m = 100.0 if is_checkins else round(0.71 * cell_m)
     return {

@@ -14,11 +14,14 @@ import pytest
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions, wait4me
 from core.models.kdelta.guarantee import KDelta
 from core.trajectories.trajectory import Demands, PointTrajectories
+from stream.replay.evaluation.sources import read_source
 from tests.benchmarks.trajectory_inputs import trucks
+from tests.benchmarks.wait4me.pairs import made_of
 from tests.oracles.kdelta import verified
 from tests.paths import DATA
 
 TRUCKS = DATA / "athens_trucks_w4m.tsv.gz"
+RELEASE = DATA / "w4m_reference_trucks_k5.out.gz"
 
 pytestmark = [
     pytest.mark.deep,
@@ -60,3 +63,15 @@ def test_trucks_move_three_fifths_of_what_the_authors_program_moves_them(
     plain = wait4me(here, demands, replace(options, refined=False), np.random.default_rng(1))
     assert len(result.trash) <= len(plain.trash)
     assert result.distortion.space_translation_m < plain.distortion.space_translation_m
+
+
+@pytest.mark.skipif(not RELEASE.is_file(), reason=f"the release of the authors' program is not here: {RELEASE}")
+def test_the_translation_in_the_log_of_the_authors_program_follows_from_its_release() -> None:
+    """
+    Every released point is on the line from its pivot to a raw point, and as many are moved as the log says. Metres and
+    seconds are those of the log, but for points that may be of several raw ones, because the truck stood.
+    """
+    found = made_of(*(read_source(file).journeys for file in (TRUCKS, RELEASE)))
+    assert (found.points, found.unexplained, found.moved) == (111_113, 0, 88_963)
+    assert found.metres / found.points == pytest.approx(THEIR_METRES, rel=1e-4)
+    assert found.seconds / found.points == pytest.approx(405.043, rel=5e-3)

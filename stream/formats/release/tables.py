@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Literal, NamedTuple
 
-from core.models.registry import family_of
+from core.models.registry import FAMILIES, family_of
 from stream.formats.release.encoding import COUNTS, Content
 
-__all__ = ["TableColumn", "anonymized_columns", "location_columns", "window_columns"]
+__all__ = ["ColumnType", "TableColumn", "anonymized_columns", "column_types", "location_columns", "window_columns"]
 
 ColumnType = Literal["text", "whole", "number", "flag", "instant", "texts", "json"]
 
@@ -97,3 +98,33 @@ def window_columns(model: str) -> tuple[TableColumn, ...]:
 def location_columns() -> tuple[TableColumn, ...]:
     """Return the columns of the table ``locations``."""
     return (*_HEAD, _MEMBERS, TableColumn("sensitive", "flag"), TableColumn("radius_m", "number"), *_POSITION)
+
+
+def column_types(names: Sequence[str]) -> list[ColumnType]:
+    """Return the types of the columns of a table, given their names, whatever its model is.
+
+    Raises:
+        KeyError: No table has such a column.
+
+    >>> column_types(["members", "attribute_age_least", "attribute_age_most", "attribute_plan"])
+    ['texts', 'number', 'number', 'text']
+    """
+    return [_type_of(name, names) for name in names]
+
+
+def _type_of(name: str, names: Sequence[str]) -> ColumnType:
+    if name.startswith("loss_"):
+        return "number"
+    if name.startswith("attribute_"):
+        ends = {f"{name.rpartition('_')[0]}_{end}" for end in ("least", "most")}
+        return "number" if name in ends and ends <= set(names) else "text"
+    if name == "sensitive":  # values of a person's visits, or whether a location is sensitive
+        return "texts" if "slot" in names else "flag"
+    return _types()[name]
+
+
+@cache
+def _types() -> dict[str, ColumnType]:
+    models = [family.models[0] for family in FAMILIES]
+    tables = [location_columns(), *map(window_columns, models), *(anonymized_columns(model, None) for model in models)]
+    return {column.name: column.type for table in tables for column in table}

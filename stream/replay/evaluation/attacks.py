@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import pairwise
 
 import numpy as np
 
+from core.places.geo import LocalProjection
 from core.records.arrays import FloatArray, IntArray
 from core.release.background import companions, distinct_visits, in_order_of_place, sequence_risks, uniqueness_risks
 from core.release.linked_places import VisitedPlaces
@@ -20,40 +20,11 @@ from core.release.visit_counts import VisitCounts, Weighing, home_work_risks, we
 from core.trajectories.journeys import Journeys
 from core.trajectories.trajectory import Sequences
 from core.utility.mobility import cells_of
+from stream.replay.evaluation.known_visits import KnownVisits
 from stream.replay.evaluation.placed import in_metres
 
-__all__ = ["MEANINGS", "AttackOptions", "AttackResult", "KnownVisits", "attack"]
+__all__ = ["AttackOptions", "AttackResult", "above_1_k", "attack"]
 
-
-class KnownVisits(StrEnum):
-    """What the adversary knows of a person."""
-
-    SEQUENCE = "sequence"
-    LOCATION = "location"
-    LOCATION_TIME = "location-time"
-    UNIQUE_LOCATION = "unique-location"
-    FREQUENCY = "frequency"
-    PROBABILITY = "probability"
-    PROPORTION = "proportion"
-    HOME_WORK = "home-work"
-    UNIQUENESS = "uniqueness"
-    CO_LOCATION = "co-location"
-    LINKING = "linking"
-
-
-MEANINGS = {
-    KnownVisits.SEQUENCE: "some visits, and their order",
-    KnownVisits.LOCATION: "some visits",
-    KnownVisits.LOCATION_TIME: "some visits, and the time slot of each",
-    KnownVisits.UNIQUE_LOCATION: "some of the different places",
-    KnownVisits.FREQUENCY: "some places, and the number of visits to each",
-    KnownVisits.PROBABILITY: "some places, and the share of visits to each",
-    KnownVisits.PROPORTION: "some places, and their visits relative to the most visited of them",
-    KnownVisits.HOME_WORK: "the two most visited places",
-    KnownVisits.UNIQUENESS: "random points: places with time slots; a mean over draws",
-    KnownVisits.CO_LOCATION: "some people whom the person met, not where or when",
-    KnownVisits.LINKING: "all places of one window; the person is looked for in the next",
-}
 
 _WEIGHINGS = {
     KnownVisits.FREQUENCY: Weighing.FREQUENCY,
@@ -114,12 +85,24 @@ class AttackResult:
     @property
     def above(self) -> float:
         """Share of people whose probability is above 1/k; NaN without people."""
-        # 1/k itself is what k-anonymity promises; a rounding error is not above it.
-        return float((self.risks > 1 / self.k + 1e-9).mean()) if len(self.risks) else float("nan")
+        return above_1_k(self.risks, self.k) if len(self.risks) else float("nan")
+
+
+def above_1_k(risks: FloatArray, k: int) -> float:
+    """Return the share of people whose risk is above 1/k, of at least one.
+
+    1/k itself is what k-anonymity promises; a rounding error is not above it.
+    """
+    return float((risks > 1 / k + 1e-9).mean())
 
 
 def attack(
-    journeys: Journeys, kind: KnownVisits, options: AttackOptions, progress: Callable[[str], None] = lambda _: None
+    journeys: Journeys,
+    kind: KnownVisits,
+    options: AttackOptions,
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    plane: LocalProjection | None = None,
 ) -> AttackResult | None:
     """Attack everybody in a raw feed or a release.
 
@@ -128,6 +111,7 @@ def attack(
         kind: What the adversary knows.
         options: How much.
         progress: Called with what is being done.
+        plane: In which positions are cut into cells; by default that around them.
 
     Returns:
         The risks; None if the data lack what the attack needs: places, an order, times, or for linking the same people
@@ -139,7 +123,7 @@ def attack(
     lacks_time = journeys.t_ms is None and kind in _NEED_TIME
     if lacks_time or (kind is KnownVisits.SEQUENCE and not journeys.is_ordered):
         return None
-    places = _places(journeys, options.cell_m)
+    places = _places(journeys, options.cell_m, plane)
     if places is None:
         return None
     if kind is KnownVisits.LINKING:
@@ -184,13 +168,13 @@ def _risks(visits: Sequences, kind: KnownVisits, options: AttackOptions) -> Floa
     return weighed_risks(counts, options.known, _WEIGHINGS[kind], tolerance=options.tolerance)
 
 
-def _places(journeys: Journeys, cell_m: float) -> IntArray | None:
+def _places(journeys: Journeys, cell_m: float, plane: LocalProjection | None) -> IntArray | None:
     """Return a number for the place of each visit, shape ``(p,)``; -1 where there is none."""
     if journeys.label_of is not None:
         return journeys.label_of
     if journeys.xy is None:
         return None
-    planes = in_metres(journeys) if cell_m else [journeys.xy]
+    planes = in_metres(journeys, plane=plane) if cell_m else [journeys.xy]
     if planes is None:
         return None
     known = np.isfinite(planes[0][:, 0]) & np.isfinite(planes[0][:, 1])

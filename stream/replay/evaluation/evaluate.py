@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from core.release.background import TooManyInstancesError
+from core.places.geo import LocalProjection
 from core.trajectories.journeys import Journeys
+from core.utility.paired import Translation
 from core.utility.window_measures import MeasureOptions
-from stream.replay.evaluation.attacks import AttackOptions, KnownVisits, attack
+from stream.replay.evaluation.attacks import AttackOptions, above_1_k
 from stream.replay.evaluation.figures import FIGURES
-from stream.replay.evaluation.labelled import compare_labels
+from stream.replay.evaluation.found_risks import FoundRisks
+from stream.replay.evaluation.known_visits import KnownVisits
+from stream.replay.evaluation.labelled import LabelledFigures
 from stream.replay.evaluation.paired_risk import paired_risks
-from stream.replay.evaluation.placed import compare_positions
-from stream.replay.evaluation.sources import DataSource
+from stream.replay.evaluation.placed import PlacedFigures, paired, paired_figures, plane_of
+from stream.replay.evaluation.sources import ComparedData
 
-__all__ = ["EvaluateOptions", "Evaluation", "EvaluationError", "cut_into_windows", "evaluate"]
-
-
-class EvaluationError(Exception):
-    """A comparison is not possible; the message says why and what to do."""
+__all__ = ["EvaluateOptions", "Evaluation", "evaluate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +57,8 @@ class Evaluation:
 
 
 def evaluate(
-    raw: DataSource,
-    releases: Sequence[DataSource],
+    raw: ComparedData,
+    releases: Sequence[ComparedData],
     options: EvaluateOptions,
     *,
     window_ms: int | None = None,
@@ -70,7 +68,7 @@ def evaluate(
 
     Args:
         raw: The raw feed.
-        releases: The releases.
+        releases: The releases; all are in memory, or none is.
         options: How they are compared.
         window_ms: Windows into which both are cut; by default those of a release of Shoal, else none.
         progress: Called with what is being done.
@@ -78,86 +76,135 @@ def evaluate(
     Raises:
         EvaluationError: A file has no times and windows are asked for, or nothing can be compared.
     """
-    return [_evaluate(raw, release, options, window_ms, progress) for release in releases]
+    raw_risks: dict[tuple[int | None, KnownVisits], FoundRisks] = {}
+    return [
+        _Comparison(raw, release, window_ms or release.window_ms, options, raw_risks).run(progress)
+        for release in releases
+    ]
 
 
-def cut_into_windows(source: DataSource, size_ms: int | None) -> Journeys:
-    """Return the journeys of a source in windows of a size; None leaves them as they are.
+class _Comparison:
+    """Compares one release with the raw feed, part by part.
 
-    Raises:
-        EvaluationError: The file has no times, so that it cannot be cut.
+    Args:
+        raw: The raw feed.
+        release: The release.
+        size_ms: Length of the windows of both; None for one window.
+        options: How they are compared.
+        raw_risks: What attacks on the raw feed found, by windows and knowledge; it is attacked once for all releases.
     """
-    if size_ms is None or source.window_ms == size_ms:  # already in these windows, which need not have times
-        return source.journeys
-    if source.journeys.t_ms is None:
-        raise EvaluationError(f"{source.name}: has no times, so that it cannot be cut into windows: leave --window out")
-    return source.journeys.in_windows(size_ms)
 
+    def __init__(
+        self,
+        raw: ComparedData,
+        release: ComparedData,
+        size_ms: int | None,
+        options: EvaluateOptions,
+        raw_risks: dict[tuple[int | None, KnownVisits], FoundRisks],
+    ) -> None:
+        self._raw, self._release, self._size_ms, self._options = raw, release, size_ms, options
+        self._known_of_raw, self._raw_risks, self._risks = raw_risks, FoundRisks(), FoundRisks()
+        self._counts = Counter[str]()
+        self._placed = PlacedFigures(
+            cell_m=options.cell_m,
+            uncertainty_m=options.delta_m / 2,
+            queries=options.measures.queries,
+            seed=options.seed,
+        )
+        self._labelled = LabelledFigures(k=options.k, options=options.measures, seed=options.seed)
+        self._moved = Translation()
+        self._paired_risks: dict[str, float] = {}
 
-def _evaluate(
-    raw: DataSource,
-    release: DataSource,
-    options: EvaluateOptions,
-    window_ms: int | None,
-    progress: Callable[[str], None],
-) -> Evaluation:
-    size_ms = window_ms or release.window_ms
-    before, after = cut_into_windows(raw, size_ms), cut_into_windows(release, size_ms)
-    notes = list[str]()
-    progress(f"{release.name}: counting")
-    figures: dict[str, float] = {
-        "journeys": len(after),
-        "journeys_kept_share": len(after) / max(len(before), 1),
-        "visits_kept_share": after.n_visits / max(before.n_visits, 1),
-    }
-    progress(f"{release.name}: positions")
-    positions = compare_positions(
-        before,
-        after,
-        cell_m=options.cell_m,
-        uncertainty_m=options.delta_m / 2,
-        queries=options.measures.queries,
-        generator=np.random.default_rng([options.seed, 1]),
-    )
-    if not positions:
-        notes.append("positions: not in both, or not in the same coordinates")
-    progress(f"{release.name}: locations and patterns")
-    labels: dict[str, float] = {}
-    if before.label_of is not None and after.label_of is not None:
-        generator = np.random.default_rng([options.seed, 2])
-        labels = compare_labels(before, after, k=options.k, options=options.measures, generator=generator)
-    if not labels:
-        notes.append("locations: no names in common; give --kind and the settings of the feed, or --items")
-    progress(f"{release.name}: attacks")
-    risks = _risks(before, after, options, notes, is_of_people=release.is_of_people)
-    if release.is_of_people:
-        risks |= paired_risks(before, after, known=options.known, delta_m=options.delta_m, seed=options.seed)
-    figures |= positions | labels | risks
-    return Evaluation(
-        name=release.name,
-        form=release.form,
-        figures={name: figures[name] for name in FIGURES if name in figures and not math.isnan(figures[name])},
-        stated=release.stated,
-        notes=tuple(notes),
-    )
+    def run(self, progress: Callable[[str], None]) -> Evaluation:
+        """Read all parts and return the figures."""
+        release, size_ms = self._release, self._size_ms
+        has_whole_windows = release.is_in_memory or size_ms is not None
+        has_whole_people = release.is_in_memory or size_ms is None
+        have_ids = False
+        parts = zip(self._raw.parts(size_ms), release.parts(size_ms), strict=True)
+        for number, (before, after) in enumerate(parts, start=1):
+            plane = self._plane()
+            step = release.name if release.is_in_memory else f"{release.name}, part {number}"
+            self._counts.update(before=len(before), after=len(after))
+            self._counts.update(visits_before=before.n_visits, visits_after=after.n_visits)
+            progress(f"{step}: positions")
+            self._placed.add(before, after, plane, has_whole_windows=has_whole_windows)
+            if has_whole_windows:
+                progress(f"{step}: locations and patterns")
+                self._labelled.add(before, after)
+                progress(f"{step}: attacks")
+                self._attack(number, before, after, plane)
+            if has_whole_people:
+                self._pair(before, after, plane)
+            have_ids = have_ids or (before.people is not None and after.people is not None)
+        if have_ids and not has_whole_people:
+            progress(f"{release.name}: people")
+            for before, after in zip(self._raw.parts_of_people(size_ms), release.parts_of_people(size_ms), strict=True):
+                self._pair(before, after, self._plane())
+        figures = self._figures()
+        return Evaluation(
+            name=release.name,
+            form=release.form,
+            figures={name: figures[name] for name in FIGURES if name in figures and not math.isnan(figures[name])},
+            stated=dict(release.stated),
+            notes=tuple(self._notes(figures, has_whole_windows=has_whole_windows)),
+        )
 
+    def _plane(self) -> LocalProjection | None:
+        total = self._raw.position_sum()
+        return None if total is None else plane_of(total)
 
-def _risks(
-    before: Journeys, after: Journeys, options: EvaluateOptions, notes: list[str], *, is_of_people: bool
-) -> dict[str, float]:
-    how = AttackOptions(known=options.known, cell_m=options.cell_m, seed=options.seed, k=options.k)
-    kind = KnownVisits.SEQUENCE if after.is_ordered else KnownVisits.LOCATION
-    found: dict[str, float] = {}
-    if not is_of_people:
-        notes.append("risk of the release: its journeys are not people: shoal replay attacks such releases")
-    for name, journeys in (("raw_", before), *([("", after)] if is_of_people else [])):
-        try:
-            result = attack(journeys, kind, how)
-        except TooManyInstancesError as fault:
-            notes.append(f"risk of the {'raw feed' if name else 'release'}: {fault}")
-            continue
-        if result is not None:
-            found |= {f"risk_{name}highest": result.highest, f"risk_{name}mean": result.mean}
-            if not name:
-                found["risk_above_1_k"] = result.above
-    return found
+    def _attack(self, number: int, before: Journeys, after: Journeys, plane: LocalProjection | None) -> None:
+        options = self._options
+        how = AttackOptions(known=options.known, cell_m=options.cell_m, seed=options.seed, k=options.k)
+        kind = KnownVisits.SEQUENCE if after.is_ordered else KnownVisits.LOCATION
+        self._raw_risks = self._known_of_raw.setdefault((self._size_ms, kind), FoundRisks())
+        if self._raw_risks.n_parts < number:  # else known from the release before this one
+            self._raw_risks.add(before, kind, how, plane)
+        if self._release.is_of_people:
+            self._risks.add(after, kind, how, plane)
+
+    def _pair(self, before: Journeys, after: Journeys, plane: LocalProjection | None) -> None:
+        moved = paired(before, after, plane)
+        if moved is not None:
+            self._moved += moved
+        if self._release.is_in_memory and self._release.is_of_people:
+            known, delta_m, seed = self._options.known, self._options.delta_m, self._options.seed
+            self._paired_risks = paired_risks(before, after, known=known, delta_m=delta_m, seed=seed, plane=plane)
+
+    def _figures(self) -> dict[str, float]:
+        counts = self._counts
+        figures: dict[str, float] = {
+            "journeys": counts["after"],
+            "journeys_kept_share": counts["after"] / max(counts["before"], 1),
+            "visits_kept_share": counts["visits_after"] / max(counts["visits_before"], 1),
+        }
+        figures |= self._placed.figures | paired_figures(self._moved) | self._labelled.figures
+        for name, found in (("raw_", self._raw_risks), ("", self._risks)):
+            if len(found.risks):
+                figures |= {
+                    f"risk_{name}highest": float(found.risks.max()),
+                    f"risk_{name}mean": float(found.risks.mean()),
+                }
+        if len(self._risks.risks):
+            figures["risk_above_1_k"] = above_1_k(self._risks.risks, self._options.k)
+        return figures | self._paired_risks
+
+    def _notes(self, figures: Mapping[str, float], *, has_whole_windows: bool) -> Iterator[str]:
+        """Yield why figures are missing."""
+        if "heat_map_divergence" not in figures:
+            yield "positions: not in both, or not in the same coordinates"
+        if not has_whole_windows:
+            yield (
+                "range queries, locations, patterns and risks: need everybody in a window at once, and the whole file "
+                "is one window: give --window, or leave --piecewise out"
+            )
+        elif "tkd" not in figures:
+            yield "locations: no names in common; give --kind and the settings of the feed, or --items"
+        if not self._release.is_of_people:
+            yield "risk of the release: its journeys are not people: shoal replay attacks such releases"
+        for whose, found in (("raw feed", self._raw_risks), ("release", self._risks)):
+            if found.fault:
+                yield f"risk of the {whose}: {found.fault}"
+        if not self._release.is_in_memory:
+            yield "risk paired: needs everybody in the file at once: leave --piecewise out"

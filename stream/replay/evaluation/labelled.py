@@ -22,9 +22,10 @@ from core.utility.patterns import pattern_shares, project
 from core.utility.queries import average_relative_error, draw_queries
 from core.utility.utility_loss import mean_utility_loss
 from core.utility.window_measures import MeasureOptions
+from stream.replay.evaluation.draws import generator_of
 from stream.replay.summary import Means
 
-__all__ = ["compare_labels"]
+__all__ = ["LabelledFigures"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,36 +40,52 @@ class _Vocabulary:
     group_of: IntArray
 
 
-def compare_labels(
-    raw: Journeys, released: Journeys, *, k: int, options: MeasureOptions, generator: np.random.Generator
-) -> dict[str, float]:
-    """Measure a release of locations against its raw feed, both of the same windows; windows are measured alone.
+class LabelledFigures:
+    """Measures a release of locations against its raw feed, part by part; windows are measured alone.
 
     Args:
-        raw: The raw feed; every visit has a location that is not generalized.
-        released: The release.
         k: Fewest people behind a pattern that counts as frequent.
         options: Sizes of the samples.
-        generator: Draws queries and projections.
-
-    Returns:
-        Means over the windows, weighted by released journeys; NaN where no window has a value. Empty if no name of a
-        released location is one of the raw feed.
+        seed: Draws queries and projections.
     """
-    raw_names = {label[0] for label in raw.labels}
-    if any(len(label) != 1 for label in raw.labels) or raw_names.isdisjoint(chain.from_iterable(released.labels)):
-        return {}
-    measured = Means()
-    for window in np.unique(released.windows_ms).tolist():
-        before = raw.only(np.flatnonzero(raw.windows_ms == window))
-        after = released.only(np.flatnonzero(released.windows_ms == window))
-        if not before.n_visits or not after.n_visits:
-            continue
-        measured.add(_compare_window(before, after, k=k, options=options, generator=generator), len(after))
-    means = measured.values
-    if means:
-        means["ul"] = _utility_loss(raw, released)
-    return means
+
+    def __init__(self, *, k: int, options: MeasureOptions, seed: int) -> None:
+        self._k, self._options, self._seed = k, options, seed
+        self._measured = Means()
+        self._have_names_in_common = False
+        self._records = _ReleasedRecords()
+
+    def add(self, raw: Journeys, released: Journeys) -> None:
+        """Add whole windows, which are in no other part.
+
+        Args:
+            raw: The raw feed; every visit has a location that is not generalized.
+            released: The release.
+        """
+        if raw.label_of is None or released.label_of is None or any(len(label) != 1 for label in raw.labels):
+            return
+        raw_names = {label[0] for label in raw.labels}
+        if not raw_names.isdisjoint(chain.from_iterable(released.labels)):
+            self._have_names_in_common = True
+        self._records.add(raw, released)
+        for window in np.unique(released.windows_ms).tolist():
+            before = raw.only(np.flatnonzero(raw.windows_ms == window))
+            after = released.only(np.flatnonzero(released.windows_ms == window))
+            if before.n_visits and after.n_visits:
+                generator = generator_of(self._seed, window)
+                figures = _compare_window(before, after, k=self._k, options=self._options, generator=generator)
+                self._measured.add(figures, len(after))
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Means over the windows, weighted by released journeys; NaN where no window has a value.
+
+        Empty if no name of a released location is one of the raw feed.
+        """
+        means = self._measured.values
+        if not self._have_names_in_common or not means:
+            return {}
+        return means | {"ul": self._records.mean_loss}
 
 
 def _compare_window(
@@ -157,11 +174,26 @@ def _is_identity(group_of: IntArray) -> bool:
     return bool((group_of == np.arange(len(group_of))).all())
 
 
-def _utility_loss(raw: Journeys, released: Journeys) -> float:
-    """Return UL over the raw journeys of the release's windows; who is not released has lost everything."""
-    sizes = np.array([len(label) for label in released.labels], np.int64)
-    rows = (np.zeros(0, np.int64) if released.label_of is None else released.label_of).tolist()
-    records = [[int(sizes[i]) for i in dict.fromkeys(rows[a:b])] for a, b in pairwise(released.starts.tolist())]
-    kept = [record for record in records if record]
-    people = max(int(np.isin(raw.windows_ms, released.windows_ms).sum()), len(records), 1)
-    return (mean_utility_loss(kept) * len(kept) + people - len(kept)) / people
+class _ReleasedRecords:
+    """UL over the raw journeys of the release's windows; who is not released has lost everything."""
+
+    def __init__(self) -> None:
+        self._lost = 0.0
+        self._kept = self._released = self._raw = 0
+
+    def add(self, raw: Journeys, released: Journeys) -> None:
+        """Add whole windows."""
+        sizes = np.array([len(label) for label in released.labels], np.int64)
+        rows = _label_of(released).tolist()
+        records = [[int(sizes[i]) for i in dict.fromkeys(rows[a:b])] for a, b in pairwise(released.starts.tolist())]
+        kept = [record for record in records if record]
+        self._lost += mean_utility_loss(kept) * len(kept)
+        self._kept += len(kept)
+        self._released += len(records)
+        self._raw += int(np.isin(raw.windows_ms, released.windows_ms).sum())
+
+    @property
+    def mean_loss(self) -> float:
+        """UL of the release."""
+        people = max(self._raw, self._released, 1)
+        return (self._lost + people - self._kept) / people

@@ -15,7 +15,7 @@ from core.trajectories.journeys import Journeys
 from stream.formats.files.opened_file import open_unpacked
 from stream.formats.files.record_file import FileFormatError
 
-__all__ = ["is_in_metres", "metre_batches", "read_metres"]
+__all__ = ["id_in_metres", "is_in_metres", "metre_batches", "metre_journeys", "read_metres"]
 
 _COLUMNS = 4
 _LINES_AT_ONCE = 200_000
@@ -53,13 +53,26 @@ def metre_batches(path: Path) -> Iterator[FloatArray]:
             first += len(block)
 
 
+def id_in_metres(number: float) -> str:
+    """Return the id of a person as a text."""
+    return f"{number:.17g}"
+
+
 def read_metres(path: Path) -> Journeys:
     """Read such a file at once. Ids stay the same from file to file, so that people can be paired.
 
     Raises:
         FileFormatError: A line is not four finite numbers.
     """
-    rows = np.concatenate(list(metre_batches(path)))
+    return metre_journeys(np.concatenate(list(metre_batches(path))))
+
+
+def metre_journeys(rows: FloatArray) -> Journeys:
+    """Return lines of such a file as journeys: each person has one.
+
+    Args:
+        rows: Id, seconds, x and y, shape ``(n, 4)``.
+    """
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     begins = starts_of_users(rows[:, 0])
     return Journeys(
@@ -69,5 +82,5 @@ def read_metres(path: Path) -> Journeys:
         t_ms=np.round(rows[:, 1] * 1000).astype(np.int64),
         xy=np.ascontiguousarray(rows[:, 2:]),
         is_metres=True,
-        people=tuple(f"{number:.17g}" for number in rows[begins[:-1], 0].tolist()),
+        people=tuple(map(id_in_metres, rows[begins[:-1], 0].tolist())),
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.places.geo import LocalProjection
 from core.release.risk import Attack, PublishedPoints, Risk, attack_points, attack_sequences
 from core.trajectories.journeys import Journeys
 from stream.replay.evaluation.placed import in_metres, numbered_alike
@@ -13,7 +14,9 @@ from stream.replay.evaluation.placed import in_metres, numbered_alike
 __all__ = ["paired_risks"]
 
 
-def paired_risks(raw: Journeys, released: Journeys, *, known: int, delta_m: float, seed: int) -> dict[str, float]:
+def paired_risks(
+    raw: Journeys, released: Journeys, *, known: int, delta_m: float, seed: int, plane: LocalProjection | None
+) -> dict[str, float]:
     """Attack a release as a replay attacks its own (:mod:`core.release.risk`).
 
     Args:
@@ -22,6 +25,7 @@ def paired_risks(raw: Journeys, released: Journeys, *, known: int, delta_m: floa
         known: Most places that the adversary knows, of locations.
         delta_m: Precision of a known position, metres, of points.
         seed: Draws people and knowledge.
+        plane: In which positions are compared; None if they are metres.
 
     Returns:
         Highest and mean probability; empty if ids are not in both, or locations are sets.
@@ -47,7 +51,7 @@ def paired_risks(raw: Journeys, released: Journeys, *, known: int, delta_m: floa
             generator=generator,
         )
         return _figures("risk_paired", found[Attack.PLACES])
-    planes = in_metres(raw, released)
+    planes = in_metres(raw, released, plane=plane)
     if planes is None or raw.t_ms is None or released.t_ms is None:
         return {}
     truth, points = numbered_alike(raw, released, planes)

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from core.ingest.validate import validate_checkins, validate_fragments
 from core.places.locate import Locator
-from core.records.arrays import FloatArray, IntArray, numbered
+from core.records.arrays import BoolArray, FloatArray, IntArray, numbered
 from core.records.by_user import same_as_before, starts_of_users
 from core.records.record import CheckIn, Fragment, Kind, Source
 from core.trajectories.journeys import Journeys
@@ -26,7 +26,7 @@ from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from stream.settings.secret import new_secret
 
-__all__ = ["ReadRecords", "RecordBatch", "read_records", "record_batches", "table_settings"]
+__all__ = ["RecordBatch", "RecordBatches", "table_settings"]
 
 _BATCH = 20_000
 
@@ -56,17 +56,6 @@ def table_settings(path: Path) -> Settings:
     return load_settings(None, _TABLE | ({"time.format": "%Y/%m/%d %H:%M:%S"} if has_slashes else {}))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadRecords:
-    """The journeys of some files of records."""
-
-    journeys: Journeys
-    """Each person has one."""
-
-    left_out: int
-    """Records that were rejected; a replay says why."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordBatch:
     """Valid records of a part of a file, as columns of shape ``(n,)``."""
@@ -83,60 +72,73 @@ class RecordBatch:
     left_out: int
     """Records that are not valid."""
 
+    def only(self, rows: BoolArray) -> RecordBatch:
+        """Return some of the records; those that are not valid are not counted again."""
+        return RecordBatch(
+            hashes=list(compress(self.hashes, rows.tolist())),
+            ids=list(compress(self.ids, rows.tolist())),
+            t_ms=self.t_ms[rows],
+            xy=self.xy[rows],
+            locations=None if self.locations is None else self.locations[rows],
+            left_out=0,
+        )
 
-def record_batches(
-    settings: Settings, kind: Kind, paths: Sequence[Path], *, is_table: bool = False
-) -> Iterator[RecordBatch]:
-    """Read records and validate them as a replay does, part by part.
+
+class RecordBatches:
+    """The valid records of a file, validated as a replay does, part by part.
 
     Args:
         settings: How records are read and located.
         kind: What they are; stops are not found, so fragments are read in their place.
-        paths: The files.
+        path: The file.
         is_table: Whether only positions count, so that nothing is located.
-
-    Raises:
-        FileFormatError: A file cannot be read as such records.
-    """
-    yield from _batches_of(settings, Feed(settings, kind, secret=new_secret()), paths, is_table=is_table)
-
-
-def read_records(
-    settings: Settings,
-    kind: Kind,
-    paths: Sequence[Path],
-    progress: Callable[[str], None] = lambda _: None,
-    *,
-    is_table: bool = False,
-) -> ReadRecords:
-    """Read records at once; arguments and errors as for :func:`record_batches`.
-
-    Args:
         progress: Called after every part.
-
-    Raises:
-        FileFormatError: No record is valid, or a file cannot be read.
     """
-    feed = Feed(settings, kind, secret=new_secret())
-    batches: list[RecordBatch] = []
-    n_rows = left_out = 0
-    for batch in _batches_of(settings, feed, paths, is_table=is_table):
-        batches.append(batch)
-        n_rows, left_out = n_rows + len(batch.ids), left_out + batch.left_out
-        progress(f"reading {paths[0].name}: {n_rows:,} rows")
-    if not n_rows:
-        raise FileFormatError(
-            f"{paths[0]}: none of its {left_out:,} records is valid: shoal try says why, and how to read it"
-        )
-    return ReadRecords(journeys=_journeys(batches, _locator(feed, is_table)), left_out=left_out)
+
+    def __init__(
+        self,
+        settings: Settings,
+        kind: Kind,
+        path: Path,
+        progress: Callable[[str], None] = lambda _: None,
+        *,
+        is_table: bool = False,
+    ) -> None:
+        self._settings, self._path, self._progress = settings, path, progress
+        self._feed = Feed(settings, kind, secret=new_secret())
+        self._locator = _locator(self._feed, is_table)
+        self.left_out = 0
+        """Records read so far that are not valid; a replay says why."""
+
+    def __iter__(self) -> Iterator[RecordBatch]:
+        """Yield the batches.
+
+        Raises:
+            FileFormatError: No record is valid, or the file cannot be read as such records.
+        """
+        n_rows = self.left_out = 0
+        for batch in _batches_of(self._settings, self._feed, [self._path], self._locator):
+            n_rows, self.left_out = n_rows + len(batch.ids), self.left_out + batch.left_out
+            self._progress(f"reading {self._path.name}: {n_rows:,} rows")
+            yield batch
+        if not n_rows:
+            raise FileFormatError(
+                f"{self._path}: none of its {self.left_out:,} records is valid: shoal try says why, and how to read it"
+            )
+
+    def journeys(self, batches: Sequence[RecordBatch]) -> Journeys:
+        """Return batches of this file as journeys: each person has one."""
+        return _journeys(batches, self._locator)
 
 
 def _locator(feed: Feed, is_table: bool) -> Locator | None:
     return None if is_table or feed.kind is not Kind.CHECKINS else feed.plan.locator
 
 
-def _batches_of(settings: Settings, feed: Feed, paths: Sequence[Path], *, is_table: bool) -> Iterator[RecordBatch]:
-    now_ms, locator = round(time.time() * 1000), _locator(feed, is_table)
+def _batches_of(
+    settings: Settings, feed: Feed, paths: Sequence[Path], locator: Locator | None
+) -> Iterator[RecordBatch]:
+    now_ms = round(time.time() * 1000)
     for number, file in enumerate(open_files(settings, feed, paths)):
         source = Source("evaluation", number)
         try:
@@ -208,10 +210,12 @@ def _fragments(
 def _journeys(batches: Sequence[RecordBatch], locator: Locator | None) -> Journeys:
     user, _ = numbered(chain.from_iterable(batch.hashes for batch in batches))
     ids = dict(zip(user.tolist(), chain.from_iterable(batch.ids for batch in batches), strict=True))
-    t_ms, xy = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("t_ms", "xy"))
+    t_ms = np.concatenate([np.zeros(0, np.int64), *(batch.t_ms for batch in batches)])
+    xy = np.concatenate([np.zeros((0, 2)), *(batch.xy for batch in batches)])
     location = np.zeros(len(user), np.int64)
     if locator is not None:
-        location = np.concatenate([batch.locations for batch in batches if batch.locations is not None])
+        found = [batch.locations for batch in batches if batch.locations is not None]
+        location = np.concatenate([np.zeros(0, np.int64), *found])
     order = np.lexsort((xy[:, 1], xy[:, 0], location, t_ms, user))
     user, t_ms, xy, location = user[order], t_ms[order], xy[order], location[order]
     again = same_as_before(user, t_ms, *([location] if locator is not None else xy.T))

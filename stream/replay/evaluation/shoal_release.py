@@ -1,16 +1,16 @@
-"""A release of Shoal as journeys: the messages in a folder of ``shoal replay --output``, or kept from the topics."""
+"""A release of Shoal as journeys."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from core.models.registry import family_of
 from core.records.arrays import numbered, starts_of
 from core.trajectories.journeys import Journeys, NamedLabel
 from stream.formats.files.record_file import FileFormatError
@@ -18,27 +18,14 @@ from stream.formats.release.encoding import Content, PlacePositions, positions_o
 from stream.formats.release.json import JSON
 from stream.formats.release.places import places_of
 from stream.replay.reconstruction import reconstructed
+from stream.replay.stored.stored_release import StoredRelease
 from stream.replay.summary import Means
 from stream.settings.values import instant_ms
 
-__all__ = ["ShoalRelease", "is_shoal_release", "read_shoal_release"]
+__all__ = ["ShoalRelease"]
 
-_NAMES = ("anonymized.ndjson", "windows.ndjson")
 _SEED = 1
 """Of the reconstruction of a disassociated release: the same in every run."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShoalRelease:
-    """The journeys of a release, and what its windows messages state."""
-
-    journeys: Journeys
-    model: str
-    window_ms: int
-    is_of_people: bool
-    """Whether each journey is a released person: not in flows, nor in a reconstruction."""
-
-    stated: dict[str, float]
 
 
 @dataclass
@@ -68,45 +55,77 @@ class _Visits:
         self.xy += [(lon, lat) for _, lat, lon in points]
 
 
-def is_shoal_release(path: Path) -> bool:
-    """Return whether a path is a folder with the messages of both topics, or the first file of one."""
-    folder = path if path.is_dir() else path.parent
-    return (path.is_dir() or path.name == _NAMES[0]) and all((folder / name).is_file() for name in _NAMES)
+class ShoalRelease:
+    """The files of a release, its messages read as journeys; disassociated ones are reconstructed once.
 
-
-def read_shoal_release(path: Path, progress: Callable[[str], None] = lambda _: None) -> ShoalRelease:
-    """Read such a folder. Disassociated releases are reconstructed once; each trip of a flow is a journey.
+    Args:
+        stored: The files.
+        progress: Called with what is being read.
 
     Raises:
-        FileFormatError: A line is no message of a release, or no window is released.
+        FileFormatError: The file of windows holds something else, or no window is released.
+        MissingExtraError: The library of its format is not installed.
     """
-    folder = path if path.is_dir() else path.parent
-    windows = {content["release"]: content for content in _messages(folder / _NAMES[1])}
-    released = [content for content in windows.values() if content["outcome"] == "released"]
-    if not released:
-        raise FileFormatError(f"{folder}: no window is released, so there is nothing to compare")
-    positions = {content["release"]: positions_of(content) for content in released}
-    visits, model = _Visits(), str(released[0]["model"])
-    n_of_release: defaultdict[str, int] = defaultdict(int)
-    anonymized = folder / _NAMES[0]
-    journeys = _rebuilt(anonymized) if model == "disassociation" else _messages(anonymized)
-    for number, content in enumerate(journeys, start=1):
-        try:
-            before = len(visits.sizes)
-            _take(visits, content, positions[content["release"]])
-        except (KeyError, TypeError, ValueError):
-            raise FileFormatError(f"{anonymized}: message {number} is not of a release in {_NAMES[1]}") from None
-        n_of_release[content["release"]] += len(visits.sizes) - before
-        if number % 5_000 == 0:
-            progress(f"reading {folder.name}: {number:,} messages")
-    start, end = released[0]["window"]
-    return ShoalRelease(
-        journeys=_journeys(visits, is_ordered=model not in ("disassociation", "rum-bound", "tum-bound")),
-        model=model,
-        is_of_people=model not in ("disassociation", "flows"),
-        window_ms=instant_ms(end) - instant_ms(start),
-        stated=_stated(released, n_of_release),
-    )
+
+    def __init__(self, stored: StoredRelease, progress: Callable[[str], None] = lambda _: None) -> None:
+        self._stored, self._progress = stored, progress
+        self._folder = stored.anonymized.parent
+        windows = {content["release"]: content for content in stored.windows()}
+        self._released = [content for content in windows.values() if content["outcome"] == "released"]
+        if not self._released:
+            raise FileFormatError(f"{self._folder}: no window is released, so there is nothing to compare")
+        self._positions = {content["release"]: positions_of(content) for content in self._released}
+        self._n_of_release: dict[str, int] = {}
+        self.model = str(self._released[0]["model"])
+        start, end = self._released[0]["window"]
+        self.window_ms = instant_ms(end) - instant_ms(start)
+
+    @property
+    def is_of_people(self) -> bool:
+        """Whether each journey is a released person: not in flows, nor in a reconstruction."""
+        return self.model not in ("disassociation", "flows")
+
+    @property
+    def stated(self) -> dict[str, float]:
+        """Information loss that the windows state, means over those read so far, weighted by journeys."""
+        means = Means()
+        for content in self._released:
+            stated = content.get("information_loss", {})
+            figures = {name: value for name, value in stated.items() if isinstance(value, int | float)}
+            means.add(figures, self._n_of_release.get(content["release"], 0))
+        return {name: mean for name, mean in means.values.items() if not math.isnan(mean)}
+
+    def messages(self) -> Iterator[Content]:
+        """Yield the messages of its trajectories; errors as for :meth:`StoredRelease.trajectories`."""
+        for number, content in enumerate(self._stored.trajectories(), start=1):
+            if number % 5_000 == 0:
+                self._progress(f"reading {self._folder.name}: {number:,} messages")
+            yield content
+
+    def journeys(self, messages: Iterable[Content]) -> Journeys:
+        """Return the journeys of some messages: each trip of a flow is one.
+
+        Args:
+            messages: All of each of their releases, in their order.
+
+        Raises:
+            FileFormatError: A message is not of a release of the windows.
+        """
+        visits, n_of_release = _Visits(), Counter[str]()
+        rebuilt = _rebuilt(messages) if self.model == "disassociation" else messages
+        for number, content in enumerate(rebuilt, start=1):
+            try:
+                before = len(visits.sizes)
+                _take(visits, content, self._positions[content["release"]])
+            except (KeyError, TypeError, ValueError):
+                raise FileFormatError(
+                    f"{self._stored.anonymized}: message {number} is not of a release in "
+                    f"{self._stored.windows_file.name}"
+                ) from None
+            n_of_release[content["release"]] += len(visits.sizes) - before
+        self._n_of_release |= n_of_release
+        has_order = self.model != "disassociation" and family_of(self.model).released.is_ordered
+        return _journeys(visits, is_ordered=has_order)
 
 
 def _take(visits: _Visits, content: Content, positions: PlacePositions) -> None:
@@ -121,25 +140,11 @@ def _take(visits: _Visits, content: Content, positions: PlacePositions) -> None:
         visits.add_places(window_ms, places_of(content), positions)
 
 
-def _rebuilt(path: Path) -> Iterator[Content]:
+def _rebuilt(messages: Iterable[Content]) -> Iterator[Content]:
     """Yield the people of possible original windows, with their locations as generalized locations of one member."""
-    with path.open("rb") as lines:
-        for line in reconstructed(lines, seed=_SEED):
-            content = JSON.read_trajectory(line)
-            yield content | {"locations": [[name] for name in content["locations"]]}
-
-
-def _messages(path: Path) -> Iterator[Content]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                content = JSON.read_trajectory(line)
-                release, window = content["release"], content["window"]
-            except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-                release = window = None
-            if not isinstance(release, str) or not isinstance(window, list):
-                raise FileFormatError(f"{path}, line {number}: is no message of a release")
-            yield content
+    for line in reconstructed(map(msgspec.json.encode, messages), seed=_SEED):
+        content = JSON.read_trajectory(line)
+        yield content | {"locations": [[name] for name in content["locations"]]}
 
 
 def _journeys(visits: _Visits, *, is_ordered: bool) -> Journeys:
@@ -155,12 +160,3 @@ def _journeys(visits: _Visits, *, is_ordered: bool) -> Journeys:
         label_of=label_of if visits.labels else None,
         is_ordered=is_ordered,
     )
-
-
-def _stated(released: list[Content], n_of_release: dict[str, int]) -> dict[str, float]:
-    means = Means()
-    for content in released:
-        stated = content.get("information_loss", {})
-        figures = {name: value for name, value in stated.items() if isinstance(value, int | float)}
-        means.add(figures, n_of_release[content["release"]])
-    return {name: mean for name, mean in means.values.items() if not math.isnan(mean)}

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stream.cli.main import main
-from stream.replay.evaluation.attacks import MEANINGS, KnownVisits
 from stream.replay.evaluation.figures import FIGURES
+from stream.replay.evaluation.known_visits import MEANINGS, KnownVisits
 
 SHOAL = Callable[..., Result]
 
@@ -145,14 +145,19 @@ def test_figures_are_printed_in_every_form(shoal: SHOAL, toy: Path, tmp_path: Pa
         assert (row["better"], row["meaning"]) == (FIGURES[row["figure"]].better, FIGURES[row["figure"]].meaning)
 
 
-def test_large_files_are_compared_piece_by_piece(shoal: SHOAL, toy: Path) -> None:
+def test_large_files_are_compared_piece_by_piece(
+    shoal: SHOAL, toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """
-    The figures that need no more than people and cells, without a loss where nothing changed.
+    The figures of the whole file, without a loss where nothing changed. No piece is left behind.
     """
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     found = json.loads(shoal("evaluate", toy, toy, "--piecewise", "--window", "1d", "--json").stdout)
+    whole = json.loads(shoal("evaluate", toy, toy, "--window", "1d", "--json").stdout)
     figures = found["releases"][0]["figures"]
-    assert figures["visits_kept_share"] == 1
-    assert [figures[name] for name in figures if FIGURES[name].better == "lower"] == [0, 0, 0, 0]
+    assert figures.items() <= whole["releases"][0]["figures"].items()
+    assert {"visits_kept_share", "range_distortion_possibly", "translation_m", "risk_highest"} <= figures.keys()
+    assert list(tmp_path.glob("shoal-evaluate-*")) == []
 
 
 def test_rows_of_items_are_compared(shoal: SHOAL, tmp_path: Path) -> None:
@@ -194,7 +199,7 @@ def test_options_that_do_not_fit_are_refused(options: tuple[str, ...], said: str
 
 def test_what_cannot_be_done_is_one_sentence(shoal: SHOAL, toy: Path, tmp_path: Path) -> None:
     """
-    Exit code 1: no attack was possible, a file has no times, a folder is read piecewise, a file is no table.
+    Exit code 1: no attack was possible, a file has no times, rows of items are read piecewise, a file is no table.
     """
     rows = tmp_path / "rows.csv"
     rows.write_text("a|b\n")
@@ -205,4 +210,4 @@ def test_what_cannot_be_done_is_one_sentence(shoal: SHOAL, toy: Path, tmp_path: 
     other = shoal("evaluate", toy, rows)
     assert other.exit_code == 1
     assert "rows.csv" in other.output
-    assert shoal("evaluate", toy, tmp_path, "--piecewise").exit_code == 2
+    assert shoal("evaluate", rows, rows, "--items", "sets", "--piecewise").exit_code == 2

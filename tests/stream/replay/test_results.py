@@ -18,13 +18,17 @@ import pytest
 from core.models.registry import models_of
 from core.records.record import Kind
 from docs.extensions.replays import replayed
+from stream.formats.files.record_file import FileFormatError
 from stream.formats.release.avro import from_avro
-from stream.formats.release.encodings import has_points
-from stream.formats.release.geojson import read_collection
+from stream.formats.release.encoding import ReleaseEncoding, positions_of
+from stream.formats.release.encodings import has_points, needs_points
+from stream.formats.release.geojson import GEOJSON, read_collection
 from stream.formats.release.messages import OutMessage
+from stream.formats.release.mf_json import MF_JSON
 from stream.replay.results.formats import FORMATS, open_results
 from stream.replay.results.part_files import PartFiles
 from stream.replay.results.results import WindowMessages
+from stream.replay.stored.stored_release import StoredRelease
 
 MODELS = [model for kind in Kind for model in models_of(kind)]
 MOVING = [model for model in MODELS if has_points(model)]
@@ -308,3 +312,63 @@ def test_a_file_has_its_final_name_only_when_it_is_complete(tmp_path: Path, name
         (first, *_) = open_results([name], files, "w4m")
         first.add(windows_of("w4m")[0])
     assert {file.suffix for file in tmp_path.iterdir()} == {".part"}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_format_is_read_back_as_the_messages(tmp_path: Path, model: str, name: str) -> None:
+    """
+    Windows and trajectories are what the messages state, in their order. Tables do not say the version of the schema,
+    and leave a figure out that is null.
+    """
+    if needs_points(name, model):
+        return
+    stored = StoredRelease.find(written(tmp_path, model, [name]))
+    assert stored is not None
+    messages = replayed(model)
+    as_told = in_tables if name in ("csv", "parquet") else dict[str, Any]
+    assert list(stored.windows()) == [as_told(one) for one in messages.windows]
+    assert list(stored.trajectories()) == [as_told(one) for one in messages.anonymized]
+
+
+def in_tables(content: dict[str, Any]) -> dict[str, Any]:
+    """What rows state of a message."""
+    told = {name: value for name, value in content.items() if name != "schema"}
+    if "information_loss" in told:
+        told["information_loss"] = {
+            name: value for name, value in told["information_loss"].items() if value is not None
+        }
+    return told
+
+
+@pytest.mark.parametrize("encoding", [GEOJSON, MF_JSON], ids=lambda encoding: encoding.name)
+def test_messages_kept_from_the_topics_are_read(tmp_path: Path, encoding: ReleaseEncoding) -> None:
+    """
+    One message on each line, in the encodings of JSON that a worker writes.
+    """
+    messages = replayed("w4m")
+    positions = positions_of(messages.windows[0])
+    lines = {
+        "anonymized": [encoding.trajectory(one, positions) for one in messages.anonymized],
+        "windows": [encoding.window(one) for one in messages.windows],
+    }
+    for topic, values in lines.items():
+        (tmp_path / f"{topic}.ndjson").write_bytes(b"".join(value + b"\n" for value in values))
+    stored = StoredRelease.find(tmp_path / "anonymized.ndjson")
+    assert stored is not None
+    assert list(stored.trajectories()) == messages.anonymized
+    assert list(stored.windows()) == messages.windows
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_of_something_else_is_refused(tmp_path: Path, name: str) -> None:
+    """
+    The sentence names the file and the message, and repeats nothing of it.
+    """
+    folder = written(tmp_path, "w4m", [name])
+    for file in folder.glob("anonymized.*"):
+        file.write_bytes(b'release,"secret\n{')
+    stored = StoredRelease.find(folder)
+    assert stored is not None
+    with pytest.raises(FileFormatError, match="message 1 is no message of a release"):
+        list(stored.trajectories())

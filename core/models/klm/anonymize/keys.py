@@ -8,12 +8,12 @@ trajectories were in different clusters, an adversary with knowledge of original
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from core.records.arrays import FloatArray, IntArray
+from core.records.arrays import FloatArray, IntArray, ranges
 from core.support.index import Subtrajectory
 from core.support.table import supporters
 from core.trajectories.trajectory import Sequences
@@ -113,5 +113,12 @@ def gray_order(keys: Sequence[SortKey], n_bits: int) -> IntArray:
     >>> gray_order([[0, 1], [1], [0], []], 2).tolist()
     [3, 1, 0, 2]
     """
-    turns = [[-at if i % 2 == 0 else at for i, at in enumerate((*key, n_bits))] for key in keys]
-    return np.array(sorted(range(len(keys)), key=turns.__getitem__), np.int64)
+    sizes = np.array([len(key) for key in keys], np.int64)
+    ones = np.fromiter(chain.from_iterable(keys), np.int64, int(sizes.sum()))
+    row = np.repeat(np.arange(len(keys)), sizes)
+    column = ranges(np.zeros(len(keys), np.int64), sizes)
+    # Where runs begin, negative, and end; behind the last one every key ends. No row is the beginning of another.
+    turns = np.zeros((len(keys), int(sizes.max(initial=0)) + 1), np.int64)
+    turns[row, column] = np.where(column % 2 == 0, -ones, ones)
+    turns[np.arange(len(keys)), sizes] = np.where(sizes % 2 == 0, -n_bits, n_bits)
+    return np.lexsort(turns.T[::-1]).astype(np.int64)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from stream.replay.evaluation.attacks import AttackOptions, KnownVisits, attack
+from stream.replay.evaluation.attacks import AttackOptions, attack
 from stream.replay.evaluation.itemsets import ItemRows
+from stream.replay.evaluation.known_visits import KnownVisits
 from stream.replay.evaluation.sources import read_source
 
 DAY_MS = 86_400_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,15 @@ from core.trajectories.journeys import Journeys
 from core.utility.window_measures import MeasureOptions
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
-from stream.formats.files.record_file import FileFormatError
-from stream.replay.evaluation.evaluate import EvaluateOptions, Evaluation, EvaluationError, evaluate
+from stream.formats.release.encodings import needs_points
+from stream.replay.evaluation import found_risks
+from stream.replay.evaluation.evaluate import EvaluateOptions, Evaluation, evaluate
 from stream.replay.evaluation.figures import FIGURES
 from stream.replay.evaluation.itemsets import ItemRows
-from stream.replay.evaluation.piecewise import PieceReader, compare_piecewise
-from stream.replay.evaluation.sources import DataSource, read_source
+from stream.replay.evaluation.piecewise import open_in_pieces
+from stream.replay.evaluation.sources import DataSource, EvaluationError, read_source
 from stream.replay.replay import Replay
+from stream.replay.results.formats import FORMATS
 from stream.settings.load import load_settings
 from tests.paths import DATA, EXAMPLES
 
@@ -52,12 +55,14 @@ def feed_csv(path: Path, *, attributes: bool = False) -> Path:
     return path
 
 
-def replayed(path: Path, folder: Path, **given: object) -> dict[str, float | None]:
+def replayed(
+    path: Path, folder: Path, formats: Sequence[str] = FORMATS[:1], **given: object
+) -> dict[str, float | None]:
     """Replay a file into a folder and return its measures."""
     settings = load_settings(None, SETTINGS | given)
     feed = Feed(settings, Kind.CHECKINS, secret="a secret of the tests")  # noqa: S106 - of no real deployment
     files = open_files(settings, feed, [path])
-    summary = Replay(feed, files, now_ms=NOW_MS, max_bytes=2**20, measure=OPTIONS).run(folder)
+    summary = Replay(feed, files, now_ms=NOW_MS, max_bytes=2**20, measure=OPTIONS).run(folder, formats=formats)
     for file in files:
         file.close()
     measures = summary.as_dict()["measures"]
@@ -114,6 +119,29 @@ def test_figures_are_those_of_the_replay(model: str, tmp_path: Path) -> None:
         assert found.figures["risk_above_1_k"] == 0
 
 
+@pytest.mark.parametrize("model", ["seqanon", "coat", "p2ka", "rum-bound", "disassociation", "flows"])
+def test_a_release_has_the_same_figures_in_every_format(model: str, tmp_path: Path) -> None:
+    """
+    One window, released once and written in all formats; sets have no order, so that nothing is said of trips.
+    """
+    given: dict[str, object] = {"privacy.model": model}
+    if model == "rum-bound":
+        given |= {"privacy.attributes.age": "0..100", "privacy.horizon": 1, "privacy.max_loss": 1.0}
+    elif model == "coat":
+        given |= {"privacy.constraints": "level:1", "privacy.suppression_percent": 60}
+    path = feed_csv(tmp_path / "feed.csv", attributes=model == "rum-bound")
+    formats = [name for name in FORMATS if needs_points(name, model) is None]
+    replayed(path, tmp_path / "out", formats, **given)
+    raw = read_source(path, kind=Kind.CHECKINS, settings=load_settings(None, SETTINGS | given))
+    options = EvaluateOptions(k=3, measures=MeasureOptions(queries=50), cell_m=20_000)
+    files = sorted((tmp_path / "out").glob("anonymized.*"))
+    assert len(files) == len(formats) == 5
+    first, *others = evaluate(raw, [read_source(file) for file in files], options)
+    assert ("od_divergence" in first.figures) is (model not in ("coat", "rum-bound", "disassociation"))
+    for other in others:
+        assert (other.figures, other.stated) == (first.figures, first.stated)
+
+
 def test_range_queries_are_those_of_the_replay(tmp_path: Path) -> None:
     """
     Of fragments, window by window with the uncertainty of the model; what a release states is shown as stated.
@@ -131,11 +159,15 @@ def test_range_queries_are_those_of_the_replay(tmp_path: Path) -> None:
     feed = Feed(settings, Kind.FRAGMENTS, secret="a secret of the tests")  # noqa: S106 - of no real deployment
     (file,) = open_files(settings, feed, [path])
     replay = Replay(feed, [file], now_ms=NOW_MS, max_bytes=2**20, measure=OPTIONS)
-    measures = replay.run(tmp_path / "out").as_dict()["measures"]
+    measures = replay.run(tmp_path / "out", formats=FORMATS).as_dict()["measures"]
     file.close()
     assert isinstance(measures, dict)
     options = EvaluateOptions(k=3, delta_m=500, measures=OPTIONS)
-    (found,) = evaluate(read_source(path), [read_source(tmp_path / "out")], options)
+    releases = [read_source(file) for file in sorted((tmp_path / "out").glob("anonymized.*"))]
+    found, *others = evaluate(read_source(path), releases, options)
+    assert len(others) == 5
+    for other in others:  # the same release in other formats
+        assert (other.figures, other.stated) == (found.figures, found.stated)
     for name in ("range_distortion_possibly", "range_distortion_definitely"):
         assert found.figures[name] == pytest.approx(measures[name], abs=0.03), name
     assert found.stated["mean_space_translation_m"] == pytest.approx(measures["mean_space_translation_m"], rel=0.05)
@@ -254,8 +286,8 @@ def test_the_same_seed_gives_the_same_figures(tmp_path: Path) -> None:
 @pytest.mark.skipif(not (DATA / "w4m_reference_trucks_k5.out.gz").is_file(), reason="the trucks of Athens are not here")
 def test_the_authors_release_counts_as_their_log_does() -> None:
     """
-    Trash, created and deleted points are those of the log of Wait for Me. Its file does not say which released point is
-    which raw one: the log's mean translation cannot be computed from it, and is larger than that of even pairs.
+    Trash, created and deleted points are those of the log of Wait for Me. Its pairs are not the even ones, and its mean
+    translation is larger (:mod:`tests.benchmarks.wait4me.pairs`).
     """
     raw, released = (
         read_source(DATA / name) for name in ("athens_trucks_w4m.tsv.gz", "w4m_reference_trucks_k5.out.gz")
@@ -278,38 +310,111 @@ def test_the_authors_release_counts_as_their_log_does() -> None:
     assert figures["risk_paired_times_highest"] < 1
 
 
-@pytest.mark.parametrize("window_ms", [None, 86_400_000])
+DAY_MS = 86_400_000
+ONLY_AT_ONCE = {"risk_paired_highest", "risk_paired_mean", "risk_paired_times_highest", "risk_paired_times_mean"}
+"""Figures that need everybody in a file at once."""
+
+WITHOUT_WINDOWS = {
+    *("journeys", "journeys_kept_share", "visits_kept_share"),
+    *("heat_map_divergence", "od_divergence", "trip_length_shift_m", "gyration_shift_m"),
+    *("people_paired", "people_missing", "points_trashed", "points_created", "points_deleted"),
+    *("translation_m", "translation_s", "distance_at_time_m"),
+}
+"""Figures that need no more than everything of a person at once."""
+
+
+def in_pieces(raw: Path, release: Path, folder: Path, window_ms: int | None, **given: Any) -> Evaluation:
+    """Compare two files cut into pieces."""
+    files = [open_in_pieces(raw, folder / "0", **given), open_in_pieces(release, folder / "1")]
+    (found,) = evaluate(files[0], files[1:], PIECES_OPTIONS, window_ms=window_ms)
+    return found
+
+
+PIECES_OPTIONS = EvaluateOptions(k=3, cell_m=30_000, measures=MeasureOptions(queries=50))
+
+
+def check_pieces(found: Evaluation, whole: Evaluation, without: set[str]) -> None:
+    """Check that pieces have the figures of the whole file."""
+    assert found.figures.keys() == whole.figures.keys() - without
+    for name, value in found.figures.items():
+        assert value == pytest.approx(whole.figures[name], rel=1e-9, abs=1e-9), name
+    assert found.stated == pytest.approx(whole.stated)
+
+
+@pytest.mark.parametrize("window_ms", [None, DAY_MS])
 @pytest.mark.parametrize("batch", [7, 20_000])
-def test_piece_by_piece_gives_the_same_figures(
+def test_pieces_have_the_figures_of_the_whole_file(
     batch: int, window_ms: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    Profiles do not depend on how a file is cut.
+    Of tables with ids: with windows all figures but those that need everybody at once, without windows those that look
+    at one person after the other. Rows may have any order.
     """
     path = feed_csv(tmp_path / "feed.csv")
     lines = path.read_text().splitlines(keepends=True)
     moved = tmp_path / "moved.csv"
-    moved.write_text(lines[0] + "".join(line.replace(",13.1", ",13.2") for line in lines[1::2]))
-    raw, released = read_source(path), read_source(moved)
-    (whole,) = evaluate(raw, [released], EvaluateOptions(cell_m=30_000), window_ms=window_ms)
+    moved.write_text(lines[0] + "".join(line.replace(",13.1", ",13.2") for line in lines[:0:-2]))
+    (whole,) = evaluate(read_source(path), [read_source(moved)], PIECES_OPTIONS, window_ms=window_ms)
     monkeypatch.setattr("stream.replay.evaluation.records._BATCH", batch)
-    (found,) = compare_piecewise(PieceReader(cell_m=30_000, window_ms=window_ms), path, [moved], None, None)
-    assert found.keys() >= {"heat_map_divergence", "od_divergence", "trip_length_shift_m", "gyration_shift_m"}
-    for name, value in found.items():
-        assert value == pytest.approx(whole.figures[name], rel=1e-3, abs=1e-3), name
+    found = in_pieces(path, moved, tmp_path, window_ms)
+    without = whole.figures.keys() - WITHOUT_WINDOWS if window_ms is None else ONLY_AT_ONCE
+    check_pieces(found, whole, set(without))
+    assert any("give --window" in note for note in found.notes) is (window_ms is None)
+    assert any("risk paired: needs everybody" in note for note in found.notes)
 
 
-def test_piece_by_piece_needs_time_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["seqanon", "rum-bound", "disassociation", "flows"])
+def test_pieces_of_a_release_of_shoal_have_its_figures(model: str, tmp_path: Path) -> None:
     """
-    The rows of a person must be in time order, also if they are in different parts; other people may lie between.
+    Also ARE, patterns, UL, risks and what the release states, from any of its formats.
     """
-    path = tmp_path / "points.csv"
-    path.write_text(f"user,lat,lon,ts\na,50,10,{START_S + 9}\nb,50,10,{START_S}\na,50,10,{START_S + 8}\n")
-    with pytest.raises(FileFormatError, match="not in time order"):
-        PieceReader(cell_m=100).profile(path)
-    (tmp_path / "m.tsv").write_text("1\t0\t0\t0\n1\t1\t3\t4\n")
-    reader = PieceReader(cell_m=100)
-    profile, n_visits = reader.profile(tmp_path / "m.tsv")
-    assert (profile.lengths_m.tolist(), n_visits) == ([5.0], 2)
-    with pytest.raises(FileFormatError, match="coordinates"):
-        reader.profile(feed_csv(tmp_path / "feed.csv"))
+    given: dict[str, object] = {"privacy.model": model}
+    if model == "rum-bound":
+        given |= {"privacy.attributes.age": "0..100", "privacy.horizon": 1, "privacy.max_loss": 1.0}
+    path = feed_csv(tmp_path / "feed.csv", attributes=model == "rum-bound")
+    replayed(path, tmp_path / "out", ["csv"], **given)
+    settings = load_settings(None, SETTINGS | given)
+    raw = read_source(path, kind=Kind.CHECKINS, settings=settings)
+    (whole,) = evaluate(raw, [read_source(tmp_path / "out")], PIECES_OPTIONS)
+    found = in_pieces(path, tmp_path / "out", tmp_path, None, kind=Kind.CHECKINS, settings=settings)
+    assert "are" in found.figures
+    assert not list(tmp_path.glob("*/people"))  # nobody has an id that lasts, so nobody is looked for
+    check_pieces(found, whole, set())
+
+
+def test_pieces_in_metres_have_the_figures_of_the_whole_file(tmp_path: Path) -> None:
+    """
+    Points of Wait for Me; the other file must be in metres, too.
+    """
+    rng = np.random.default_rng(1)
+    rows = [(person, 60 * step, *rng.normal(0, 3_000, 2)) for person in range(9) for step in range(40)]
+    for name, shift in (("raw.tsv", 0), ("released.tsv", 70)):
+        lines = (f"{person}\t{t_s}\t{x + shift:.3f}\t{y:.3f}\n" for person, t_s, x, y in rows if person or not shift)
+        (tmp_path / name).write_text("".join(lines))
+    raw, released = tmp_path / "raw.tsv", tmp_path / "released.tsv"
+    (whole,) = evaluate(read_source(raw), [read_source(released)], PIECES_OPTIONS, window_ms=600_000)
+    check_pieces(in_pieces(raw, released, tmp_path / "pieces", 600_000), whole, ONLY_AT_ONCE)
+    other = in_pieces(raw, feed_csv(tmp_path / "feed.csv"), tmp_path / "others", 600_000)
+    assert other.notes[0].startswith("positions: not in both")
+
+
+def test_several_releases_attack_the_raw_feed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    What is known of it is the same for every release; each release is attacked itself.
+    """
+    attacked: list[int] = []
+    real = found_risks.attack
+
+    def counted(journeys: Journeys, *others: Any, **named: Any) -> Any:
+        attacked.append(journeys.n_visits)
+        return real(journeys, *others, **named)
+
+    monkeypatch.setattr(found_risks, "attack", counted)
+    path = feed_csv(tmp_path / "feed.csv")
+    less = tmp_path / "less.csv"
+    less.write_text("".join(path.read_text().splitlines(keepends=True)[:-9]))
+    raw = read_source(path)
+    found = evaluate(raw, [read_source(less), read_source(less)], PIECES_OPTIONS)
+    assert attacked == [raw.journeys.n_visits, *[raw.journeys.n_visits - 9] * 2]
+    assert found[0].figures == found[1].figures
+    assert "risk_raw_mean" in found[0].figures

@@ -204,7 +204,7 @@ def test_a_folder_without_a_release_is_refused(tmp_path: Path) -> None:
     """
     A folder needs both files, a released window, and messages of its releases.
     """
-    with pytest.raises(FileFormatError, match=r"has no anonymized\.ndjson"):
+    with pytest.raises(FileFormatError, match="has no anonymized and windows files"):
         read_source(tmp_path)
     with pytest.raises(FileFormatError, match="no window is released"):
         read_source(folder(tmp_path, [], {**WINDOW, "outcome": "withheld"}))

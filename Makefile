@@ -29,7 +29,7 @@ PUSH ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests that need an outside service or take minutes have targets of their own.
-EVERYDAY := not slow and not browser and not image
+EVERYDAY := not slow and not browser and not image and not cluster
 # Four processes for two cores: tests with a broker mostly wait.
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 

@@ -65,7 +65,9 @@ class Topics:
 class Audit:
     """What was found; ``violations`` is empty where all is well."""
 
-    violations: list[str] = field(default_factory=list)
+    breaches: list[str] = field(default_factory=list)
+    """Violations, without those of records that have no fate, or two."""
+
     records: int = 0
     fates: Counter[str] = field(default_factory=Counter)
     """Input records by where they ended, the rows of one together: every one is in exactly one of these counts."""
@@ -98,6 +100,20 @@ class Audit:
     repeated: int = 0
     """Messages on the output topics that repeat a key: what a consumer sees that does not drop them."""
 
+    @property
+    def violations(self) -> list[str]:
+        """All that must not be."""
+        found = [*self.breaches]
+        total = sum(self.fates.values())
+        if self.lost or self.counted_twice or self.kept_and_rejected:
+            found.append(
+                f"{self.lost} input records are lost, {self.counted_twice} are in two windows, "
+                f"{self.kept_and_rejected} are in a window and turned away"
+            )
+        elif total != self.records:
+            found.append(f"{self.records} input records have {total} fates")
+        return found
+
 
 @dataclass(slots=True)
 class _Window:
@@ -110,8 +126,8 @@ class _Window:
     """Where each of these parts comes from."""
 
     is_kept: bool = True
-    """Whether its rows end in this window, whatever its outcome. A row of a window that is withheld because settings changed
-    may be rejected, or located again, instead."""
+    """Whether its rows end in this window. A row of a window that is withheld because settings changed may be rejected,
+    or located again, instead."""
 
 
 @dataclass(slots=True)
@@ -164,9 +180,9 @@ def _windows(
             windows[one.key] = _Window(one, by_digest.get(one.digest))
     for key, window in windows.items():
         if key.end_ms > until_ms.get((key.kind, key.shard), key.start_ms):
-            found.violations.append(f"a window of {key.kind} is sealed and was never completed")
+            found.breaches.append(f"a window of {key.kind} is sealed and was never completed")
         if window.feed is None:
-            found.violations.append(f"a window of {key.kind} is sealed under settings that no worker had")
+            found.breaches.append(f"a window of {key.kind} is sealed under settings that no worker had")
     return windows, until_ms
 
 
@@ -231,7 +247,7 @@ def _expected(
         window.is_kept = outcome is None
         if outcome is None:
             if len(rows) != seal.n_rows:
-                found.violations.append(f"a seal counts {seal.n_rows} rows, the topic holds {len(rows)} of them")
+                found.breaches.append(f"a seal counts {seal.n_rows} rows, the topic holds {len(rows)} of them")
             outcome = known[seal] = known.get(seal) or release_window(seal, rows, plan)
         if outcome.trace is not None:
             before.append(outcome.trace)
@@ -265,13 +281,13 @@ def _outputs(topics: Topics, expected: Mapping[str, Mapping[bytes, bytes]], foun
         found.repeated += len(records) - len(contents)
         several = sum(len(values) > 1 for values in contents.values())
         if several:
-            found.violations.append(f"{several} keys of the {name} topic have more than one content")
+            found.breaches.append(f"{several} keys of the {name} topic have more than one content")
         missing = len(expected[name].keys() - contents.keys())
         if missing:
-            found.violations.append(f"{missing} messages of the {name} topic are missing")
+            found.breaches.append(f"{missing} messages of the {name} topic are missing")
         unexpected = sum(values != {expected[name].get(key)} for key, values in contents.items())
         if unexpected:
-            found.violations.append(f"{unexpected} messages of the {name} topic are not what the first seals say")
+            found.breaches.append(f"{unexpected} messages of the {name} topic are not what the first seals say")
 
 
 def _inputs(topics: Topics, windows: Iterable[_Window], seen: Mapping[_Log, _Seen], found: Audit) -> None:
@@ -305,22 +321,12 @@ def _inputs(topics: Topics, windows: Iterable[_Window], seen: Mapping[_Log, _See
             unkept = its_seen.in_chunks - kept.keys() - rejected.keys()
             found.fates["late"] += len(unkept - its_seen.waiting)
             if unkept & its_seen.waiting:
-                found.violations.append(
-                    f"{len(unkept & its_seen.waiting)} rows wait for a window that nobody has sealed"
-                )
+                found.breaches.append(f"{len(unkept & its_seen.waiting)} rows wait for a window that nobody has sealed")
             found.lost += len(its - read)
             found.counted_twice += sum(n > 1 for n in kept.values())
             found.kept_and_rejected += len(kept.keys() & rejected.keys())
             if not read <= its or ghosts.get(partition, set()) & read:
-                found.violations.append("what was never committed, or is a tombstone, was taken for a record")
-    if found.lost or found.counted_twice or found.kept_and_rejected:
-        found.violations.append(
-            f"{found.lost} input records are lost, {found.counted_twice} are in two windows, "
-            f"{found.kept_and_rejected} are in a window and turned away"
-        )
-    total = sum(found.fates.values())
-    if total != found.records:
-        found.violations.append(f"{found.records} input records have {total} fates")
+                found.breaches.append("what was never committed, or is a tombstone, was taken for a record")
 
 
 def _offsets(records: Sequence[Record]) -> dict[int, set[int]]:

@@ -7,29 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.helm.programs import HELM_3, HELM_4, Helm, find_or_skip
+from tests.helm.conftest import helm, helm3, helm4
+from tests.helm.programs import Helm
 from tests.kubernetes.cluster import Cluster
 from tests.kubernetes.kubelet.network import NetworkMissingError
 from tests.kubernetes.programs import ProgramsMissingError
 
-
-@pytest.fixture(scope="session")
-def helm3(tmp_path_factory: pytest.TempPathFactory) -> Helm:
-    """Helm 3, with its kubectl."""
-    return find_or_skip(HELM_3, home=tmp_path_factory.mktemp("helm3"))
-
-
-@pytest.fixture(scope="session")
-def helm4(tmp_path_factory: pytest.TempPathFactory) -> Helm:
-    """Helm 4, with its kubectl."""
-    return find_or_skip(HELM_4, home=tmp_path_factory.mktemp("helm4"))
-
-
-@pytest.fixture(scope="session", params=["helm3", "helm4"])
-def helm(request: pytest.FixtureRequest) -> Helm:
-    """Each major version in turn."""
-    found: Helm = request.getfixturevalue(request.param)
-    return found
+__all__ = ["cluster", "helm", "helm3", "helm4"]
 
 
 @pytest.fixture(scope="session")

@@ -46,9 +46,10 @@ class Pods:
         return {
             "config": nested(settings | {"kafka.replication_factor": 1}),
             "replicas": wanted.replicas,
-            "minReadySeconds": 0,
+            "minReadySeconds": 0,  # as the periods of probes: a change takes as long as workers need
             "image": {"tag": wanted.image.partition(":")[2]},
             "topicsJob": {"enabled": False},  # its topics are there
+            **{f"{probe}Probe": {"periodSeconds": 1} for probe in ("startup", "readiness")},
         }
 
     def drain(self) -> None:

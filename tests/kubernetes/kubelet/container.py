@@ -37,7 +37,7 @@ _IMAGE_VARIABLES = {
     "PYTHONUNBUFFERED": "1",
 }
 _DEVICES = ("null", "zero", "full", "random", "urandom")
-_SIGNALLED = 128
+_KILLED = 128 + signal.SIGKILL
 
 
 def image_folder(images: Path, image: str) -> Path:
@@ -80,6 +80,7 @@ class Process:
     sandbox: Sandbox
     variables: Mapping[str, str] = field(repr=False)
     _process: asyncio.subprocess.Process | None = None
+    _is_killed: bool = False
 
     async def start(self) -> None:
         """Start it."""
@@ -143,7 +144,7 @@ class Process:
         """Wait for its end; return its exit code, as a container runtime reports it."""
         assert self._process is not None
         code = await self._process.wait()
-        return code if code >= 0 else _SIGNALLED - code
+        return _KILLED if self._is_killed and code != 0 else code  # what runs it says 1 for every signal
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to its first process."""
@@ -177,8 +178,8 @@ class Process:
 
     def kill(self) -> None:
         """End it and all that it has started, at once."""
-        self.signal(signal.SIGKILL)
         if self._process is not None and self._process.returncode is None:
+            self._is_killed = True
             for pid in (*children_of(self._process.pid), self._process.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

@@ -22,8 +22,8 @@ from tests.cluster.workers import wait_until
 from tests.helm.programs import HELM_4, Helm, HelmError, find
 from tests.kubernetes.control_plane import ControlPlane
 from tests.kubernetes.kubelet.container import image_folder
+from tests.kubernetes.kubelet.container_life import ENDED
 from tests.kubernetes.kubelet.network import Bridge
-from tests.kubernetes.kubelet.pod import ENDED
 from tests.paths import ROOT
 
 __all__ = ["NODES", "Cluster"]

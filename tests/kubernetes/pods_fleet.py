@@ -12,7 +12,7 @@ from tests.kubernetes.cluster import Cluster
 
 __all__ = ["Pods"]
 
-_GONE_WITHIN_S = 60.0
+_GONE_WITHIN_S = 120.0
 
 
 @dataclass

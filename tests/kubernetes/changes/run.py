@@ -34,7 +34,7 @@ __all__ = ["Row", "Run", "table"]
 _BEFORE_S, _AFTER_S = 1.5 * WINDOW_S, 2.0 * WINDOW_S
 """How long records arrive before a change is made, and after it."""
 
-_AT_REST_WITHIN_S = 120.0
+_AT_REST_WITHIN_S = 240.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from tests.helm.manifests import Object
 
 __all__ = ["Api", "ApiError"]
 
+_RETRIES, _RETRY_S = 5, 1.0
 _LONGEST_LINE = 16 * 1024**2
 """An object with its managed fields, on one line."""
 
@@ -64,6 +67,13 @@ class Api:
     async def _request(
         self, verb: str, path: str, body: Object | None = None, content: str = "application/json"
     ) -> Object | None:
+        for _ in range(_RETRIES):
+            with contextlib.suppress(aiohttp.ClientConnectionError):
+                return await self._try(verb, path, body, content)
+            await asyncio.sleep(_RETRY_S)
+        return await self._try(verb, path, body, content)
+
+    async def _try(self, verb: str, path: str, body: Object | None, content: str) -> Object | None:
         data = None if body is None else json.dumps(body)
         async with self._session.request(
             verb, self._server + path, data=data, headers={"Content-Type": content}

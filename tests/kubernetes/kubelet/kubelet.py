@@ -19,8 +19,9 @@ import aiohttp
 
 from tests.helm.manifests import Object
 from tests.kubernetes.kubelet.api import Api, ApiError
+from tests.kubernetes.kubelet.container_life import now
 from tests.kubernetes.kubelet.network import PodNetwork
-from tests.kubernetes.kubelet.pod import Machine, PodLife, now
+from tests.kubernetes.kubelet.pod import Machine, PodLife
 
 __all__ = ["Kubelet"]
 

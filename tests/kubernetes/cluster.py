@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import json
 import signal
@@ -21,7 +22,7 @@ from tests.cluster.brokers import ApacheKafka
 from tests.cluster.workers import wait_until
 from tests.helm.programs import HELM_4, Helm, HelmError, find
 from tests.kubernetes.control_plane import ControlPlane
-from tests.kubernetes.kubelet.container import image_folder
+from tests.kubernetes.kubelet.container import PACKAGES, image_folder
 from tests.kubernetes.kubelet.container_life import ENDED
 from tests.kubernetes.kubelet.network import Bridge
 from tests.paths import ROOT
@@ -117,6 +118,8 @@ class Cluster:
 
     def add_image(self, name: str, code: Path = ROOT) -> None:
         """Let a name stand for a folder with Shoal's code; containers of other images are pretended."""
+        for package in PACKAGES:  # containers cannot write bytecode, and would compile everything at each start
+            compileall.compile_dir(code / package, quiet=1)
         image_folder(self._images, name).symlink_to(code)
 
     def kafka(self) -> ApacheKafka:

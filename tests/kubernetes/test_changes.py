@@ -16,6 +16,7 @@ from tests.kubernetes.changes.changes import CHANGES, SETTINGS, Change
 from tests.kubernetes.changes.run import Row, Run, table
 from tests.kubernetes.chart_release import RESTRICTED, ChartRelease
 from tests.kubernetes.cluster import Cluster
+from tests.kubernetes.kubelet.container import PACKAGES
 from tests.kubernetes.pods_fleet import Pods
 from tests.paths import ROOT
 
@@ -40,7 +41,7 @@ def kafka(cluster: Cluster) -> Iterator[ApacheKafka]:
 
 def other_bytes(folder: Path) -> Path:
     """Copy Shoal's code with a comment more in each module; kernels stay, because compiling them takes minutes."""
-    for package in ("core", "stream"):
+    for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package)
     for module in folder.rglob("*.py"):
         if "kernels" not in module.relative_to(folder).parts:

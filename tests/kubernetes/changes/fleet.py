@@ -10,6 +10,9 @@ from tests.cluster.workers import SECRET, Place, Worker
 
 __all__ = ["Fleet", "Processes", "Wanted"]
 
+_READY_WITHIN_S = 180.0
+"""On a machine that builds something else at the same time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -67,8 +70,7 @@ class Processes:
         for worker in list(self._workers) if is_new else []:
             self._end(worker)
             self._start(wanted)
-        while len(self._workers) < wanted.replicas:
-            self._start(wanted)
+        self._start(wanted, wanted.replicas - len(self._workers))
 
     def drain(self) -> None:
         """See :meth:`Fleet.drain`."""
@@ -81,10 +83,12 @@ class Processes:
         found, self._trouble = self._trouble, []
         return found
 
-    def _start(self, wanted: Wanted) -> None:
-        worker = Worker(self._place.values() | wanted.values())
-        self._workers.append(worker)
-        worker.wait_until_ready()
+    def _start(self, wanted: Wanted, n: int = 1) -> None:
+        """Start workers at the same time, and wait until all are ready."""
+        started = [Worker(self._place.values() | wanted.values()) for _ in range(n)]
+        self._workers += started
+        for worker in started:
+            worker.wait_until_ready(_READY_WITHIN_S)
 
     def _end(self, worker: Worker) -> None:
         self._workers.remove(worker)

@@ -22,7 +22,10 @@ from tests.helm.manifests import Object
 from tests.kubernetes.kubelet.environment import expanded
 from tests.paths import ROOT
 
-__all__ = ["Process", "Sandbox", "image_folder"]
+__all__ = ["PACKAGES", "Process", "Sandbox", "image_folder"]
+
+PACKAGES = ("core", "stream")
+"""Folders of the code of an image."""
 
 _ENTRY_POINT = (sys.executable, "-m", "stream.cli.main")
 """``shoal``, as the image has it."""
@@ -112,7 +115,7 @@ class Process:
                 yield f"ln -s {os.readlink(path)} {link}"
         for shown in ("/usr", "/etc/ssl", "/etc/ld.so.cache", sys.base_prefix, sys.prefix):
             yield from _bound(Path(shown), shown)
-        for package in ("core", "stream"):
+        for package in PACKAGES:
             yield from _bound(self.code / package, str(ROOT / package))
         yield "mount -t proc proc proc"
         for device in _DEVICES:

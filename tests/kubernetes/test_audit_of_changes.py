@@ -204,3 +204,19 @@ def test_a_record_whose_window_is_never_sealed_waits(log: Log, before: Mapping[K
     assert log.audit([before]).fates["late"] == N_PEOPLE
     log.chunk(waiting, before[KIND])
     assert any("wait for a window" in one for one in log.audit([before]).breaches)
+
+
+def test_a_release_may_have_begun_before_it_is_withheld(
+    log: Log, before: Mapping[Kind, Feed], with_larger_k: Mapping[Kind, Feed]
+) -> None:
+    """What is out of it has the bytes that its seal decides; anything else under its keys is a violation."""
+    rows = log.visits(1)
+    log.chunk(rows, before[KIND])
+    seal = log.seal(rows, before[KIND], 1, 2)
+    begun = next(outcome_messages(release_window(seal, rows, before[KIND].plan)))
+    log.topics[begun.topic].append(Record(0, N_PEOPLE, begun.key, begun.value))
+    log.complete(seal, rows, with_larger_k[KIND])
+    found = log.audit([before, with_larger_k])
+    assert (found.violations, found.begun, found.fates["withheld"]) == ([], 1, N_PEOPLE)
+    log.topics[begun.topic].append(Record(0, N_PEOPLE + 1, begun.key, b"{}"))
+    assert log.audit([before, with_larger_k]).violations != []

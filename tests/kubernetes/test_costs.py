@@ -15,7 +15,7 @@ FREE = Change("k", "`privacy.k` 5 to 10", lambda _, wanted: wanted)
 COSTLY = replace(
     FREE, cost=Cost(frozenset({"settings_changed"}), frozenset({"settings_changed"}), is_told_twice=True, is_late=True)
 )
-ROW = Row(FREE, 12.0, 4000, Counter(released=7), Counter(), Counter(), 0, 0, 0, 0)
+ROW = Row(FREE, 12.0, 4000, Counter(released=7), Counter(), 0, Counter(), 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

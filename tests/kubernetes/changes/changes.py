@@ -18,7 +18,7 @@ SETTINGS: dict[str, Any] = {
     "kafka.session_timeout": "6s",
     "window.size": f"{WINDOW_S}s",
     "window.allowed_lateness": "2s",
-    "window.idle_timeout": "3s",
+    "window.idle_timeout": "15s",  # longer than a rebalance on a busy machine, or its records would be late
     "shard.kind": "user",
     "shard.cohorts": 6,
     "location.cell_m": 800,

@@ -31,7 +31,7 @@ from tests.kubernetes.changes.load import LiveFeed
 
 __all__ = ["Row", "Run", "table"]
 
-_BEFORE_S, _AFTER_S = 1.5 * WINDOW_S, 2.0 * WINDOW_S
+_BEFORE_S, _AFTER_S = 1.0 * WINDOW_S, 1.5 * WINDOW_S
 """How long records arrive before a change is made, and after it."""
 
 _AT_REST_WITHIN_S = 240.0
@@ -49,6 +49,9 @@ class Row:
     windows: Counter[str]
     withheld: Counter[str]
     """Windows by reason."""
+
+    begun: int
+    """How many of them had begun to leave."""
 
     rejected: Counter[str]
     """Records by reason."""
@@ -130,6 +133,7 @@ class Run:
             records=found.records - before.records,
             windows=found.windows - before.windows,
             withheld=found.withheld - before.withheld,
+            begun=found.begun - before.begun,
             rejected=found.rejected - before.rejected,
             late=found.fates["late"] - before.fates["late"],
             lost=found.lost - before.lost,
@@ -197,7 +201,7 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
             f"{row.seconds:.0f}",
             f"{row.records:,}",
             f"{row.windows['released']:,}",
-            _reasons(row.withheld),
+            _reasons(row.withheld) + (f", {row.begun:,} of them begun" if row.begun else ""),
             _reasons(row.rejected) + (f", {row.kept_and_rejected:,} of them released" if row.kept_and_rejected else ""),
             f"{row.late:,}",
         )

@@ -90,7 +90,7 @@ def test_a_dry_run_by_the_server(helm4: Helm, with_crds: Cluster, feature: str, 
     with_crds.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}}])
     rendered = tmp_path / "rendered.yaml"
     rendered.write_text(release.run("template", "--no-hooks", values=FEATURES[feature]))
-    said = with_crds.kubectl("apply", "--dry-run=server", "-n", release.namespace, "-f", str(rendered))
+    said = with_crds.kubectl("apply", "--dry-run=server", "-f", str(rendered))
     assert "deployment.apps/shoal created (server dry run)" in said
     assert listed(with_crds, release.namespace) == {"configmap/kube-root-ca.crt", "serviceaccount/default"}
 

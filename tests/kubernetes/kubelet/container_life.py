@@ -33,7 +33,9 @@ class OfPod:
     """What a container has of its Pod."""
 
     pod: Object
-    images: Path
+    images: Path | None
+    """Where images are; None if all containers are pretended."""
+
     sandbox: Sandbox
     ip: str
     ending: asyncio.Event
@@ -109,8 +111,8 @@ class ContainerLife:
 
     async def _run(self, of: OfPod) -> None:
         """Run it to its end."""
-        begun, code = now(), image_folder(of.images, self._spec["image"])
-        if not code.is_dir():  # of somebody else: it is said to run, or to have ended
+        begun, code = now(), of.images and image_folder(of.images, self._spec["image"])
+        if code is None or not code.is_dir():  # of somebody else: it is said to run, or to have ended
             await self._pretend(of, begun)
             return
         variables = await of.variables(self._spec)

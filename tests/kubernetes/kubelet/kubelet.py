@@ -26,7 +26,6 @@ from tests.kubernetes.kubelet.pod import Machine, PodLife
 __all__ = ["Kubelet"]
 
 _HEARTBEAT_S = 10.0
-_PRETENDED_IP = "192.0.2.1"
 _CAPACITY = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 
 
@@ -108,12 +107,10 @@ class Kubelet:
     async def _live(self, pod: Object) -> None:
         metadata = pod["metadata"]
         namespace = await self._api.get(f"/api/v1/namespaces/{metadata['namespace']}") or {"metadata": {}}
-        if (namespace["metadata"].get("labels") or {}).get("pods") == "pretended":
-            await self._pretend(pod)
-            return
         life = self._lives[metadata["uid"]] = PodLife(
             pod,
             self._machine,
+            is_pretended=(namespace["metadata"].get("labels") or {}).get("pods") == "pretended",
             find=partial(self._find, metadata["namespace"]),
             token=partial(self._ask_token, pod),
             report=partial(self._report, pod),
@@ -124,28 +121,6 @@ class Kubelet:
             why = f"{metadata['namespace']}/{metadata['name']}: {type(fault).__name__}: {fault}"
             sys.stderr.write(f"{why[:1000]}\n")
             await self._report(pod, {"phase": "Failed", "reason": type(fault).__name__, "message": why[:1000]})
-
-    async def _pretend(self, pod: Object) -> None:
-        spec = pod["spec"]
-        is_job = spec.get("restartPolicy") == "Never"
-        ended = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now(), "finishedAt": now()}}
-        state = ended if is_job else {"running": {"startedAt": now()}}
-        statuses = {
-            key: [
-                {"name": one["name"], "image": one["image"], "imageID": "", "restartCount": 0, "ready": not is_job}
-                | {"started": not is_job, "state": ended if key.startswith("init") else state}
-                for one in spec.get(listed, ())
-            ]
-            for key, listed in (("initContainerStatuses", "initContainers"), ("containerStatuses", "containers"))
-        }
-        kinds = ("Initialized", "ContainersReady", "Ready")
-        conditions = [
-            {"type": kind, "status": str(kind == "Initialized" or not is_job), "lastTransitionTime": now()}
-            for kind in kinds
-        ]
-        phase = "Succeeded" if is_job else "Running"
-        address = {"podIP": _PRETENDED_IP, "podIPs": [{"ip": _PRETENDED_IP}]}
-        await self._report(pod, {"phase": phase, "startTime": now(), "conditions": conditions, **statuses, **address})
 
     async def _end(self, pod: Object) -> None:
         """End a Pod that is being deleted, then let its object go."""

@@ -22,6 +22,8 @@ _RETRY_S = 1.0
 _REFRESH_S = 5.0
 """How often files of ConfigMaps and Secrets are compared; a kubelet takes about a minute."""
 
+_PRETENDED_IP = "192.0.2.1"
+
 T = TypeVar("T")
 
 
@@ -42,6 +44,7 @@ class PodLife:
     Args:
         pod: The Pod, bound to a node.
         machine: What Pods share.
+        is_pretended: Whether it is said to run, without processes, files and a network.
         find: Finds ConfigMaps and Secrets of its namespace.
         token: Asks for tokens of its service account.
         report: Writes its status.
@@ -52,11 +55,12 @@ class PodLife:
         pod: Object,
         machine: Machine,
         *,
+        is_pretended: bool,
         find: Lookup,
         token: Token,
         report: Callable[[Object], Awaitable[None]],
     ) -> None:
-        self._pod, self._machine = pod, machine
+        self._pod, self._machine, self._is_pretended = pod, machine, is_pretended
         self._find, self._token, self._report = find, token, report
         self._folder = machine.folder / "pods" / pod["metadata"]["uid"]
         self._inits = [ContainerLife(one, is_init=True) for one in pod["spec"].get("initContainers", ())]
@@ -73,7 +77,7 @@ class PodLife:
         refreshing: asyncio.Task[None] | None = None
         try:
             of = self._of = await self._prepare()
-            refreshing = asyncio.create_task(self._refresh())
+            refreshing = None if self._is_pretended else asyncio.create_task(self._refresh())
             for one in self._inits:
                 await one.keep(of)
                 if one.exit_code != 0:
@@ -107,9 +111,12 @@ class PodLife:
     # ------------------------------------------------------------------ beginning
 
     async def _prepare(self) -> OfPod:
-        self._network, self._ip = self._machine.network.add()
         self._folder.mkdir(parents=True, exist_ok=True)
-        await self._until_there(self._write_volumes)
+        if self._is_pretended:
+            self._ip = _PRETENDED_IP
+        else:
+            self._network, self._ip = self._machine.network.add()
+            await self._until_there(self._write_volumes)
         metadata, spec = self._pod["metadata"], self._pod["spec"]
         aliases = [(one["ip"], name) for one in spec.get("hostAliases", ()) for name in one["hostnames"]]
         own = [("127.0.0.1", "localhost"), (self._ip, metadata["name"]), *aliases]
@@ -121,7 +128,7 @@ class PodLife:
 
         return OfPod(
             self._pod,
-            self._machine.images,
+            None if self._is_pretended else self._machine.images,
             Sandbox(self._network, self._folder, hosts, logs),
             self._ip,
             self._ending,

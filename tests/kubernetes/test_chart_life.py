@@ -28,11 +28,20 @@ AT_A_TIME = 4
 """Releases that live at the same time; they mostly wait."""
 
 
+CLUSTER_WIDE = (
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}},
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000},
+    {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"}, "handler": "runsc"},
+)
+"""What values name and no namespace has."""
+
+
 @pytest.fixture(scope="module")
-def with_crds(cluster: Cluster) -> Cluster:
-    """The cluster, with the resources of the Prometheus operator and of KEDA."""
+def furnished(cluster: Cluster) -> Cluster:
+    """The cluster with the resources of the Prometheus operator and of KEDA, and what else values expect of it."""
     files = [part for file in crds() for part in ("-f", str(file))]
     cluster.kubectl("apply", "--server-side", *files)
+    cluster.apply(CLUSTER_WIDE)
     return cluster
 
 
@@ -70,29 +79,27 @@ def live(cluster: Cluster, helm: Helm, feature: str) -> str:
         return f"{feature}: {fault}"
 
 
-def test_every_values_file(helm: Helm, with_crds: Cluster) -> None:
+def test_every_values_file(helm: Helm, furnished: Cluster) -> None:
     """
     Install, test, upgrade, rollback and uninstall with each file of ``helm/ci``, in namespaces that Pod Security
     restricts: the API server takes every object, Helm waits until all is ready, and nothing is left.
     """
-    with_crds.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}}])
-    before = listed(with_crds, "monitoring")
+    before = listed(furnished, "monitoring")
     with ThreadPoolExecutor(AT_A_TIME) as threads:
-        faults = list(threads.map(lambda feature: live(with_crds, helm, feature), FEATURES))
+        faults = list(threads.map(lambda feature: live(furnished, helm, feature), FEATURES))
     assert [fault for fault in faults if fault] == []
-    assert listed(with_crds, "monitoring") == before
+    assert listed(furnished, "monitoring") == before
 
 
 @pytest.mark.parametrize("feature", ["minimal", "monitoring", "keda"])
-def test_a_dry_run_by_the_server(helm4: Helm, with_crds: Cluster, feature: str, tmp_path: Path) -> None:
+def test_a_dry_run_by_the_server(helm4: Helm, furnished: Cluster, feature: str, tmp_path: Path) -> None:
     """All that is rendered, but for hooks, passes the server's admission before anything exists."""
-    release = ChartRelease(with_crds, helm4, f"dry-{feature}", RESTRICTED)
-    with_crds.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}}])
+    release = ChartRelease(furnished, helm4, f"dry-{feature}", RESTRICTED)
     rendered = tmp_path / "rendered.yaml"
     rendered.write_text(release.run("template", "--no-hooks", values=FEATURES[feature]))
-    said = with_crds.kubectl("apply", "--dry-run=server", "-f", str(rendered))
+    said = furnished.kubectl("apply", "--dry-run=server", "-f", str(rendered))
     assert "deployment.apps/shoal created (server dry run)" in said
-    assert listed(with_crds, release.namespace) == {"configmap/kube-root-ca.crt", "serviceaccount/default"}
+    assert listed(furnished, release.namespace) == {"configmap/kube-root-ca.crt", "serviceaccount/default"}
 
 
 def other_version(folder: Path) -> Path:
@@ -104,13 +111,13 @@ def other_version(folder: Path) -> Path:
     return chart
 
 
-def test_an_upgrade_from_the_version_before(helm: Helm, with_crds: Cluster, tmp_path: Path) -> None:
+def test_an_upgrade_from_the_version_before(helm: Helm, furnished: Cluster, tmp_path: Path) -> None:
     """The image changes with the chart's version, by an upgrade and back by a rollback; nothing is made anew."""
     namespace = f"upgrade-{helm.version.split('.')[0]}"
-    release = release_of(with_crds, helm, namespace, PRETENDED)
+    release = release_of(furnished, helm, namespace, PRETENDED)
 
     def deployment() -> tuple[str, str]:
-        found = with_crds.get("deployment", "shoal", "-n", namespace)
+        found = furnished.get("deployment", "shoal", "-n", namespace)
         return found["metadata"]["uid"], found["spec"]["template"]["spec"]["containers"][0]["image"]
 
     release.run("install", *QUICK, values=MINIMAL, chart=other_version(tmp_path))
@@ -124,14 +131,14 @@ def test_an_upgrade_from_the_version_before(helm: Helm, with_crds: Cluster, tmp_
     release.run("uninstall")
 
 
-def test_an_autoscaler_starts_its_least_number_of_workers(helm4: Helm, with_crds: Cluster) -> None:
+def test_an_autoscaler_starts_its_least_number_of_workers(helm4: Helm, furnished: Cluster) -> None:
     """The HorizontalPodAutoscaler of the chart finds its Deployment and raises it to ``minReplicas``."""
-    release = release_of(with_crds, helm4, "scaled", PRETENDED)
+    release = release_of(furnished, helm4, "scaled", PRETENDED)
     release.run("install", *QUICK, values=FEATURES["hpa"])
     wait_until(
         lambda: len(release.pods()) == FEATURES["hpa"]["autoscaling"]["minReplicas"],
         within_s=60,
-        what=lambda: with_crds.kubectl("describe", "hpa", "-n", "scaled"),
+        what=lambda: furnished.kubectl("describe", "hpa", "-n", "scaled"),
         every_s=1.0,
     )
     release.run("uninstall")
@@ -194,7 +201,7 @@ def test_workers_live_and_leave(cluster: Cluster, kafka: ApacheKafka, helm4: Hel
     release = ChartRelease(cluster, helm4, "real", RESTRICTED)
     cluster.add_image("shoal:0.1.0")
     release.secret("shoal", secret=SECRET)
-    topics = ("checkins", "fragments", "shards", "seals", "anonymized", "windows", "dead_letters")
+    topics = ("checkins", "shards", "seals", "anonymized", "windows", "dead_letters")
     values: dict[str, Any] = {
         "pseudonymSecret": {"existingSecret": "shoal"},
         "config": {
@@ -204,7 +211,7 @@ def test_workers_live_and_leave(cluster: Cluster, kafka: ApacheKafka, helm4: Hel
                 "partitions": 2,
                 "group": unique("group"),
             },
-            "topics": {name: unique(name.replace("_", "-")) for name in topics},
+            "topics": {name: unique(name.replace("_", "-")) for name in topics} | {"fragments": ""},
         },
         "replicas": 2,
         "image": {"tag": "0.1.0"},

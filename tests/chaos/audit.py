@@ -125,6 +125,9 @@ class _Window:
     feed: Feed | None
     """That of the settings under which it was sealed; None if no worker had such settings."""
 
+    begins_ms: int
+    """Event time of its first rows: up to it, earlier windows are sealed. After a change of size it is not its start."""
+
     rows: list[Rows] = field(default_factory=list)
     logs: list[_Log] = field(default_factory=list)
     """Where each of these parts comes from."""
@@ -180,8 +183,9 @@ def _windows(
             sealed_ms[one.kind, one.shard] = max(sealed_ms[one.kind, one.shard], one.until_ms)
             until_ms[one.kind, one.shard] = one.until_ms
         elif one.key.end_ms > sealed_ms[one.key.kind, one.key.shard]:
+            begins_ms = max(one.key.start_ms, sealed_ms[one.key.kind, one.key.shard])
             sealed_ms[one.key.kind, one.key.shard] = one.key.end_ms
-            windows[one.key] = _Window(one, by_digest.get(one.digest))
+            windows[one.key] = _Window(one, by_digest.get(one.digest), begins_ms)
     for key, window in windows.items():
         if key.end_ms > until_ms.get((key.kind, key.shard), key.start_ms):
             found.breaches.append(f"a window of {key.kind} is sealed and was never completed")
@@ -214,7 +218,7 @@ def _rows(
         before.update(offsets)
         seen[log].in_chunks.update(offsets)
         for window in of_shard[shard]:
-            ours = (rows["ts_ms"] >= window.seal.key.start_ms) & (rows["ts_ms"] < window.seal.key.end_ms)
+            ours = (rows["ts_ms"] >= window.begins_ms) & (rows["ts_ms"] < window.seal.key.end_ms)
             is_covered = record.offset <= window.seal.last_offset
             if ours.any() and is_covered and window.feed is not None and window.feed.vocabulary == chunk.vocabulary:
                 window.rows.append(rows[ours])

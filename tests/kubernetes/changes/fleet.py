@@ -67,10 +67,23 @@ class Processes:
         for worker in self._workers[wanted.replicas :]:
             self._end(worker)
         is_new = before is not None and replace(before, replicas=0) != replace(wanted, replicas=0)
-        for worker in list(self._workers) if is_new else []:
-            self._end(worker)
+        old = list(self._workers) if is_new else []
+        if before is not None and before.values() != wanted.values():
+            self._approve(wanted)
+        while old:
+            self._end(old.pop(0))
             self._start(wanted)
-        self._start(wanted, wanted.replicas - len(self._workers))
+            # Workers whose settings are replaced end by themselves, and the others follow at the same time.
+            for worker in [one for one in old if one.returncode is not None]:
+                old.remove(worker)
+                self._end(worker)
+            self._start(wanted, wanted.replicas - len(self._workers))
+
+    def _approve(self, wanted: Wanted) -> None:
+        """Let workers with these settings replace those that run, as the chart's Job does."""
+        with self._place.worker(wanted.values(), ready=False, program=("stream.cli.main", "approve")) as approval:
+            if (code := approval.wait(_READY_WITHIN_S)) != 0:
+                self._trouble.append(f"shoal approve ended with {code}")
 
     def drain(self) -> None:
         """See :meth:`Fleet.drain`."""

@@ -126,7 +126,7 @@ class _Window:
     """That of the settings under which it was sealed; None if no worker had such settings."""
 
     begins_ms: int
-    """Event time of its first rows: up to it, earlier windows are sealed. After a change of size it is not its start."""
+    """Event time of its first rows: before it, rows are of earlier windows. Another size makes it later than the start."""
 
     rows: list[Rows] = field(default_factory=list)
     logs: list[_Log] = field(default_factory=list)

@@ -126,7 +126,7 @@ class _Window:
     """That of the settings under which it was sealed; None if no worker had such settings."""
 
     begins_ms: int
-    """Event time of its first rows: before it, rows are of earlier windows. Another size makes it later than the start."""
+    """Event time of its first rows. After a change of size it may be later than the start, because less is left."""
 
     rows: list[Rows] = field(default_factory=list)
     logs: list[_Log] = field(default_factory=list)

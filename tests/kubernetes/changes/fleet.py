@@ -73,11 +73,11 @@ class Processes:
         while old:
             self._end(old.pop(0))
             self._start(wanted)
-            # Workers whose settings are replaced end by themselves, and the others follow at the same time.
+            # Workers whose settings are replaced have ended by themselves; the others follow at the same time.
             for worker in [one for one in old if one.returncode is not None]:
                 old.remove(worker)
                 self._end(worker)
-            self._start(wanted, wanted.replicas - len(self._workers))
+        self._start(wanted, wanted.replicas - len(self._workers))
 
     def _approve(self, wanted: Wanted) -> None:
         """Let workers with these settings replace those that run, as the chart's Job does."""

@@ -24,17 +24,18 @@ DRY_RUN ?=
 BUILDER_ID ?=
 PLATFORMS ?=
 PUSH ?=
+RATE ?=
 
 # Tests start hundreds of processes: let them write bytecode, so that not each one compiles every module.
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests that need an outside service or take minutes have targets of their own.
-EVERYDAY := not slow and not browser and not image and not collector
+EVERYDAY := not slow and not browser and not image and not collector and not cluster
 # Four processes for two cores: tests with a broker mostly wait.
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean test-collector
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean test-collector test-cluster changes
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -182,6 +183,14 @@ release: install ## wheel, source, chart, SBOM and provenance in build/release; 
 
 test-image: install ## build and run the image with buildah and a real Kafka; needs root, takes minutes
 	$(BIN)/pytest -m image tests/image
+
+test-cluster: install kernels ## the chart and its Pods on a real Kubernetes control plane, and changes under load; needs Go and root; RATE=1000
+	$(BIN)/python -m tests.kubernetes.programs
+	SHOAL_REQUIRE_CLUSTER=1 RATE=$(RATE) $(BIN)/pytest -n 2 --dist loadfile -m cluster tests/kubernetes
+	@cat build/changes.md
+
+changes: install kernels ## changes under load of workers that are processes, as a table; RATE=1000, ONLY="k secret"
+	$(BIN)/python -m tests.kubernetes.changes.run $(if $(RATE),--rate $(RATE)) $(if $(ONLY),--only $(ONLY))
 
 lock: ## deploy/requirements*.txt: versions and hashes of the image's packages, the newest that fit
 	@$(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet --disable-pip-version-check 'uv>=0.8,<1'

@@ -8,23 +8,29 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.models.common.plan import Plan
 from core.pipeline import release_window
 from core.records.record import ROW_TYPES, Kind, Rows, Source
+from core.release.outcome import Outcome
 from core.windows.history import History, Trace
 from core.windows.seal import Seal, SealedUntil
 from core.windows.window import WindowKey, window_starts
+from stream.feeds.feed import Feed
 from stream.formats.chunks import chunk_from_bytes
 from stream.formats.release.messages import outcome_messages
 from stream.formats.seals import seal_from_bytes
 from tests.cluster.workers import Record
 
 __all__ = ["Audit", "InputLog", "Topics", "audit"]
+
+_BEGUN = "begun"
+_Shard = tuple[Kind, str]
+_Log = tuple[Source, str]
+"""A partition of an input topic, and its id: a topic that is created again has another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,9 @@ class Topics:
 class Audit:
     """What was found; ``violations`` is empty where all is well."""
 
-    violations: list[str] = field(default_factory=list)
+    breaches: list[str] = field(default_factory=list)
+    """Violations, without those of records that have no fate, or two."""
+
     records: int = 0
     fates: Counter[str] = field(default_factory=Counter)
     """Input records by where they ended, the rows of one together: every one is in exactly one of these counts."""
@@ -71,42 +79,100 @@ class Audit:
     unread: int = 0
     """Records that were deleted with their topic before anybody read them."""
 
+    lost: int = 0
+    """Records without a fate. These three counts are 0 where all is well."""
+
+    counted_twice: int = 0
+    """Records in two windows."""
+
+    kept_and_rejected: int = 0
+    """Records in a window, and in the dead letters too."""
+
     windows: Counter[str] = field(default_factory=Counter)
     """Windows by outcome."""
+
+    withheld: Counter[str] = field(default_factory=Counter)
+    """Withheld windows by reason."""
+
+    begun: int = 0
+    """Of them those whose release had begun: some of its trajectories are out, and will never be committed."""
+
+    rejected: Counter[str] = field(default_factory=Counter)
+    """Rejected records by reason."""
 
     messages: int = 0
     repeated: int = 0
     """Messages on the output topics that repeat a key: what a consumer sees that does not drop them."""
 
+    @property
+    def violations(self) -> list[str]:
+        """All that must not be."""
+        found = [*self.breaches]
+        total = sum(self.fates.values())
+        if self.lost or self.counted_twice or self.kept_and_rejected:
+            found.append(
+                f"{self.lost} input records are lost, {self.counted_twice} are in two windows, "
+                f"{self.kept_and_rejected} are in a window and turned away"
+            )
+        elif total != self.records:
+            found.append(f"{self.records} input records have {total} fates")
+        return found
+
 
 @dataclass(slots=True)
 class _Window:
     seal: Seal
+    feed: Feed | None
+    """That of the settings under which it was sealed; None if no worker had such settings."""
+
+    begins_ms: int
+    """Event time of its first rows. After a change of size it may be later than the start, because less is left."""
+
     rows: list[Rows] = field(default_factory=list)
+    logs: list[_Log] = field(default_factory=list)
+    """Where each of these parts comes from."""
+
+    is_kept: bool = True
+    """Whether its rows end in this window. A row of a window that is withheld because settings changed may be rejected,
+    or located again, instead."""
 
 
-def audit(topics: Topics, plans: Mapping[Kind, Plan], sizes_ms: Mapping[Kind, int]) -> Audit:
+@dataclass(slots=True)
+class _Seen:
+    """Offsets of one log."""
+
+    in_chunks: set[int] = field(default_factory=set)
+    waiting: set[int] = field(default_factory=set)
+    """Of rows whose window nobody has sealed, at least as far as these rows were read."""
+
+
+def audit(topics: Topics, feeds: Sequence[Mapping[Kind, Feed]], *, known: dict[Seal, Outcome] | None = None) -> Audit:
     """Check every invariant of the seal protocol.
+
+    A window is released under the settings under which it was sealed, or withheld by workers with other settings.
 
     Args:
         topics: What the topics hold, at rest: every window is sealed and released.
-        plans: How each kind of feed is released.
-        sizes_ms: Length of its windows.
+        feeds: The feeds of all workers that there were; one set for each of their settings.
+        known: Outcomes that an earlier audit of the same topics has computed; those of this one are added.
     """
     found = Audit()
-    windows, open_ms = _windows(topics.seals, found)
-    seen = _rows(topics.shards, windows, open_ms, sizes_ms, found)
-    expected = _expected(windows, plans, found)
+    windows, open_ms = _windows(topics.seals, feeds, found)
+    seen = _rows(topics.shards, windows, open_ms, feeds)
+    expected = _expected(windows, topics.windows, feeds, found, {} if known is None else known)
     _outputs(topics, expected, found)
-    _inputs(topics, seen, found)
+    _inputs(topics, windows.values(), seen, found)
     return found
 
 
-def _windows(seals: Sequence[Record], found: Audit) -> tuple[dict[WindowKey, _Window], dict[tuple[int, str], int]]:
+def _windows(
+    seals: Sequence[Record], feeds: Sequence[Mapping[Kind, Feed]], found: Audit
+) -> tuple[dict[WindowKey, _Window], dict[tuple[Kind, str], int]]:
     """Find the seal that counts of each window: the first one, and none behind a later window's."""
     windows: dict[WindowKey, _Window] = {}
-    sealed_ms: dict[tuple[Kind, str], int] = defaultdict(lambda: -(1 << 62))
-    until_ms: dict[tuple[int, str], int] = {}
+    by_digest = {feed.plan.digest: feed for one in feeds for feed in one.values()}
+    sealed_ms: dict[_Shard, int] = defaultdict(lambda: -(1 << 62))
+    until_ms: dict[_Shard, int] = {}
     for record in seals:
         if record.value is None:
             continue
@@ -115,79 +181,106 @@ def _windows(seals: Sequence[Record], found: Audit) -> tuple[dict[WindowKey, _Wi
             continue
         if isinstance(one, SealedUntil):
             sealed_ms[one.kind, one.shard] = max(sealed_ms[one.kind, one.shard], one.until_ms)
-            until_ms[record.partition, f"{one.kind}/{one.shard}"] = one.until_ms
+            until_ms[one.kind, one.shard] = one.until_ms
         elif one.key.end_ms > sealed_ms[one.key.kind, one.key.shard]:
+            begins_ms = max(one.key.start_ms, sealed_ms[one.key.kind, one.key.shard])
             sealed_ms[one.key.kind, one.key.shard] = one.key.end_ms
-            windows[one.key] = _Window(one)
-    for key in windows:
-        if not any(key.end_ms <= end and name == f"{key.kind}/{key.shard}" for (_, name), end in until_ms.items()):
-            found.violations.append(f"a window of {key.kind} is sealed and was never completed")
+            windows[one.key] = _Window(one, by_digest.get(one.digest), begins_ms)
+    for key, window in windows.items():
+        if key.end_ms > until_ms.get((key.kind, key.shard), key.start_ms):
+            found.breaches.append(f"a window of {key.kind} is sealed and was never completed")
+        if window.feed is None:
+            found.breaches.append(f"a window of {key.kind} is sealed under settings that no worker had")
     return windows, until_ms
 
 
 def _rows(
     shards: Sequence[Record],
     windows: Mapping[WindowKey, _Window],
-    until_ms: Mapping[tuple[int, str], int],
-    sizes_ms: Mapping[Kind, int],
-    found: Audit,
-) -> dict[tuple[Source, str], set[int]]:
+    until_ms: Mapping[_Shard, int],
+    feeds: Sequence[Mapping[Kind, Feed]],
+) -> dict[_Log, _Seen]:
     """Give each row to its window, the first time it is seen, if the window's seal covers it."""
-    heard: set[tuple[Kind, str, Source, str, int]] = set()
-    seen: dict[tuple[Source, str], set[int]] = defaultdict(set)
+    of_shard: dict[_Shard, list[_Window]] = defaultdict(list)
+    for key, window in windows.items():
+        of_shard[key.kind, key.shard].append(window)
+    sizes_ms = {kind: {one[kind].policy.size_ms for one in feeds} for kind in feeds[0]}
+    heard: dict[tuple[_Shard, _Log, str], set[int]] = defaultdict(set)
+    seen: dict[_Log, _Seen] = defaultdict(_Seen)
     for record in shards:
         if record.value is None:
             continue
         chunk = chunk_from_bytes(record.value)
-        of = (chunk.kind, chunk.shard, chunk.source, chunk.log_id)
-        fresh = np.array(
-            [(*of, offset) not in heard for offset in chunk.rows["offset"].tolist()],
-            dtype=np.bool_,
-        )
-        heard |= {(*of, offset) for offset in chunk.rows["offset"].tolist()}
-        rows = chunk.rows[fresh]
-        seen[chunk.source, chunk.log_id] |= set(rows["offset"].tolist())
-        size_ms = sizes_ms[chunk.kind]
-        starts = window_starts(rows["ts_ms"], size_ms=size_ms)
-        for start_ms in np.unique(starts).tolist():
-            its = rows[starts == start_ms]
-            window = windows.get(WindowKey(start_ms + size_ms, chunk.kind, chunk.shard, start_ms))
-            if window is not None and record.offset <= window.seal.last_offset:
-                window.rows.append(its)
-            elif window is None and until_ms.get((record.partition, f"{chunk.kind}/{chunk.shard}"), 0) < start_ms:
-                found.violations.append(f"rows of {chunk.kind} wait for a window that nobody has sealed")
-            else:
-                found.fates["late"] += len(its)
+        shard, log = (chunk.kind, chunk.shard), (chunk.source, chunk.log_id)
+        before = heard[shard, log, chunk.vocabulary]
+        offsets = chunk.rows["offset"].tolist()
+        rows = chunk.rows[np.array([offset not in before for offset in offsets], dtype=np.bool_)]
+        before.update(offsets)
+        seen[log].in_chunks.update(offsets)
+        for window in of_shard[shard]:
+            ours = (rows["ts_ms"] >= window.begins_ms) & (rows["ts_ms"] < window.seal.key.end_ms)
+            is_covered = record.offset <= window.seal.last_offset
+            if ours.any() and is_covered and window.feed is not None and window.feed.vocabulary == chunk.vocabulary:
+                window.rows.append(rows[ours])
+                window.logs.append(log)
+                rows = rows[~ours]
+        ends = [window_starts(rows["ts_ms"], size_ms=size_ms) + size_ms for size_ms in sizes_ms[chunk.kind]]
+        is_late = np.max(ends, axis=0) <= until_ms.get(shard, -(1 << 62))
+        seen[log].waiting.update(rows["offset"][~is_late].tolist())
     return seen
 
 
 def _expected(
-    windows: Mapping[WindowKey, _Window], plans: Mapping[Kind, Plan], found: Audit
+    windows: Mapping[WindowKey, _Window],
+    told: Sequence[Record],
+    feeds: Sequence[Mapping[Kind, Feed]],
+    found: Audit,
+    known: dict[Seal, Outcome],
 ) -> dict[str, dict[bytes, bytes]]:
     """Compute what must have left, from each seal and its rows."""
-    expected: dict[str, dict[bytes, bytes]] = {"anonymized": {}, "windows": {}}
-    traces: dict[tuple[Kind, str], list[Trace]] = defaultdict(list)
+    expected: dict[str, dict[bytes, bytes]] = {"anonymized": {}, "windows": {}, _BEGUN: {}}
+    traces: dict[_Shard, list[Trace]] = defaultdict(list)
+    contents = {record.key: record.value for record in told}
     for key, window in sorted(windows.items()):  # each with what those before it released
-        before = traces[key.kind, key.shard]
+        before, seal, feed = traces[key.kind, key.shard], window.seal, window.feed
+        if not seal.n_rows or feed is None:
+            continue  # sealed so that its shard could forget what earlier windows released; or a violation already
         rows = np.concatenate([np.zeros(0, dtype=ROW_TYPES[key.kind]), *window.rows])
-        if len(rows) != window.seal.n_rows:
-            found.violations.append(f"a seal counts {window.seal.n_rows} rows, the topic holds {len(rows)} of them")
-        plan = plans[key.kind]
-        if not window.seal.n_rows:
-            continue  # sealed so that its shard could forget what earlier windows released
-        outcome = release_window(window.seal, rows, plan.after(History.of(key, before, horizon=plan.horizon)))
+        plan = feed.plan.after(History.of(key, before, horizon=feed.plan.horizon))
+        others = [one[key.kind].plan for one in feeds if one[key.kind].plan.digest != seal.digest]
+        # Other settings withhold it, however many of the rows they know.
+        withheld = [release_window(seal, rows, other.after(plan.history)) for other in others]
+        is_told = contents.get(seal.release_id.encode())
+        outcome = next((one for one in withheld if _windows_message(one) == is_told), None)
+        window.is_kept = outcome is None
+        released = known[seal] = known.get(seal) or release_window(seal, rows, plan)
+        if outcome is None:
+            outcome = released
+            if len(rows) != seal.n_rows:
+                found.breaches.append(f"a seal counts {seal.n_rows} rows, the topic holds {len(rows)} of them")
+        else:
+            expected[_BEGUN] |= {one.key: one.value for one in outcome_messages(released) if one.topic == "anonymized"}
         if outcome.trace is not None:
             before.append(outcome.trace)
         account = outcome.account
-        if account.condensed is not None:
+        if window.is_kept and account.condensed is not None:
             found.fates["condensed"] += account.condensed
-        else:
+        elif window.is_kept:
             for fate in ("released", "suppressed", "withheld", "duplicates"):
                 found.fates[fate] += getattr(account, fate)
         for message in outcome_messages(outcome):
             expected[message.topic][message.key] = message.value
-        found.windows[json.loads(expected["windows"][window.seal.release_id.encode()])["outcome"]] += 1
+        content = json.loads(expected["windows"][seal.release_id.encode()])
+        found.windows[content["outcome"]] += 1
+        if "reason" in content:
+            found.withheld[content["reason"]] += 1
     return expected
+
+
+def _windows_message(outcome: Outcome) -> bytes:
+    """Return the windows message, which is the last one."""
+    *_, last = outcome_messages(outcome)
+    return last.value
 
 
 def _outputs(topics: Topics, expected: Mapping[str, Mapping[bytes, bytes]], found: Audit) -> None:
@@ -199,41 +292,56 @@ def _outputs(topics: Topics, expected: Mapping[str, Mapping[bytes, bytes]], foun
         found.repeated += len(records) - len(contents)
         several = sum(len(values) > 1 for values in contents.values())
         if several:
-            found.violations.append(f"{several} keys of the {name} topic have more than one content")
+            found.breaches.append(f"{several} keys of the {name} topic have more than one content")
+        if name == "anonymized":  # a worker may have begun what another one withholds
+            begun = {key for key, value in expected[_BEGUN].items() if contents.get(key) == {value}}
+            found.begun = len({key.rpartition(b":")[0] for key in begun})
+            contents = {key: values for key, values in contents.items() if key not in begun}
         missing = len(expected[name].keys() - contents.keys())
         if missing:
-            found.violations.append(f"{missing} messages of the {name} topic are missing")
+            found.breaches.append(f"{missing} messages of the {name} topic are missing")
         unexpected = sum(values != {expected[name].get(key)} for key, values in contents.items())
         if unexpected:
-            found.violations.append(f"{unexpected} messages of the {name} topic are not what the first seals say")
+            found.breaches.append(f"{unexpected} messages of the {name} topic are not what the first seals say")
 
 
-def _inputs(topics: Topics, seen: Mapping[tuple[Source, str], set[int]], found: Audit) -> None:
+def _inputs(topics: Topics, windows: Iterable[_Window], seen: Mapping[_Log, _Seen], found: Audit) -> None:
     """Every input record was forwarded or turned away, and not both; what was never there was neither."""
-    turned_away: dict[tuple[Source, str], set[int]] = defaultdict(set)
+    turned_away: dict[_Log, dict[int, str]] = defaultdict(dict)
     for record in topics.dead_letters:
         letter = json.loads(record.value or b"{}")
-        turned_away[Source(letter["topic"], letter["partition"]), letter["log"]].add(letter["offset"])
+        turned_away[Source(letter["topic"], letter["partition"]), letter["log"]][letter["offset"]] = letter["reason"]
+    in_windows: dict[_Log, Counter[int]] = defaultdict(Counter)
+    for window in sorted(windows, key=lambda one: not one.is_kept):
+        for log_of, rows in zip(window.logs, window.rows, strict=True):
+            offsets = set(rows["offset"].tolist())
+            if not window.is_kept:
+                offsets -= turned_away[log_of].keys() | in_windows[log_of].keys()
+                found.fates["withheld"] += len(offsets)
+            in_windows[log_of].update(offsets)
     for log in topics.inputs:
         held, ghosts = _offsets(log.records), _offsets(log.never_there)
         found.never_there += len(log.never_there)
         for partition, all_held in held.items():
             of = Source(log.topic, partition), log.log_id
-            forwarded, rejected = seen.get(of, set()), turned_away.get(of, set())
+            its_seen, rejected, kept = seen.get(of, _Seen()), turned_away[of], in_windows[of]
+            read = its_seen.in_chunks | rejected.keys()
             # A log may have been deleted before its last records were read.
-            read_until = max(forwarded | rejected, default=-1) if log.is_deleted else max(all_held)
+            read_until = max(read, default=-1) if log.is_deleted else max(all_held)
             its = {offset for offset in all_held if offset <= read_until}
             found.unread += len(all_held) - len(its)
             found.records += len(its)
             found.fates["rejected"] += len(rejected)
-            lost, both = len(its - forwarded - rejected), len(forwarded & rejected)
-            if lost or both or not (forwarded | rejected) <= its:
-                found.violations.append(f"{lost} input records are lost, {both} are forwarded and turned away")
-            if ghosts.get(partition, set()) & (forwarded | rejected):
-                found.violations.append("what was never committed, or is a tombstone, was taken for a record")
-    total = sum(found.fates.values())
-    if total != found.records:
-        found.violations.append(f"{found.records} input records have {total} fates")
+            found.rejected.update(rejected.values())
+            unkept = its_seen.in_chunks - kept.keys() - rejected.keys()
+            found.fates["late"] += len(unkept - its_seen.waiting)
+            if unkept & its_seen.waiting:
+                found.breaches.append(f"{len(unkept & its_seen.waiting)} rows wait for a window that nobody has sealed")
+            found.lost += len(its - read)
+            found.counted_twice += sum(n > 1 for n in kept.values())
+            found.kept_and_rejected += len(kept.keys() & rejected.keys())
+            if not read <= its or ghosts.get(partition, set()) & read:
+                found.breaches.append("what was never committed, or is a tombstone, was taken for a record")
 
 
 def _offsets(records: Sequence[Record]) -> dict[int, set[int]]:

@@ -290,12 +290,7 @@ def run(
             anonymized=place.read("anonymized"),
             windows=place.read("windows"),
         )
-        feeds = build_feeds(place.settings)
-        report.again = partial(
-            audit,
-            plans={kind: one.plan for kind, one in feeds.items()},
-            sizes_ms={kind: one.policy.size_ms for kind, one in feeds.items()},
-        )
+        report.again = partial(audit, feeds=[build_feeds(place.settings)])
         report.topics, report.audit = topics, report.again(topics)
     report.seconds = time.monotonic() - begun
     return report

@@ -46,7 +46,13 @@ class Helm:
             raise HelmMissingError(f"no kubectl beside {self.path}")
         return program
 
-    def run(self, *arguments: str | Path, kubeconfig: Path | None = None, program: Path | None = None) -> str:
+    def run(
+        self,
+        *arguments: str | Path,
+        kubeconfig: Path | None = None,
+        program: Path | None = None,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> str:
         """Run Helm and return what it printed.
 
         Args:
@@ -54,6 +60,7 @@ class Helm:
             kubeconfig: Names the cluster; without it there is none. Beside it Helm caches what the cluster offers,
                 so that another cluster on the same port is not taken for it.
             program: Run this one, in the same way, instead.
+            timeout_s: How long it may take.
 
         Raises:
             HelmError: It failed; the message has its whole standard error.
@@ -73,13 +80,13 @@ class Helm:
                 command,
                 capture_output=True,
                 text=True,
-                timeout=_TIMEOUT_S,
+                timeout=timeout_s,
                 check=False,
                 stdin=subprocess.DEVNULL,
                 env=environment,
             )
         except subprocess.TimeoutExpired as error:
-            raise HelmError(f"{' '.join(command)} did not end within {_TIMEOUT_S:g} s") from error
+            raise HelmError(f"{' '.join(command)} did not end within {timeout_s:g} s") from error
         if done.returncode != 0:
             raise HelmError(f"{' '.join(command)}\nended with {done.returncode}:\n{done.stderr}{done.stdout}")
         return done.stdout

@@ -41,7 +41,7 @@ class Telemetry:
             from stream.observe.otlp.metrics import OtlpMetrics  # noqa: PLC0415 - an extra, loaded where it is used
             from stream.observe.otlp.traces import OtlpTracing  # noqa: PLC0415
         closers = []
-        if telemetry.traces or telemetry.producer_links:
+        if telemetry.traces:
             self.tracing = tracing = OtlpTracing(settings)
             closers.append(tracing.close)
         if telemetry.metrics:

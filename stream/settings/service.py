@@ -135,8 +135,8 @@ class TelemetrySettings(Section):
     """``service.instance.id`` of traces and metrics; by default the host's name and ``metrics.port``."""
 
     traces: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Share of the windows that are traced. A window has one trace, from its seal to its release; every worker makes
-    the same choice."""
+    """Share of the windows that are traced, and of the batches of ``producer_links``. A window has one trace, from its
+    seal to its release; every worker makes the same choice."""
 
     metrics: bool = False
     """Whether metrics are sent as well. They are the same as at ``/metrics``: leave it off where a Prometheus reads
@@ -189,8 +189,9 @@ def check_telemetry(telemetry: TelemetrySettings) -> None:
                 "of the two out"
             )
         trusting("telemetry.cafile", telemetry.cafile)
-    if telemetry.traces == 0 and telemetry.traceparent:
+    of_traces = [name for name in ("traceparent", "producer_links") if getattr(telemetry, name)]
+    if telemetry.traces == 0 and of_traces:
         raise SettingsError(
-            "telemetry.traceparent is true and telemetry.traces is 0: no window has a trace to continue; set "
-            "telemetry.traces above 0, or leave telemetry.traceparent out"
+            f"telemetry.{of_traces[0]} is set and telemetry.traces is 0: there are no traces; set telemetry.traces "
+            f"above 0, or leave telemetry.{of_traces[0]} out"
         )

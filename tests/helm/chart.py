@@ -33,6 +33,8 @@ EXTERNAL = {
         f"Secret/{name}"
         for name in (
             "kafka-cluster-ca-cert",
+            "otlp",
+            "otlp-ca",
             "pull",
             "pull-global",
             "registry-ca",

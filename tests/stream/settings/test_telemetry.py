@@ -42,7 +42,8 @@ def checked(**given: Any) -> Any:
         ({"endpoint": "http://localhost.example", "headers": "a=hidden-key"}, "secrets would be sent in the clear"),
         ({"endpoint": "http://collector", "cafile": "/ca.crt"}, "only https:// uses it"),
         ({"endpoint": HTTPS, "cafile": "/no/such/file"}, "telemetry.cafile is /no/such/file: it cannot be used"),
-        ({"endpoint": HTTPS, "traces": 0, "traceparent": True}, "no window has a trace to continue"),
+        ({"endpoint": HTTPS, "traces": 0, "traceparent": True}, "there are no traces; set telemetry.traces"),
+        ({"endpoint": HTTPS, "traces": 0, "producer_links": 1}, "leave telemetry.producer_links out"),
     ],
 )
 def test_what_is_wrong_is_said(given: dict[str, Any], said: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
 from stream.formats.release.encodings import needs_points
 from stream.replay.evaluation import found_risks
+from stream.replay.evaluation.attacks import attack
 from stream.replay.evaluation.evaluate import EvaluateOptions, Evaluation, evaluate
 from stream.replay.evaluation.figures import FIGURES
 from stream.replay.evaluation.itemsets import ItemRows
@@ -56,10 +57,10 @@ def feed_csv(path: Path, *, attributes: bool = False) -> Path:
 
 
 def replayed(
-    path: Path, folder: Path, formats: Sequence[str] = FORMATS[:1], **given: object
+    path: Path, folder: Path, given: Mapping[str, object], formats: Sequence[str] = FORMATS[:1]
 ) -> dict[str, float | None]:
     """Replay a file into a folder and return its measures."""
-    settings = load_settings(None, SETTINGS | given)
+    settings = load_settings(None, SETTINGS | dict(given))
     feed = Feed(settings, Kind.CHECKINS, secret="a secret of the tests")  # noqa: S106 - of no real deployment
     files = open_files(settings, feed, [path])
     summary = Replay(feed, files, now_ms=NOW_MS, max_bytes=2**20, measure=OPTIONS).run(folder, formats=formats)
@@ -104,7 +105,7 @@ def test_figures_are_those_of_the_replay(model: str, tmp_path: Path) -> None:
     if model == "rum-bound":
         given |= {"privacy.attributes.age": "0..100", "privacy.horizon": 1, "privacy.max_loss": 1.0}
     path = feed_csv(tmp_path / "feed.csv", attributes=model == "rum-bound")
-    measures = replayed(path, tmp_path / "out", **given)
+    measures = replayed(path, tmp_path / "out", given)
     found = compared(path, tmp_path / "out", **given)
     for name in EXACT[model]:
         assert found.figures[name] == pytest.approx(measures[name], abs=2e-6), name
@@ -131,7 +132,7 @@ def test_a_release_has_the_same_figures_in_every_format(model: str, tmp_path: Pa
         given |= {"privacy.constraints": "level:1", "privacy.suppression_percent": 60}
     path = feed_csv(tmp_path / "feed.csv", attributes=model == "rum-bound")
     formats = [name for name in FORMATS if needs_points(name, model) is None]
-    replayed(path, tmp_path / "out", formats, **given)
+    replayed(path, tmp_path / "out", given, formats)
     raw = read_source(path, kind=Kind.CHECKINS, settings=load_settings(None, SETTINGS | given))
     options = EvaluateOptions(k=3, measures=MeasureOptions(queries=50), cell_m=20_000)
     files = sorted((tmp_path / "out").glob("anonymized.*"))
@@ -278,7 +279,7 @@ def test_the_same_seed_gives_the_same_figures(tmp_path: Path) -> None:
     Queries and projections depend on the seed alone.
     """
     path = feed_csv(tmp_path / "feed.csv")
-    replayed(path, tmp_path / "out", **{"privacy.model": "seqanon"})
+    replayed(path, tmp_path / "out", {"privacy.model": "seqanon"})
     one, again = (compared(path, tmp_path / "out") for _ in range(2))
     assert one.figures == again.figures
 
@@ -372,7 +373,7 @@ def test_pieces_of_a_release_of_shoal_have_its_figures(model: str, tmp_path: Pat
     if model == "rum-bound":
         given |= {"privacy.attributes.age": "0..100", "privacy.horizon": 1, "privacy.max_loss": 1.0}
     path = feed_csv(tmp_path / "feed.csv", attributes=model == "rum-bound")
-    replayed(path, tmp_path / "out", ["csv"], **given)
+    replayed(path, tmp_path / "out", given, ["csv"])
     settings = load_settings(None, SETTINGS | given)
     raw = read_source(path, kind=Kind.CHECKINS, settings=settings)
     (whole,) = evaluate(raw, [read_source(tmp_path / "out")], PIECES_OPTIONS)
@@ -403,7 +404,7 @@ def test_several_releases_attack_the_raw_feed_once(tmp_path: Path, monkeypatch: 
     What is known of it is the same for every release; each release is attacked itself.
     """
     attacked: list[int] = []
-    real = found_risks.attack
+    real = attack
 
     def counted(journeys: Journeys, *others: Any, **named: Any) -> Any:
         attacked.append(journeys.n_visits)

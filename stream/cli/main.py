@@ -19,7 +19,7 @@ from stream.cli.places.regions import regions
 from stream.cli.places.taxonomy import taxonomy
 from stream.cli.replay import reconstruct_windows, replay
 from stream.cli.topics import topics
-from stream.cli.try_input import try_input
+from stream.cli.trial.try_input import try_input
 from stream.cli.view import view
 from stream.cli.worker import approve, health, status, worker
 from stream.demo.broker import BrokerError

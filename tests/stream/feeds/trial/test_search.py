@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.records.record import INPUT_KINDS, Kind
-from stream.cli.trial_report import report
+from stream.cli.trial.report import report
 from stream.feeds.trial.file_source import FileSource
 from stream.feeds.trial.trial import Trial, try_source
 from stream.settings.load import load_settings

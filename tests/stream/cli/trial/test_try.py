@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream.cli.main import main
-from stream.cli.trial_report import as_set_options, as_yaml, report
+from stream.cli.trial.report import as_set_options, as_yaml, report
 from stream.feeds.trial.topic_source import TopicSource
 from stream.feeds.trial.trial import try_source
 from stream.settings.load import load_settings

@@ -16,7 +16,7 @@ import click
 from core.records.record import Kind
 from stream.cli.console import progress_bar
 from stream.cli.options import INPUT_KIND, load_given, with_settings
-from stream.cli.trial_report import report
+from stream.cli.trial.report import report
 from stream.feeds.trial.file_source import FileSource
 from stream.feeds.trial.sample import TrialError
 from stream.feeds.trial.topic_source import TopicSource, newest_messages

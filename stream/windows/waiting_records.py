@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,13 +15,16 @@ from core.windows.seal import Seal, SealedUntil
 from stream.feeds.feed import Feed
 from stream.formats.chunks import chunk_from_bytes
 from stream.formats.errors import DecodeError
-from stream.kafka.client import Producer, Trouble, until_it_works
+from stream.ingest.clock import Clock
+from stream.ingest.locate_again import locate_again
+from stream.kafka.client import Producer, Trouble, new_producer, until_it_works
 from stream.kafka.reading import new_reader
+from stream.observe.metrics import Metrics
 from stream.settings.model import Settings
 from stream.windows.seals_log import SealsLog
 from stream.windows.shards_log import ShardsLog
 
-__all__ = ["WaitingRecords", "find_waiting"]
+__all__ = ["WaitingRecords", "find_waiting", "locating_again"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +36,6 @@ class WaitingRecords:
 
     ends: Mapping[int, int]
     """End of each partition of the shards topic when it was read."""
-
-    def __len__(self) -> int:
-        return sum(map(len, self.offsets.values()))
 
 
 async def find_waiting(
@@ -80,6 +80,56 @@ async def find_waiting(
         offsets={of: np.unique(np.concatenate(parts)) for of, parts in found.items() if sum(map(len, parts))},
         ends=ends,
     )
+
+
+def locating_again(
+    settings: Settings,
+    feeds: Mapping[Kind, Feed],
+    metrics: Metrics,
+    *,
+    n_partitions: int,
+    clock: Clock,
+    progress: Callable[[str], None],
+    on_trouble: Trouble,
+) -> Callable[[Mapping[int, int]], Awaitable[Mapping[int, int]]]:
+    """Return a function that finds these records and locates them again, to be called while no worker runs.
+
+    Args:
+        settings: All settings.
+        feeds: The feeds with the new settings.
+        metrics: The metrics of this worker.
+        n_partitions: Number of partitions of the shards topic that shards are spread over.
+        clock: Watches this machine's clock.
+        progress: Shows how far it is.
+        on_trouble: Called whenever an operation on the cluster fails.
+
+    Returns:
+        The function. It takes the offsets of the shards topic, by partition, before which everything was located again
+        before, and returns those of now.
+    """
+
+    async def locate(passed: Mapping[int, int]) -> Mapping[int, int]:
+        producer = new_producer(settings, clock=clock)
+        await until_it_works("start the producer", producer.start, on_trouble=on_trouble)
+        try:
+            waiting = await find_waiting(
+                settings, feeds, producer, n_partitions, passed, on_lost=metrics.lost_chunks.inc, on_trouble=on_trouble
+            )
+            await locate_again(
+                settings,
+                feeds,
+                producer,
+                metrics,
+                waiting.offsets,
+                n_partitions=n_partitions,
+                progress=progress,
+                on_trouble=on_trouble,
+            )
+        finally:
+            await producer.stop()
+        return waiting.ends
+
+    return locate
 
 
 async def _sealed(

@@ -25,7 +25,6 @@ from stream.feeds.feed import build_feeds
 from stream.formats.release.encoding import ReleaseEncoding
 from stream.ingest.clock import Clock
 from stream.ingest.ingest import Ingest
-from stream.ingest.locate_again import locate_again
 from stream.kafka.client import IF_AWAY, Operation, cure_of, new_producer, until_it_works
 from stream.kafka.input_topics import FoundInputs, find_inputs, in_two_feeds, inputs_of
 from stream.kafka.internal_topics import check_internal_topics, recreated, sentence
@@ -48,8 +47,8 @@ from stream.windows.kernels import progress_line
 from stream.windows.pool import ReleasePool
 from stream.windows.report import EmittedWindow
 from stream.windows.seals_log import agree_on_partitions
-from stream.windows.settings_in_force import LocateAgain, SettingsWatch, agree_on_settings, settings_digest
-from stream.windows.waiting_records import find_waiting
+from stream.windows.settings_in_force import SettingsWatch, agree_on_settings, settings_digest
+from stream.windows.waiting_records import locating_again
 from stream.windows.windows import Windows
 from stream.worker.faust_app import EXIT_FATAL, ServiceFirst, TimelyWorker, new_app
 from stream.worker.recent_windows import RecentWindows
@@ -204,36 +203,17 @@ class _Worker(Service):  # type: ignore[misc]
             await self._start_pool(progress)
             self.n_partitions, self._sealed = await agree_on_partitions(settings, found, progress, clock=self._clock)
             self._starts = await agree_on_starts(settings, self._sealed, clock=self._clock)
-            in_force = await agree_on_settings(settings, self._feeds, progress, self._locate_again(progress))
-            self._passed = in_force.passed
+            again = locating_again(
+                settings,
+                self._feeds,
+                self._metrics,
+                n_partitions=self.n_partitions,
+                clock=self._clock,
+                progress=progress,
+                on_trouble=self._on_trouble,
+            )
+            self._passed = (await agree_on_settings(settings, self._feeds, progress, again)).passed
             undo.pop_all()
-
-    def _locate_again(self, progress: Callable[[str], None]) -> LocateAgain:
-        """Return what to do before other settings are replaced."""
-        settings, feeds, lost = self._settings, self._feeds, self._metrics.lost_chunks.inc
-
-        async def again(passed: Mapping[int, int]) -> Mapping[int, int]:
-            producer, trouble = new_producer(settings, clock=self._clock), self._on_trouble
-            await until_it_works("start the producer", producer.start, on_trouble=trouble)
-            try:
-                found = await find_waiting(
-                    settings, feeds, producer, self.n_partitions, passed, on_lost=lost, on_trouble=trouble
-                )
-                await locate_again(
-                    settings,
-                    feeds,
-                    producer,
-                    self._metrics,
-                    found.offsets,
-                    n_partitions=self.n_partitions,
-                    progress=progress,
-                    on_trouble=trouble,
-                )
-            finally:
-                await producer.stop()
-            return found.ends
-
-        return again
 
     def _new_pool(self, encodings: Mapping[Kind, ReleaseEncoding]) -> ReleasePool:
         return ReleasePool(

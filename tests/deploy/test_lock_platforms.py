@@ -65,7 +65,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]
         pytest.skip("uv is missing: pip install uv")
     output = tmp_path_factory.mktemp("lock") / "pylock.toml"
     command = [uv, "pip", "compile", "--quiet", "--no-deps", "--universal", "--format", "pylock.toml"]
-    command += ["--python-version", ".".join(map(str, python())), "--output-file", output, DEPLOY / "requirements.txt"]
+    command += ["--python-version", ".".join(map(str, python()))]
+    command += ["--output-file", str(output), str(DEPLOY / "requirements.txt")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode != 0:
         pytest.skip(f"the package index does not answer: {done.stderr.strip()[-200:]}")
@@ -115,7 +116,8 @@ def test_faust_is_built_without_a_compiler(tmp_path: Path) -> None:
     """
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "tools"], check=True)
     pip = tmp_path / "tools" / "bin" / "pip"
-    tools = [pip, "install", "--quiet", "--require-hashes", "--requirement", DEPLOY / "requirements-build.txt"]
+    lock = str(DEPLOY / "requirements-build.txt")
+    tools = [str(pip), "install", "--quiet", "--require-hashes", "--requirement", lock]
     fetched = subprocess.run(tools, capture_output=True, text=True, check=False)
     if fetched.returncode != 0:
         pytest.skip(f"the package index does not answer: {fetched.stderr.strip()[-200:]}")

@@ -28,7 +28,8 @@ DIGEST = f"sha256:{'1' * 64}"
 
 
 def release(folder: Path, **asked: Any) -> Release:
-    given = {"registry": "", "image": "", "source": "", "icon": "", "builder": "urn:x", "is_dry": False} | asked
+    given: dict[str, Any] = {"registry": "", "image": "", "source": "", "icon": "", "builder": "urn:x", "is_dry": False}
+    given |= asked
     return Release(folder=folder, **given)
 
 
@@ -180,7 +181,8 @@ def test_a_release_is_whole(tmp_path: Path) -> None:
         environment = os.environ | {"HELM": str(helm)}
         subprocess.run([*command, "--folder", folder], check=True, capture_output=True, cwd=ROOT, env=environment)
         subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], check=True, capture_output=True, cwd=folder)
-        found = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+        lines = [line.split() for line in (folder / "SHA256SUMS").read_text().splitlines()]
+        found = {name: digest for digest, name in lines}
         assert set(found) == {file.name for file in folder.iterdir()} - {"SHA256SUMS"}
         statement = json.loads((folder / "provenance.json").read_text())
         subjects = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}

@@ -40,7 +40,9 @@ def nowhere() -> str:
 def only_sentence(worker: Worker, code: int) -> str:
     """Wait for the end of a worker that cannot start, and return the only line that is not about its progress."""
     assert worker.wait(WITHIN_S) == code, worker.log
-    (sentence,) = [line for line in worker.log.splitlines() if not line.startswith(PROGRESS)]
+    (sentence,) = [
+        line for line in worker.log.splitlines() if not line.startswith(PROGRESS) and "pool_started" not in line
+    ]
     assert sentence.startswith("shoal: ")
     return sentence.removeprefix("shoal: ")
 
@@ -284,6 +286,31 @@ def line_of(worker: Worker, event: str) -> str:
     """Wait for a line of the log, and return the first one."""
     wait_until(lambda: event in worker.log, within_s=WITHIN_S, what=lambda: worker.log[-3000:])
     return next(line for line in worker.log.splitlines() if event in line)
+
+
+@pytest.mark.deep
+def test_a_worker_with_other_settings_than_one_that_runs(apache_kafka: ApacheKafka, tmp_path: Path) -> None:
+    """
+    It does not start, and says what differs, but nothing of a secret; the one that runs does not notice.
+    """
+    place = Place(apache_kafka, {"topics.fragments": ""})
+    place.create_topics()
+    (tmp_path / "other").write_text("another secret of the tests, as long\n")
+    by_file = {name: value for name, value in place.values().items() if name != "privacy.secret"}
+    with place.worker() as running:
+        with place.worker({"privacy.k": 7}, ready=False) as other:
+            sentence = only_sentence(other, 1)
+        assert "other settings are in force, and workers run with them (privacy.k is 5 there and 7 here)" in sentence
+        assert "give this worker the same settings; or, to replace them, run `shoal approve`" in sentence
+        changed = Worker(by_file | {"privacy.secret_file": tmp_path / "other"})
+        try:
+            sentence = only_sentence(changed, 1)
+        finally:
+            changed.close()
+        assert "workers run with them (the secret or the content of a file differs): give this worker" in sentence
+        assert running.returncode is None
+        assert running.get("/readyz")[0] == 200
+        assert running.stop() == 0
 
 
 @pytest.mark.deep

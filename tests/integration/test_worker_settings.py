@@ -59,6 +59,10 @@ CHANGES = {
 }
 
 
+QUICK = ("secret", "longer windows")
+"""Changes for which records are located again, or go to other windows; the others are like one of these."""
+
+
 class TestAWorkerWithOtherSettings:
     def test_does_not_start_while_others_run(self, apache_kafka: ApacheKafka) -> None:
         """
@@ -87,7 +91,9 @@ class TestAWorkerWithOtherSettings:
             with place.worker(more) as worker:
                 assert worker.stop() == 0
 
-    @pytest.mark.parametrize("what", CHANGES)
+    @pytest.mark.parametrize(
+        "what", [pytest.param(what, marks=() if what in QUICK else pytest.mark.deep) for what in CHANGES]
+    )
     def test_replaces_the_others_and_loses_nothing(self, apache_kafka: ApacheKafka, tmp_path: Path, what: str) -> None:
         """
         After approval the worker that runs ends by itself. What it had sealed it has released under its own settings;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,15 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def listed(cluster: Cluster, namespace: str) -> set[str]:
     """Return every object of a namespace but what Kubernetes keeps there by itself, as ``kind/name``."""
+    kinds = ",".join(_kinds(cluster))
+    return set(cluster.kubectl("get", kinds, "-n", namespace, "-o", "name", "--ignore-not-found").split())
+
+
+@cache
+def _kinds(cluster: Cluster) -> list[str]:
+    """Return the kinds of objects of namespaces; asked for once, when all custom resources are defined."""
     kinds = cluster.kubectl("api-resources", "--namespaced", "--verbs=list", "-o", "name").split()
-    kinds = [one for one in kinds if not one.startswith(("events", "localsubjectaccessreviews"))]
-    return set(cluster.kubectl("get", ",".join(kinds), "-n", namespace, "-o", "name", "--ignore-not-found").split())
+    return [one for one in kinds if not one.startswith("events")]
 
 
 class ChartRelease:

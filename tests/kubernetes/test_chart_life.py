@@ -226,21 +226,21 @@ def ready(release: ChartRelease) -> list[str]:
     ]
 
 
-def test_workers_live_and_leave(cluster: Cluster, kafka: ApacheKafka, helm4: Helm) -> None:
+def test_workers_live_and_leave(furnished: Cluster, kafka: ApacheKafka, helm4: Helm) -> None:
     """
     The Job makes the topics, two workers become ready without rights and below a read-only root, and ``helm test``
     passes. Settings that no worker would start with stop an upgrade and replace nobody. A drain of their node takes
     one after the other. In the end each worker has ended with 0, and nothing is left.
     """
-    release = ChartRelease(cluster, helm4, "real", RESTRICTED)
-    cluster.add_image("shoal:0.1.0")
+    release = ChartRelease(furnished, helm4, "real", RESTRICTED)
+    furnished.add_image("shoal:0.1.0")
     release.secret("shoal", secret=SECRET)
     topics = ("checkins", "shards", "seals", "anonymized", "windows", "dead_letters")
     values: dict[str, Any] = {
         "pseudonymSecret": {"existingSecret": "shoal"},
         "config": {
             "kafka": {
-                "bootstrap_servers": cluster.kafka_for_pods(kafka),
+                "bootstrap_servers": furnished.kafka_for_pods(kafka),
                 "replication_factor": 1,
                 "partitions": 2,
                 "group": unique("group"),
@@ -251,13 +251,13 @@ def test_workers_live_and_leave(cluster: Cluster, kafka: ApacheKafka, helm4: Hel
         "image": {"tag": "0.1.0"},
         "minReadySeconds": 0,
     }
-    before = listed(cluster, "real")
+    before = listed(furnished, "real")
     others = NODES[1:]
     for node in others:
-        cluster.kubectl("cordon", node)
+        furnished.kubectl("cordon", node)
     release.run("install", values=values)
     for node in others:
-        cluster.kubectl("uncordon", node)
+        furnished.kubectl("uncordon", node)
     first = ready(release)
     assert len(first) == 2
     release.run("test")
@@ -270,8 +270,8 @@ def test_workers_live_and_leave(cluster: Cluster, kafka: ApacheKafka, helm4: Hel
 
     with Watched(release) as watched:
         options = ("--ignore-daemonsets", "--delete-emptydir-data", "--timeout=240s")
-        cluster.kubectl("drain", NODES[0], *options, timeout_s=300.0)
-    cluster.kubectl("uncordon", NODES[0])
+        furnished.kubectl("drain", NODES[0], *options, timeout_s=300.0)
+    furnished.kubectl("uncordon", NODES[0])
     assert watched.looks > 3
     assert watched.least >= 1
     wait_until(lambda: len(ready(release)) == 2, within_s=90, what="two workers are ready on other nodes", every_s=1.0)
@@ -280,9 +280,9 @@ def test_workers_live_and_leave(cluster: Cluster, kafka: ApacheKafka, helm4: Hel
     release.run("uninstall")
     wait_until(lambda: release.pods() == [], within_s=60, what="no worker is left", every_s=1.0)
     # The Job that stopped the upgrade stays, so that its reason can be read.
-    left = {one for one in listed(cluster, "real") - before if "shoal-topics" not in one}
+    left = {one for one in listed(furnished, "real") - before if "shoal-topics" not in one}
     assert left == set()
-    ends = cluster.ends("real")
+    ends = furnished.ends("real")
     workers = {name: codes for name, codes in ends.items() if not name.startswith(("shoal-topics", "shoal-test"))}
     assert len(workers) == 4
     assert all(codes == [0] for codes in workers.values()), workers

@@ -23,9 +23,11 @@ from aiokafka.protocol.admin import CreateAclsRequest
 
 from stream.demo.broker import free_port
 from stream.kafka.client import client_options
-from stream.kafka.topics import create_topics, describe_topics
+from stream.kafka.topics import ClusterError, create_topics, describe_topics
 from stream.settings.errors import SettingsError
 from stream.settings.kafka import KafkaSettings
+from stream.settings.load import load_settings
+from stream.settings.model import Settings
 from stream.worker.faust_app import faust_options
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker, unique
 from tests.cluster.workers import Place, Worker, wait_until
@@ -152,12 +154,16 @@ class TestTopics:
         """
         place = Place(broker)
         place.create_topics()
-        more = shoal(place, "topics", "create", "--set", "kafka.partitions=9", "--set", "topics.windows=not-made")
-        assert more.returncode == 1
-        assert "has 2 partitions and kafka.partitions is 9" in more.stderr
-        assert "Set kafka.partitions to 2" in more.stderr
-        assert "not-made: missing" in shoal(place, "topics", "describe", "--set", "topics.windows=not-made").stdout
-        assert shoal(place, "topics", "create", "--set", "kafka.partitions=1").returncode == 0
+        missing = unique("not-made")
+
+        def settings(partitions: int) -> Settings:
+            return load_settings(given=place.values() | {"kafka.partitions": partitions, "topics.windows": missing})
+
+        refused = r"has 2 partitions and kafka.partitions is 9: .* Set kafka.partitions to 2"
+        with pytest.raises(ClusterError, match=refused):
+            asyncio.run(create_topics(settings(9)))
+        assert asyncio.run(describe_topics(settings(9))).topics[missing].partitions == 0
+        assert asyncio.run(create_topics(settings(1)))[missing] is True
 
 
 @pytest.mark.broker

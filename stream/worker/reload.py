@@ -115,10 +115,10 @@ class SettingsReload:
         try:
             loaded = await asyncio.to_thread(self._load)
             self._use(loaded, changed_files)
-        except SettingsError as fault:
+        except Exception as fault:  # of any kind: a file must not stop a worker that runs
             log.error(
                 "settings_not_reloaded",
-                why=str(fault),
+                why=str(fault) if isinstance(fault, SettingsError) else type(fault).__name__,
                 action="correct it: the worker continues with the settings that it has",
             )
 
@@ -137,7 +137,9 @@ class SettingsReload:
         if taken and not is_hidden_after:
             log.info("settings_reloaded", taken=sorted(taken))
         self._loaded = now
-        self._seen = self._digests()  # another file may be named now
+        # Another file may be named now. Of the others the content before they were read counts: they may have changed
+        # since.
+        self._seen = {name: self._seen.get(name, content) for name, content in self._digests().items()}
         if changed - LIVE and waiting:
             log.warning(
                 "settings_wait_for_restart",
@@ -155,13 +157,13 @@ class SettingsReload:
         kafka = self.in_force.kafka
         files = {f"kafka.{name}": getattr(kafka, name) for name in _CERTIFICATES}
         files |= {name: path for name, path in _leaves(self.in_force).items() if name.endswith("_file") and path}
-        named = {name: Path(path) for name, path in files.items() if path is not None and _is_secret(name)}
+        named = {name: Path(path) for name, path in files.items() if path is not None and _is_watched(name)}
         if self._file is not None:
             named["--config"] = self._file
         return {name: _digest(path) for name, path in named.items()}
 
 
-def _is_secret(name: str) -> bool:
+def _is_watched(name: str) -> bool:
     return name.removeprefix("kafka.") in _CERTIFICATES or name.endswith(("secret_file", "password_file"))
 
 

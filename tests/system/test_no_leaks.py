@@ -37,7 +37,7 @@ from stream.formats.input.errors import UnreadableError
 from stream.ingest.ingest import Ingest
 from stream.ingest.positions import Batch
 from stream.observe.health import Health, add_health
-from stream.observe.logs import set_up_logs
+from stream.observe.logs import hear_kafka_client, set_up_logs
 from stream.observe.metrics import LABELS, Metrics
 from stream.replay.replay import Replay
 from stream.settings.input import FieldSettings
@@ -466,6 +466,7 @@ def log_stream() -> Iterator[io.StringIO]:
     before = (list(root.handlers), root.level, ours.level)
     stream = io.StringIO()
     set_up_logs(LogSettings(format="json", level="debug"), stream=stream)
+    hear_kafka_client()  # a test of a command may have silenced it
     yield stream
     root.handlers[:], level, own_level = before
     root.setLevel(level)

@@ -277,7 +277,7 @@ CHANGED: dict[str, Any] = {
 }
 """A value of each setting of privacy that is not the default; durations in milliseconds."""
 
-NOT_OF_A_RELEASE = {"secret", "demands_file", "taxonomy", "constraints"}
+NOT_OF_A_RELEASE = {"secret", "secret_file", "demands_file", "taxonomy", "constraints"}
 """A key, what rows carry already, and names of files whose content counts."""
 
 OF_PROFILES = {"attributes", "sensitive_field", "sensitive_values"}

@@ -144,6 +144,43 @@ def test_credentials_that_cannot_be_used_leave_the_old_ones(tmp_path: Path, relo
     assert reloaded.reload.in_force is before
 
 
+def test_no_error_while_settings_are_read_ends_a_worker(reloaded: Reloaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Not even one that nobody foresaw, of which only the kind is logged.
+    """
+
+    def fail() -> Settings:
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr(reloaded.reload, "_load", fail)
+    (line,) = reloaded.again()
+    assert (line["event"], line["why"]) == ("settings_not_reloaded", "RuntimeError")
+    assert SECRET not in str(line)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_file_that_changes_while_it_is_read_is_read_again(reloaded: Reloaded) -> None:
+    """
+    What counts as seen is the content before the file was read, not the content afterwards.
+    """
+    load, n_read = reloaded.load, 0
+
+    def slow() -> Settings:
+        nonlocal n_read
+        settings = load()
+        n_read += 1
+        if n_read == 1:
+            reloaded.write({"logs": {"level": "error"}})
+        return settings
+
+    reloaded.reload._load = slow
+    watching = asyncio.create_task(reloaded.reload.run())
+    reloaded.write({"logs": {"level": "debug"}})
+    await until(lambda: len(reloaded.taken) == 2)
+    watching.cancel()
+    assert [now.logs.level for now, _ in reloaded.taken] == ["debug", "error"]
+
+
 def test_no_value_is_logged(reloaded: Reloaded) -> None:
     """
     Neither a new secret nor another value, whether it is taken or waits.

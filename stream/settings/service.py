@@ -115,6 +115,8 @@ def _headers(value: SecretStr | None) -> SecretStr | None:
 class TelemetrySettings(Section):
     """Traces and metrics by OpenTelemetry's protocol, OTLP over HTTP; needs ``pip install 'shoal[otel]'``."""
 
+    secrets_in_files = frozenset({"headers"})
+
     endpoint: (
         Annotated[str, AfterValidator(_receiver), WithJsonSchema({"type": "string", "pattern": _RECEIVER})] | None
     ) = None
@@ -124,6 +126,9 @@ class TelemetrySettings(Section):
     headers: Annotated[SecretStr | None, AfterValidator(_headers)] = None
     """Headers of every request, such as ``api-key=abc``, separated by commas; special characters in values are
     percent-encoded, as in ``OTEL_EXPORTER_OTLP_HEADERS``."""
+
+    headers_file: Path | None = None
+    """A file with the headers, in place of ``telemetry.headers``. The line break at its end is left out."""
 
     cafile: Path | None = None
     """PEM file of the certificates to trust at the receiver; by default the system's."""

@@ -15,7 +15,7 @@ from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 
-SECRET = "correct-horse-battery-staple"  # noqa: S105 - of no real deployment
+SECRET = "correct-horse=battery-staple"  # noqa: S105 - of no real deployment
 WITH_FILES = {
     "privacy.secret": {},
     "kafka.ssl_key_password": {
@@ -31,6 +31,7 @@ WITH_FILES = {
         "kafka.oauth_client_id": "shoal",
     },
     "registry.password": {"registry.url": "https://registry.example", "registry.username": "somebody"},
+    "telemetry.headers": {"telemetry.endpoint": "https://collector.example"},
 }
 """Every secret that may stand in a file, and the settings that belong to it."""
 
@@ -64,7 +65,7 @@ def test_every_secret_has_a_setting_for_its_file() -> None:
     """
     A token of the registry already had one, which is read for every request.
     """
-    ours = [name for name in secrets_of(Settings) if name.split(".")[0] in ("privacy", "kafka", "registry")]
+    ours = [name for name in secrets_of(Settings) if name.split(".")[0] in ("privacy", "kafka", "registry", "telemetry")]
     assert sorted(ours) == sorted([*WITH_FILES, "registry.token"])
     for name in ours:
         assert value(load_settings(), f"{name}_file") is None

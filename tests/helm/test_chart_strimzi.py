@@ -184,6 +184,14 @@ def test_the_job_then_checks_the_settings_alone(helm4: Helm) -> None:
     assert [one["args"] for one in pod["containers"] + pod.get("initContainers", [])] == [["check-config"]]
 
 
+def test_upgrades_can_have_the_job(helm4: Helm) -> None:
+    """
+    The Secret of the user is there from the installation on.
+    """
+    values = merged(FEATURES["strimzi"], {"topicsJob": {"enabled": True}})
+    assert pod_of(render(helm4, "--is-upgrade", values=[values]), "Job")
+
+
 def test_input_topics_of_others_are_left_out(helm4: Helm) -> None:
     """
     Who makes them elsewhere says so.

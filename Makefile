@@ -9,6 +9,7 @@ SECONDS ?=
 MINUTES ?= 20
 N ?= 1000000
 WINDOWS ?= 20
+WORKERS ?= 64
 ROUNDS ?= 50
 SEED ?= 1
 HORIZON ?= 1
@@ -35,7 +36,7 @@ EVERYDAY := not slow and not browser and not image and not collector and not clu
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean test-collector test-cluster changes
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean test-collector test-cluster changes bench-size simulate-fleet
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -127,6 +128,13 @@ bench-catch-up: install ## a backlog of N=1000000 check-ins with one worker, wit
 bench-scale: install ## N=1000000 check-ins through 1, 2 and 4 partitions with as many workers, on a real Kafka
 	$(BIN)/python -m tests.benchmarks.bench_scale $(N)
 
+bench-size: install kernels ## measure what `shoal size` reckons with, in ten minutes that two cores should have for it; writes the figures and the presets
+	$(BIN)/python -m tests.benchmarks.sizing.bench
+	$(BIN)/python -m deploy.chart.presets
+
+simulate-fleet: install ## WORKERS=64 light workers and 256 partitions on a real Kafka: assignment, rebalances, seals
+	$(BIN)/python -m tests.benchmarks.fleet.simulate $(WORKERS)
+
 soak: install ## a live feed of 10,000 check-ins/s on a real Kafka: memory, lag, delays; MINUTES=20
 	$(BIN)/python -m tests.benchmarks.bench_soak $(MINUTES)
 
@@ -166,8 +174,9 @@ docs: install ## the documentation site, into build/docs; fails on a warning
 dashboards: install ## helm/files/dashboards/*.json, from deploy/grafana
 	$(BIN)/python -m deploy.grafana.generate
 
-chart: install ## helm/values.yaml, values.schema.json and README.md, from the settings and their docstrings; needs Go
+chart: install ## helm/values.yaml, values.schema.json, README.md and presets, from the settings and their docstrings; needs Go
 	$(BIN)/python -m deploy.chart.generate
+	$(BIN)/python -m deploy.chart.presets
 	@command -v go >/dev/null || { echo "Go is missing: helm-docs, which writes helm/README.md, is built with it"; exit 1; }
 	go run github.com/norwoodj/helm-docs/cmd/helm-docs@$(HELM_DOCS) --chart-search-root helm --sort-values-order file --log-level warning
 

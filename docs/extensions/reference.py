@@ -8,6 +8,7 @@
 ``shoal-presets``        the presets, with their settings and examples
 ``shoal-models [KIND]``  the table of the models, of one kind of feed or of both
 ``shoal-encoding NAME``  examples and schemas of a release encoding; ``shoal-tables``: the columns of tables
+``shoal-sizing NAME``    the figures of ``shoal size``, and the presets of the chart
 =======================  ===============================================================================
 
 The schemas are also written as files, into ``reference/schemas/`` of the site.
@@ -31,6 +32,7 @@ from docs.extensions.metrics import labels_markdown, metrics_markdown
 from docs.extensions.models import models_table, page_of_the_site
 from docs.extensions.presets import presets_markdown
 from docs.extensions.settings import settings_markdown
+from docs.extensions.sizing import SIZING_TABLES
 from stream.formats.release.avro_schemas import AVRO_SCHEMAS
 
 __all__ = ["setup"]
@@ -70,6 +72,7 @@ _DIRECTIVES = {
     "shoal-encoding": _directive(**{name: partial(encoding_markdown, name) for name in EXAMPLES}),
     "shoal-tables": _directive(**{"": tables_markdown}),
     "shoal-presets": _directive(**{"": presets_markdown}),
+    "shoal-sizing": _directive(**SIZING_TABLES),
     "shoal-models": _directive(**{"": _models(None)}, **{kind.value: _models(kind) for kind in INPUT_KINDS}),
 }
 

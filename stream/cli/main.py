@@ -18,6 +18,7 @@ from stream.cli.evaluate import evaluate
 from stream.cli.places.regions import regions
 from stream.cli.places.taxonomy import taxonomy
 from stream.cli.replay import reconstruct_windows, replay
+from stream.cli.sizing.size import size
 from stream.cli.topics import topics
 from stream.cli.trial.try_input import try_input
 from stream.cli.view import view
@@ -82,6 +83,7 @@ def main() -> None:
     See a demonstration: shoal demo
     Look at your feed:   shoal try checkins.csv, or shoal try TOPIC
     Anonymize a file:    shoal replay checkins.csv --kind checkins --output out/
+    Size the service:    shoal size --records-per-second 1000 --people 50000
     Run the service:     shoal check-config, then shoal topics create, then shoal worker
     """
     silence_kafka_client()
@@ -91,7 +93,7 @@ for command in (
     *(worker, approve, status, health),
     *(try_input, regions, taxonomy, replay, reconstruct_windows, view),
     *(evaluate, attack),
-    topics,
+    *(topics, size),
     *(check_config, print_secret),
     *(demo, generate),
 ):

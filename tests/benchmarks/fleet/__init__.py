@@ -1,0 +1,1 @@
+"""A large fleet on one machine: `make simulate-fleet`."""

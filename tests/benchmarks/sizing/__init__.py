@@ -1,0 +1,1 @@
+"""What `shoal size` reckons with, measured: `make bench-size`."""

@@ -40,7 +40,7 @@
 {{- end }}
 {{- with .Values.telemetry.credentials }}
 {{- if .existingSecret }}
-{{ include "shoal.secretVariable" (list "SHOAL_TELEMETRY__HEADERS" .existingSecret .headersKey) }}
+{{ include "shoal.secretVariable" (list $ "SHOAL_TELEMETRY__HEADERS" .existingSecret .headersKey) }}
 {{- end }}
 {{- end }}
 {{- with .Values.extraEnv }}
@@ -161,6 +161,9 @@
 - name: telemetry-authority
   secret:
     secretName: {{ .existingSecret }}
+    {{- if $root.isTopicsJob }}
+    optional: true
+    {{- end }}
     items:
       - key: {{ .key }}
         path: {{ .key }}

@@ -65,7 +65,9 @@ def test_every_secret_has_a_setting_for_its_file() -> None:
     """
     A token of the registry already had one, which is read for every request.
     """
-    ours = [name for name in secrets_of(Settings) if name.split(".")[0] in ("privacy", "kafka", "registry", "telemetry")]
+    ours = [
+        name for name in secrets_of(Settings) if name.split(".")[0] in ("privacy", "kafka", "registry", "telemetry")
+    ]
     assert sorted(ours) == sorted([*WITH_FILES, "registry.token"])
     for name in ours:
         assert value(load_settings(), f"{name}_file") is None

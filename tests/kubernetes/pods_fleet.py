@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.kubernetes.cluster import Cluster
 __all__ = ["Pods"]
 
 _GONE_WITHIN_S = 120.0
+_TERMINATED = 128 + signal.SIGTERM
 _REPLACED = "other settings are in force"
 
 
@@ -78,7 +80,8 @@ class Pods:
     def trouble(self) -> list[str]:
         """Return Pods that ended with another code than 0 since the last call.
 
-        A worker with replaced settings may be started again before its Pod is deleted: then it does not start.
+        A worker with replaced settings may be started again before its Pod is deleted: then it does not start, or
+        SIGTERM ends it before it has a handler.
         """
         namespace = self.release.namespace
         before, self._ends = self._ends, self.cluster.ends(namespace)
@@ -86,5 +89,5 @@ class Pods:
             f"{name} ended with {code}"
             for name, codes in self._ends.items()
             for code in codes[len(before.get(name, ())) :]
-            if code != 0 and not (code == 1 and _REPLACED in self.cluster.logs(namespace, name))
+            if code not in (0, _TERMINATED) and not (code == 1 and _REPLACED in self.cluster.logs(namespace, name))
         ]

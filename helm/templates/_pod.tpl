@@ -3,7 +3,7 @@
 {{/* Environment variables hold only secrets. All other settings are in the settings file. */}}
 {{- define "shoal.env" -}}
 - name: SHOAL_CONFIG
-  value: /etc/shoal/settings.yaml
+  value: /etc/shoal/settings/settings.yaml
 {{- if .Values.insecureDevelopmentSecret }}
 - name: SHOAL_PRIVACY__SECRET
   value: {{ printf "for development only: %s" (printf "%s/%s" .Release.Namespace .Release.Name | sha256sum) | quote }}
@@ -63,8 +63,8 @@
 
 {{- define "shoal.volumeMounts" -}}
 - name: settings
-  mountPath: /etc/shoal/settings.yaml
-  subPath: settings.yaml
+  # As a folder: the kubelet does not update a file that is mounted by subPath.
+  mountPath: /etc/shoal/settings
   readOnly: true
 {{- if .Values.kafka.certificateAuthority.existingSecret }}
 - name: certificate-authority

@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from stream.settings.secret import secret_fault
+from stream.settings.service import LogSettings
+from stream.worker.reload import LIVE
 from tests.helm.chart import CHART, FEATURES, MINIMAL, merged, only, pod_of, render, settings_of
 from tests.helm.manifests import Object, name_of
 from tests.helm.programs import Helm
@@ -72,6 +74,18 @@ class TestWorkers:
         objects = rendered(helm4, {"podAnnotations": given})
         found = only(objects, "Deployment")["spec"]["template"]["metadata"]["annotations"]
         assert found == given | {"checksum/config": own["checksum/config"]}
+
+    def test_what_workers_read_again_replaces_none(self, helm: Helm) -> None:
+        """A change of ``logs`` is read from the mounted folder; a change of anything else starts new Pods."""
+
+        def pod(settings: dict[str, Any]) -> Any:
+            return only(rendered(helm, {"config": settings}), "Deployment")["spec"]["template"]
+
+        assert {f"logs.{name}" for name in LogSettings.model_fields} <= LIVE
+        assert pod({"logs": {"level": "debug"}}) == pod({})
+        assert pod({"privacy": {"k": 7}}) != pod({})
+        (mount,) = [one for one in pod({})["spec"]["containers"][0]["volumeMounts"] if one["name"] == "settings"]
+        assert "subPath" not in mount
 
     def test_a_default_installation_has_one(self, helm4: Helm) -> None:
         """Without a number and without an autoscaler there is one worker; zero stays zero."""

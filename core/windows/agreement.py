@@ -1,7 +1,7 @@
 """Which settings are in force: workers agree in a log, so that windows are never released under two settings at once.
 
 A worker that starts with other settings than those in force proposes its own. Workers that run answer that they are
-here. If somebody has approved the new settings, they finish what is sealed and leave, and the new settings come into
+here. If somebody has approved the new settings, they release what is due and leave, and the new settings come into
 force when all of them have left. If nobody has, the proposal is refused. If nobody runs, it needs no approval.
 """
 

@@ -141,26 +141,30 @@ class Windows:
         await asyncio.gather(*(partition.stop(grace_s) for partition in dropped.values()))
         self._context.metrics.partitions.set(0)
 
-    async def drain(self, within_s: float) -> bool:
-        """Seal nothing more, and wait until the windows that are sealed are released; return whether all are.
+    async def drain(self, within_s: float, *, to_a_border: bool = False) -> bool:
+        """Wait until the windows that are sealed are released; return whether all are.
 
         Args:
             within_s: How long to wait at most.
+            to_a_border: Whether to read to the end and seal all that is due, so that all shards end with the same
+                window; otherwise nothing more is sealed.
         """
-        self._may_seal = False
+        self._may_seal = to_a_border
         for task in self._partitions.values():
-            task.may_seal = False
+            task.may_seal = to_a_border
+
+        def is_drained(task: PartitionTask) -> bool:
+            is_behind = to_a_border and task.n_unread != 0
+            return task.seals_read.is_set() and task.at_rest and not task.machine.sealed_windows and not is_behind
+
         try:
             async with asyncio.timeout(within_s):
-                while not all(map(self._is_drained, self._partitions.values())):  # noqa: ASYNC110 - of many tasks
+                # Amid a rebalance there are no partitions, and some may come with windows that another has sealed.
+                while not (self.is_assigned and all(map(is_drained, self._partitions.values()))):  # noqa: ASYNC110
                     await asyncio.sleep(_DRAIN_CHECK_S)
         except TimeoutError:
             return False
         return True
-
-    @staticmethod
-    def _is_drained(task: PartitionTask) -> bool:
-        return task.stopped or (task.seals_read.is_set() and task.at_rest and not task.machine.sealed_windows)
 
     async def accept(self, partition: int, offset: int, value: bytes) -> None:
         """Take in one message of the shards topic; waits while too much is buffered."""

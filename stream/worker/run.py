@@ -282,8 +282,9 @@ class _Worker(Service):  # type: ignore[misc]
             "the ingest group": lambda: self._ingest.is_assigned,
             "the input": self._check_input,
         }
+        self._ingesting = self._forever("ingest", self._run_ingest)
         self._tasks = [
-            self._forever("ingest", self._run_ingest),
+            self._ingesting,
             self._forever("commits", self._commit_regularly),
             self._forever("catching up", self._catch_up_regularly),
             self._forever("probe", self._probe_regularly),
@@ -404,7 +405,9 @@ class _Worker(Service):  # type: ignore[misc]
         """Leave if workers with other settings are to take over."""
         while not await self._watch.must_leave():  # noqa: ASYNC110 - it asks a log, which has no event
             await asyncio.sleep(_SETTINGS_EVERY_S)
-        log.warning("settings_replaced", how=self._watch.why, action="none: sealed windows are finished, then it ends")
+        log.warning("settings_replaced", how=self._watch.why, action="none: what is due is released, then it ends")
+        self._ingesting.cancel()
+        await self._windows.drain(self._settings.worker.grace_period / 1000, to_a_border=True)
         os.kill(os.getpid(), signal.SIGTERM)
 
     async def _commit_regularly(self) -> None:

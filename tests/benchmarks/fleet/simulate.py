@@ -26,11 +26,12 @@ from typing import Any
 import numpy as np
 
 from stream.demo.broker import free_port
+from stream.kafka.topics import describe_topics
 from tests.benchmarks.stream_inputs import cpu_s, memory_mb, new_feeder
 from tests.benchmarks.trajectory_inputs import say
 from tests.cluster.brokers import ApacheKafka
-from tests.cluster.workers import Place
-from tests.cluster.zygote import Zygote
+from tests.cluster.workers import Place, wait_until
+from tests.cluster.zygote import EXIT_CODE, Zygote
 
 PARTITIONS, COHORTS = 256, 1024
 RECORDS_PER_S = 200
@@ -72,6 +73,7 @@ class Fleet:
         self._events = folder / "events.ndjson"
         self._events.touch()
         self._read = 0
+        self._folders: dict[int, Path] = {}
         self.members: dict[int, Member] = {}
         self.gone: set[int] = set()
         self.gaps_s: list[float] = []
@@ -92,7 +94,8 @@ class Fleet:
                 environment[f"SHOAL_{name}".upper().replace(".", "__")] = str(value)
             environment |= {"FLEET_EVENTS": str(self._events), "FLEET_READS_ALL": "1" if reads_all else "0"}
             program = ("tests.benchmarks.fleet.light_worker", "worker")
-            self.members[self._zygote.start(program, environment, folder, folder / "log")] = Member()
+            pid = self._zygote.start(program, environment, folder, folder / "log")
+            self.members[pid], self._folders[pid] = Member(), folder
 
     def end(self, pid: int, how: signal.Signals) -> None:
         """End one worker."""
@@ -159,6 +162,9 @@ class Fleet:
             if time.monotonic() > deadline:
                 ready = sum(member.is_ready for member in self.members.values())
                 raise TimeoutError(f"{what}: {ready} of {len(self.members)} workers are ready after {WITHIN_S:.0f} s")
+            for pid, folder in self._folders.items():
+                if pid not in self.gone and (folder / EXIT_CODE).exists():
+                    raise RuntimeError(f"{what}: a worker has ended: {(folder / 'log').read_text()[-1000:]}")
             time.sleep(0.2)
             self.look()
         return self.last_change_s
@@ -228,12 +234,18 @@ async def _feed(servers: str, topic: str) -> None:
             await asyncio.sleep(1.0)
 
 
+def _are_there(place: Place) -> bool:
+    """Whether the broker knows every topic: it takes seconds to make hundreds of partitions."""
+    return all(topic.partitions for topic in asyncio.run(describe_topics(place.settings)).topics.values())
+
+
 def simulate(n_workers: int, folder: Path) -> tuple[list[str], list[str], dict[str, float]]:
     """Run the fleet; return rows about rebalances and about traffic, and how a worker read all seals."""
     rebalances, traffics = [], []
     with ApacheKafka(properties={"group.initial.rebalance.delay.ms": "3000"}) as broker, Zygote() as zygote:
         place = Place(broker, SETTINGS)
         place.create_topics()
+        wait_until(lambda: _are_there(place), within_s=60, what="the topics", every_s=1.0)
         fleet = Fleet(broker, place, zygote, folder)
         with feeding(broker, place.topic("checkins")):
             try:

@@ -99,10 +99,6 @@ class Agreement:
         elif self.proposal is not None and step.proposal == self.proposal.writer:
             (self._here if step.step is StepKind.HERE else self._left).add(step.writer)
 
-    def is_approved(self, digest: str) -> bool:
-        """Return whether workers with these settings may replace those that run."""
-        return digest in self._approved
-
     @property
     def staying(self) -> int:
         """Number of workers that have answered the proposal, and have not left."""

@@ -47,6 +47,10 @@ _SECTIONS = (
 
 _LOOK_EVERY_S = 0.5
 _TOLD_EVERY_S = 5.0
+_LONGEST = 3
+"""How many times as long a worker that has answered is waited for if it is still a member of a group. Some brokers keep
+the dead as members."""
+
 _SHOWN = 5
 """Most settings that a sentence names."""
 
@@ -166,8 +170,7 @@ class _Starter:
                     f"other settings are in force, and workers run with them ({how}): give this worker the same "
                     "settings; or, to replace them, run `shoal approve` with the new settings, or stop these workers"
                 )
-            is_silent = now_s - since_s >= self._silence_s or not await self._has_members()
-            if is_silent and (not self._agreement.staying or now_s - since_s >= self._patience_s):
+            if await self._all_have_left(now_s - since_s):
                 break
             if now_s - told_s >= _TOLD_EVERY_S:
                 told_s = now_s
@@ -181,6 +184,17 @@ class _Starter:
         await self._write(StepKind.IN_FORCE, writer, await self._locate_again(in_force.passed))
         await self._seals.remove(self._agreement.obsolete())
         log.info("settings_in_force", how=how)
+
+    async def _all_have_left(self, waited_s: float) -> bool:
+        """Return whether no worker runs any more.
+
+        Who has answered is waited for as long as it is a member of a group: it may be about to release a window.
+        """
+        has_members = await self._has_members()
+        if has_members and waited_s < self._silence_s:
+            return False  # who runs may not have answered yet
+        are_dead = waited_s >= (_LONGEST if has_members else 1) * self._patience_s
+        return not self._agreement.staying or are_dead
 
     async def _has_members(self) -> bool:
         """Return whether one of the groups has members, or it is not known."""

@@ -254,7 +254,7 @@ async def _enough_partitions(admin: AIOKafkaAdminClient, settings: Settings) -> 
     wanted = settings.kafka.partitions
     seen = {settings.topics.shards, settings.topics.seals} & set(await admin.list_topics())
     for topic in await admin.describe_topics(sorted(seen)) if seen else []:
-        if (n := len(topic["partitions"])) < wanted:
+        if 0 < (n := len(topic["partitions"])) < wanted:  # a topic of this moment may seem to have none
             raise ClusterError(
                 f"topic {topic['topic']} has {n} partitions and kafka.partitions is {wanted}: partitions cannot be "
                 "added, because a shard that moved would not find its seals, and more workers than partitions would "

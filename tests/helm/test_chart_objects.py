@@ -375,14 +375,23 @@ class TestTopicsJob:
     def test_it_checks_before_it_creates(self, helm4: Helm) -> None:
         """Settings that no worker would start with stop an upgrade before anything is replaced."""
         pod = pod_of(rendered(helm4), "Job")
-        assert [one["args"] for one in pod["initContainers"]] == [["check-config"]]
-        assert [one["args"] for one in pod["containers"]] == [["topics", "create"]]
+        assert [one["args"] for one in pod["initContainers"]] == [["check-config"], ["topics", "create"]]
+        assert [one["args"] for one in pod["containers"]] == [["approve"]]
         assert pod["restartPolicy"] == "Never"
 
     def test_it_may_only_check(self, helm4: Helm) -> None:
         """Where topics are made elsewhere, wrong settings stop an upgrade all the same."""
-        pod = pod_of(rendered(helm4, FEATURES["topics-checked"]), "Job")
-        assert [one["args"] for one in containers_of(pod)] == [["check-config"]]
+        checked = FEATURES["topics-checked"]
+        pod = pod_of(rendered(helm4, checked), "Job")
+        assert [one["args"] for one in pod["initContainers"] + pod["containers"]] == [["check-config"], ["approve"]]
+        alone = pod_of(rendered(helm4, checked, {"topicsJob": {"approve": False}}), "Job")
+        assert "initContainers" not in alone
+        assert [one["args"] for one in alone["containers"]] == [["check-config"]]
+
+    def test_it_approves_settings_before_workers_are_replaced(self, helm4: Helm) -> None:
+        """At an installation, an upgrade and a rollback."""
+        hooks = only(rendered(helm4), "Job")["metadata"]["annotations"]["helm.sh/hook"]
+        assert hooks.split(",") == ["pre-install", "pre-upgrade", "pre-rollback"]
 
     def test_it_needs_nothing_that_the_release_makes(self, helm4: Helm) -> None:
         """Its ServiceAccount exists before the release."""

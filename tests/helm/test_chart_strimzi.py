@@ -178,10 +178,10 @@ def test_a_renamed_topic_is_another_resource(helm4: Helm) -> None:
 
 def test_the_job_then_checks_the_settings_alone(helm4: Helm) -> None:
     """
-    Topics are made in one place.
+    Topics are made in one place; settings are approved all the same.
     """
     pod = pod_of(render(helm4, values=[STRIMZI]), "Job")
-    assert [one["args"] for one in pod["containers"] + pod.get("initContainers", [])] == [["check-config"]]
+    assert [one["args"] for one in pod["initContainers"] + pod["containers"]] == [["check-config"], ["approve"]]
 
 
 def test_upgrades_can_have_the_job(helm4: Helm) -> None:

@@ -91,7 +91,8 @@ class TestEveryBroker:
         async with asyncio.timeout(WITHIN_S):
             await create(broker, topic, partitions=3, cleanup_policy="compact", retention_ms="3600000")
             async with administrator(broker) as admin:
-                (described,) = await admin.describe_topics([topic])
+                while not (described := (await admin.describe_topics([topic]))[0])["partitions"]:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)  # a topic of this moment may seem to have none
                 (answer,) = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
 
         assert {0, 1, 2} == {partition["partition"] for partition in described["partitions"]}

@@ -168,6 +168,8 @@ ONCE = {
     "settings_replaced": "ends the worker",
     "settings_not_reloaded": "once for every change by a person",
     "settings_wait_for_restart": "once for every change by a person",
+    "telemetry_given_up": "ends the worker",
+    "telemetry_lost": "limited by the sender, which counts what is lost",
     "topic_in_two_feeds": "once for every topic",
     "window_alarm": "one line is one window that an operator must look at",
     "workers_did_not_leave": "once for a change of settings",

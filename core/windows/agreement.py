@@ -41,7 +41,7 @@ class Duty(StrEnum):
     """Answer that it is here, and stay."""
 
     LEAVE = "leave"
-    """Answer that it is here if there is a proposal, finish what is sealed, and leave."""
+    """Answer that it is here if there is a proposal, release what is due, and leave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

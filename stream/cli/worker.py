@@ -53,7 +53,7 @@ def approve(config: Path | None, given: tuple[str, ...]) -> None:
     """Let workers with these settings replace the workers that run.
 
     Workers that share a group have the same settings. A worker with other settings does not start while they run,
-    unless its settings were approved. Then the running workers finish what is sealed, and end. The chart approves the
+    unless its settings were approved. Then the running workers release what is due, and end. The chart approves the
     settings of every upgrade. If no worker runs, nothing needs to be approved.
     """
     from stream.windows.settings_in_force import approve_settings

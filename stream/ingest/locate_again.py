@@ -152,7 +152,8 @@ class _Again:
         newest_ms: int | None = None
         async for batch in batches(self.reader, at, end):
             its = np.array([message.offset for message in batch], dtype=np.int64)
-            messages = [message for message, wanted in zip(batch, np.isin(its, offsets), strict=True) if wanted]
+            is_wanted = np.isin(its, offsets)
+            messages = [message for message, wanted in zip(batch, is_wanted, strict=True) if wanted]
             if not messages:
                 continue
             await self._schemas.fetch(reader.decoder, (message.value for message in messages))
@@ -168,7 +169,7 @@ class _Again:
             chunks, newest_ms = completed(taken.chunks, newest_ms)
             await self._shards.write(chunks)
             await self._reject(kind, [*found.rejected, *taken.rejected], log_id)
-            done.append(its[np.isin(its, offsets)])
+            done.append(its[is_wanted])
             self._count(len(messages))
         return np.concatenate(done)
 

@@ -23,7 +23,7 @@ from aiokafka.partitioner import DefaultPartitioner
 
 from stream.kafka.oauth import token_provider
 from stream.kafka.rotation import follow_rotation, in_force
-from stream.settings.credentials import check_credentials, tls_context
+from stream.settings.credentials import check_credentials, sasl_password, tls_context
 from stream.settings.kafka import KafkaSettings
 from stream.settings.model import Settings
 from stream.settings.values import LARGEST_MESSAGE_BYTES
@@ -39,7 +39,6 @@ __all__ = [
     "cure_of",
     "new_producer",
     "partition_of",
-    "sasl_password",
     "until_it_works",
 ]
 
@@ -121,11 +120,6 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     if kafka.sasl_mechanism == "OAUTHBEARER":
         return options | {"sasl_oauth_token_provider": token_provider(kafka)}
     return options | {"sasl_plain_username": newest.sasl_username, "sasl_plain_password": sasl_password(newest)}
-
-
-def sasl_password(kafka: KafkaSettings) -> str:
-    """Return the password, or the empty string if none is set."""
-    return kafka.sasl_password.get_secret_value() if kafka.sasl_password is not None else ""
 
 
 def partition_of(key: bytes, n_partitions: int) -> int:

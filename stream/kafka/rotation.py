@@ -12,7 +12,7 @@ from weakref import WeakSet
 from aiokafka.client import AIOKafkaClient
 
 from stream.kafka.oauth import ClientCredentials, token_provider
-from stream.settings.credentials import load_trust, tls_context, use_certificate
+from stream.settings.credentials import load_trust, sasl_password, tls_context, use_certificate
 from stream.settings.kafka import KafkaSettings
 
 __all__ = ["follow_rotation", "in_force", "rotate"]
@@ -56,7 +56,7 @@ def rotate(started: KafkaSettings, now: KafkaSettings) -> None:
     for client in clients:
         if client._sasl_plain_password is not None:
             client._sasl_plain_username = now.sasl_username
-            client._sasl_plain_password = now.sasl_password.get_secret_value() if now.sasl_password else ""
+            client._sasl_plain_password = sasl_password(now)
         if client._ssl_context is not None:
             load_trust(client._ssl_context, now)
             use_certificate(client._ssl_context, now)

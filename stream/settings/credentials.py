@@ -15,6 +15,7 @@ __all__ = [
     "client_certificate",
     "load_trust",
     "oauth_context",
+    "sasl_password",
     "tls_context",
     "trusting",
     "use_certificate",
@@ -103,6 +104,11 @@ def tls_context(kafka: KafkaSettings) -> ssl.SSLContext | None:
     context = trusting("kafka.ssl_cafile", kafka.ssl_cafile)
     use_certificate(context, kafka)
     return context
+
+
+def sasl_password(kafka: KafkaSettings) -> str:
+    """Return the password, or the empty string if none is set."""
+    return kafka.sasl_password.get_secret_value() if kafka.sasl_password is not None else ""
 
 
 def use_certificate(context: ssl.SSLContext, kafka: KafkaSettings) -> None:

@@ -84,6 +84,9 @@ class PartitionContext:
     is_held: Callable[[], bool]
     """Whether reading pauses because buffers are full."""
 
+    may_seal: Callable[[], bool]
+    """Whether to seal windows, and not only to finish those that are sealed."""
+
     wait_for_room: Callable[[PartitionTask], Awaitable[None]]
     """Returns when buffers have room, or the task is stopped."""
 
@@ -100,8 +103,6 @@ class PartitionTask:
         self.machine = Partition({kind: feed.policy for kind, feed in context.feeds.items()}, self._make_seal)
         self.seals_read = asyncio.Event()
         self.stopped = False
-        self.may_seal = True
-        """Whether to seal windows, and not only to finish those that are sealed."""
         self._waiting = self._early = False
         self.clock_ms = 0
         self._heard_s = time.monotonic()
@@ -192,18 +193,8 @@ class PartitionTask:
             self.machine.skip(offset)
             return
         feed = self._context.feeds.get(chunk.kind)
-        if (
-            feed is not None
-            and chunk.vocabulary != feed.vocabulary
-            and offset < self._context.passed.get(self.number, 0)
-        ):
-            self.machine.skip(offset)
-        elif feed is None or chunk.vocabulary != feed.vocabulary:
-            if not await self._context.in_force():
-                self.stopped = True  # the records belong to the workers that replace this one
-                return
-            await self._reject(chunk)
-            self.machine.skip(offset)
+        if feed is None or chunk.vocabulary != feed.vocabulary:
+            await self._take_foreign(chunk, offset)
         else:
             accepted = self.machine.accept(chunk, offset, clock_ms=self.clock_ms)
             self._count(
@@ -214,6 +205,16 @@ class PartitionTask:
                 reread=accepted.reread,
             )
         self._wake.set()
+
+    async def _take_foreign(self, chunk: Chunk, offset: int) -> None:
+        """Pass over records that were located under other settings, or for a feed that is switched off."""
+        was_located_again = chunk.kind in self._context.feeds and offset < self._context.passed.get(self.number, 0)
+        if not was_located_again:
+            if not await self._context.in_force():
+                self.stopped = True  # the records belong to the workers that replace this one
+                return
+            await self._reject(chunk)
+        self.machine.skip(offset)
 
     @property
     def at_rest(self) -> bool:
@@ -266,7 +267,7 @@ class PartitionTask:
     def _next_action(self) -> Action | None:
         now_ms = time.time() * 1000
         return self.machine.next_action(
-            clock_ms=self.clock_ms, now_ms=now_ms, early=self._early, may_seal=self.may_seal
+            clock_ms=self.clock_ms, now_ms=now_ms, early=self._early, may_seal=self._context.may_seal()
         )
 
     async def _seal(self, action: WriteSeal) -> None:

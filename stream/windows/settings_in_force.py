@@ -120,14 +120,13 @@ class _Starter:
 
     async def run(self) -> SettingsStep:
         """Return once these settings are in force; see :func:`agree_on_settings`."""
-        await self._seals.read()
         while True:
             in_force = self._agreement.in_force
             if in_force is None:
                 await self._write(StepKind.IN_FORCE, uuid.uuid4().hex)
-            elif self._agreement.is_changing:
-                await self._wait_for_another()
-            elif in_force.digest == self._mine:
+            elif self._agreement.is_changing and await self._another_changes():
+                continue
+            elif in_force.digest == self._mine and not self._agreement.is_changing:
                 return in_force
             else:
                 await self._propose(in_force)
@@ -138,18 +137,17 @@ class _Starter:
         )
         await self._seals.read()
 
-    async def _wait_for_another(self) -> None:
-        """Wait until the change that another worker is making has ended; if it does not, make a proposal instead."""
+    async def _another_changes(self) -> bool:
+        """Wait until the change that another worker is making has ended; return whether it has."""
         proposal, since_s = self._agreement.proposal, time.monotonic()
         self._progress("another worker is changing the settings: waiting until it has")
         while self._agreement.is_changing and self._agreement.proposal is proposal:
             if time.monotonic() - since_s > self._patience_s:
                 self._progress("the worker that was changing the settings has not ended the change: doing it instead")
-                in_force = self._agreement.in_force
-                return None if in_force is None else await self._propose(in_force)
+                return False
             await asyncio.sleep(_LOOK_EVERY_S)
             await self._seals.read()
-        return None
+        return True
 
     async def _propose(self, in_force: SettingsStep) -> None:
         """Propose these settings, wait until nobody runs with others, and put them into force.
@@ -294,7 +292,7 @@ class SettingsWatch:
         self._one_at_a_time = asyncio.Lock()
 
     async def must_leave(self) -> bool:
-        """Read what is new; answer a proposal; return whether this worker must finish what is sealed and leave."""
+        """Read what is new; answer a proposal; return whether this worker must release what is due and leave."""
         async with self._one_at_a_time:
             await (self._seals.read() if self._is_open else self._seals.open())
             self._is_open = True

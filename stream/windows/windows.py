@@ -92,6 +92,7 @@ class Windows:
             passed=passed,
             in_force=in_force,
             is_held=lambda: self._held,
+            may_seal=lambda: self._may_seal,
             wait_for_room=self._wait_for_room,
             on_window=on_window,
             on_trouble=on_trouble,
@@ -114,7 +115,6 @@ class Windows:
         """Take over partitions; their seals are read before their first record is processed."""
         for number in sorted(partitions - self._partitions.keys()):
             task = self._partitions[number] = PartitionTask(number, self._context, self._on_fatal)
-            task.may_seal = self._may_seal
             task.expect(self._inputs)
         self.is_assigned = True
         self._context.metrics.partitions.set(len(self._partitions))
@@ -150,8 +150,6 @@ class Windows:
                 window; otherwise nothing more is sealed.
         """
         self._may_seal = to_a_border
-        for task in self._partitions.values():
-            task.may_seal = to_a_border
 
         def is_drained(task: PartitionTask) -> bool:
             is_behind = to_a_border and task.n_unread != 0

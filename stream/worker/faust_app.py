@@ -23,10 +23,10 @@ from faust.types import TP
 from faust.web.base import BlueprintManager
 from mode import Service
 
-from stream.kafka.client import METADATA_MAX_AGE_MS, sasl_password
+from stream.kafka.client import METADATA_MAX_AGE_MS
 from stream.kafka.oauth import token_provider
 from stream.kafka.rotation import follow_rotation
-from stream.settings.credentials import check_credentials, tls_context
+from stream.settings.credentials import check_credentials, sasl_password, tls_context
 from stream.settings.kafka import KafkaSettings
 from stream.settings.model import Settings
 

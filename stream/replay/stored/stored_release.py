@@ -82,20 +82,20 @@ def _checked(path: Path, messages: Messages) -> Messages:
 
 
 def _lines(path: Path) -> Messages:
+    return _each_line(path, lambda encoding, line: encoding.read_trajectory(line))
+
+
+def _window_lines(path: Path) -> Messages:
+    return _each_line(path, lambda encoding, line: encoding.read_window(line))
+
+
+def _each_line(path: Path, read: Callable[[ReleaseEncoding, bytes], Content]) -> Messages:
     """Yield messages as they are on the topics, one on each line, whatever encoding of JSON they have."""
     encoding: ReleaseEncoding | None = None
     with path.open("rb") as lines:
         for line in lines:
             encoding = encoding or _encoding_of(line)
-            yield encoding.read_trajectory(line)
-
-
-def _window_lines(path: Path) -> Messages:
-    encoding: ReleaseEncoding | None = None
-    with path.open("rb") as lines:
-        for line in lines:
-            encoding = encoding or _encoding_of(line)
-            yield encoding.read_window(line)
+            yield read(encoding, line)
 
 
 def _encoding_of(line: bytes) -> ReleaseEncoding:

@@ -137,16 +137,16 @@ class Place:
 
     def delete_records(self, name: str, before: int) -> None:
         """Delete the records of the topic of a setting, in its first partition, below an offset."""
+        asyncio.run(self.delete_records_now(name, before))
 
-        async def delete() -> None:
-            admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap_servers)
-            await admin.start()
-            try:
-                await admin.delete_records({TopicPartition(self.topic(name), 0): RecordsToDelete(before)})
-            finally:
-                await admin.close()
-
-        asyncio.run(delete())
+    async def delete_records_now(self, name: str, before: int) -> None:
+        """Do the same in a running event loop."""
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap_servers)
+        await admin.start()
+        try:
+            await admin.delete_records({TopicPartition(self.topic(name), 0): RecordsToDelete(before)})
+        finally:
+            await admin.close()
 
     def commit(self, group: str, name: str, offset: int) -> None:
         """Commit an offset of the topic of a setting, in each partition, for one of the groups, without members."""

@@ -1,4 +1,4 @@
-"""Workers of these tests start by forks: what they import is imported once."""
+"""Workers of these tests start by forks: what they import is imported once. And a Kafka with a guard."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster.brokers import KafkaUnavailableError
+from tests.cluster.guarded import Guarded, guarded_kafka
 from tests.cluster.workers import forked_workers
 
 
@@ -13,3 +15,13 @@ from tests.cluster.workers import forked_workers
 def _quick_starts() -> Iterator[None]:
     with forked_workers():
         yield
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A Kafka with a guard, which allows nothing unasked; for one module alone."""
+    try:
+        with guarded_kafka(tmp_path_factory.mktemp("guarded")) as kafka:
+            yield kafka
+    except KafkaUnavailableError as missing:
+        pytest.skip(str(missing))

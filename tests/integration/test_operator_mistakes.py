@@ -21,7 +21,7 @@ from aiokafka.errors import KafkaError
 from stream.demo.broker import free_port
 from stream.kafka.acls import Acl, acls
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError
-from tests.cluster.guarded import PRINCIPALS, Guarded, guarded_kafka
+from tests.cluster.guarded import PRINCIPALS, Guarded
 from tests.cluster.workers import Place, Worker, wait_until
 from tests.paths import ROOT
 
@@ -153,16 +153,6 @@ def test_more_replicas_than_brokers(apache_kafka: ApacheKafka) -> None:
     with place.worker(ready=False, program=("stream.cli.main", "topics", "create")) as command:
         sentence = only_sentence(command, 1)
     assert "(InvalidReplicationFactorError): kafka.replication_factor is 3: set it to at most the number" in sentence
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """A Kafka that allows nothing unasked."""
-    try:
-        with guarded_kafka(tmp_path_factory.mktemp("guarded")) as kafka:
-            yield kafka
-    except KafkaUnavailableError as missing:
-        pytest.skip(str(missing))
 
 
 def place_of(guarded: Guarded) -> Place:

@@ -11,8 +11,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.admin.records_to_delete import RecordsToDelete
 from prometheus_client import CollectorRegistry
 
 from core.records.record import VISIT, Chunk, Kind, Source
@@ -85,15 +83,6 @@ async def commit(place: Place, offset: int) -> None:
         await consumer.stop()
 
 
-async def delete_below(place: Place, offset: int) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
-    await admin.start()
-    try:
-        await admin.delete_records({TopicPartition(place.topic("shards"), 0): RecordsToDelete(before_offset=offset)})
-    finally:
-        await admin.close()
-
-
 @pytest.mark.parametrize(
     ("committed", "deleted_below", "begins_at"),
     [
@@ -118,7 +107,7 @@ async def test_where_a_partition_begins(
         if committed is not None:
             await commit(place, committed)
         if deleted_below:
-            await delete_below(place, deleted_below)
+            await place.delete_records_now("shards", deleted_below)
         shards = ShardsLog(place.settings, 0, on_lost=lambda _: None, on_trouble=lambda _: None)
         assert await shards.begin() == begins_at
         read = [offset async for batch in shards.read(0, 5) for offset, _ in batch]

@@ -7,8 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka import AIOKafkaProducer
 
 from stream.kafka.client import new_producer
 from stream.windows.emit import Emitter
@@ -58,16 +57,6 @@ async def are_out(place: Place, keys: list[str]) -> bool:
             place.settings.kafka, producer, {"windows": place.topic("windows")}, on_trouble=lambda _: None
         )
         return all([await emitter.is_out(key) for key in keys])
-
-
-async def delete_before(place: Place, offset: int) -> None:
-    """Delete the first records of partition 0 of the input."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=place.bootstrap_servers)
-    await admin.start()
-    try:
-        await admin.delete_records({TopicPartition(place.topic("checkins"), 0): RecordsToDelete(before_offset=offset)})
-    finally:
-        await admin.close()
 
 
 def count(worker: Worker, outcome: str) -> float:
@@ -168,7 +157,7 @@ def test_a_damaged_record_waits_until_it_is_deleted(apache_kafka: ApacheKafka) -
         wait_until(lambda: told in worker.get("/readyz")[1], within_s=60, what=lambda: worker.log[-3000:])
         assert "(CorruptRecordException)" in worker.get("/readyz")[1]
         wait_until(lambda: count(worker, "read") == 40, within_s=30, what=lambda: worker.log[-3000:])
-        asyncio.run(delete_before(place, 41))
+        place.delete_records("checkins", 41)
         worker.wait_until_ready()
         wait_until(lambda: count(worker, "read") == 79, within_s=30, what=lambda: worker.log[-3000:])
         assert worker.stop() == 0

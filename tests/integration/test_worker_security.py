@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,8 +24,8 @@ from stream.settings.model import Settings
 from stream.windows.emit import Emitter
 from stream.windows.seals_log import agree_on_partitions
 from stream.windows.settings_in_force import approve_settings
-from tests.cluster.brokers import KafkaUnavailableError, unique
-from tests.cluster.guarded import CLIENT_SECRET, PASSWORD, PRINCIPALS, Guarded, guarded_kafka
+from tests.cluster.brokers import unique
+from tests.cluster.guarded import CLIENT_SECRET, PASSWORD, PRINCIPALS, Guarded
 from tests.cluster.identity_provider import unsecured_token
 from tests.cluster.workers import Place, Worker, wait_until
 
@@ -35,16 +34,6 @@ pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
 WITHIN_S = 150.0
 START_S = 1_700_000_100
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """A Kafka with a guard, for this module alone."""
-    try:
-        with guarded_kafka(tmp_path_factory.mktemp("guarded")) as kafka:
-            yield kafka
-    except KafkaUnavailableError as missing:
-        pytest.skip(str(missing))
 
 
 def place_of(guarded: Guarded, given: dict[str, Any] | None = None) -> Place:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError
+from tests.cluster.brokers import ApacheKafka
 from tests.cluster.workers import Place
 from tests.helm.programs import Helm
 from tests.kubernetes.changes.changes import CHANGES, SETTINGS, Change
@@ -26,17 +26,6 @@ TABLE = ROOT / "build" / "changes.md"
 
 RATE = int(os.environ.get("RATE") or 1000)
 """Records a second."""
-
-
-@pytest.fixture(scope="module")
-def kafka(cluster: Cluster) -> Iterator[ApacheKafka]:
-    """A Kafka that Pods reach."""
-    try:
-        running = cluster.kafka().start()
-    except KafkaUnavailableError as missing:
-        pytest.skip(str(missing))
-    yield running
-    running.close()
 
 
 def other_bytes(folder: Path) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, unique
+from tests.cluster.brokers import ApacheKafka, unique
 from tests.cluster.workers import SECRET, wait_until
 from tests.helm.chart import CHART, EXTERNAL, FEATURES, MINIMAL, merged
 from tests.helm.programs import Helm, HelmError
@@ -179,17 +178,6 @@ def test_an_autoscaler_starts_its_least_number_of_workers(helm4: Helm, furnished
 
 
 # ---------------------------------------------------------------------- Pods that are processes
-
-
-@pytest.fixture(scope="module")
-def kafka(cluster: Cluster) -> Iterator[ApacheKafka]:
-    """A Kafka that Pods reach."""
-    try:
-        running = cluster.kafka().start()
-    except KafkaUnavailableError as missing:
-        pytest.skip(str(missing))
-    yield running
-    running.close()
 
 
 class Watched:

@@ -228,6 +228,7 @@ async def agree_on_partitions(
         finally:  # the first fault ends the start
             for one in others:
                 one.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
         async with asyncio.timeout(limit_ms / 1000):
             if first.n_partitions is None:
                 await first.write(PartitionCount(n_partitions=n_partitions, writer=uuid.uuid4().hex))

@@ -148,7 +148,7 @@ class _Worker(Service):  # type: ignore[misc]
         self._clock = Clock(self._metrics)
         self._health = Health(
             {
-                "the start": lambda: self.started,
+                "the start": lambda: self._is_running,
                 "the Kafka cluster": lambda: self._kafka_up is True,
                 "the kernels": lambda: self._kernels,
                 "the clock": self._clock.check,
@@ -162,6 +162,10 @@ class _Worker(Service):  # type: ignore[misc]
         self.n_partitions, self._sealed = settings.kafka.partitions, frozenset[Kind]()
         self._internal_ids: dict[str, str] = {}
         self._kernels: bool | str = False  # a message while some are compiled
+        self._starting: asyncio.Task[None] | None = None
+        self._is_running = False  # from the end of the start to the beginning of the stop
+        self._ends: list[Callable[[], Awaitable[None]]] = []
+        """Close what has started, in the order of the start."""
         self._starts: dict[TopicPartition, AgreedStart] = {}
         self._topics, self._inputs = FeedTopics(settings.topics), FoundInputs()
         self.app = self._build_app()
@@ -238,13 +242,20 @@ class _Worker(Service):  # type: ignore[misc]
         self._kernels = True
 
     async def on_start(self) -> None:
-        """Start the producer, the windows and ingest."""
+        """Start the producer, the windows and ingest, unless the worker is to stop."""
+        self._starting = asyncio.create_task(self._start_all(), name="start")
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._starting
+
+    async def _start_all(self) -> None:
         settings, metrics = self._settings, self._metrics
         self._producer = new_producer(settings, clock=self._clock)
+        self._ends.append(self._producer.stop)
         await until_it_works("start the producer", self._producer.start, on_trouble=self._on_trouble)
         self._on_answer()
         feeds = self._feeds
         self._watch = SettingsWatch(settings, self._producer, self._digest, self._id, on_trouble=self._on_trouble)
+        self._ends += [self._watch.close, self._watch.leave]
         self._windows = Windows(
             settings,
             feeds,
@@ -277,6 +288,7 @@ class _Worker(Service):  # type: ignore[misc]
             clock=self._clock,
             tracing=self._telemetry.tracing,
         )
+        self._ends.append(self._ingest.stop)
         self._health.checks |= {
             "the window group": lambda: self._windows.is_ready,
             "the ingest group": lambda: self._ingest.is_assigned,
@@ -294,6 +306,7 @@ class _Worker(Service):  # type: ignore[misc]
             self._forever("settings that change", self.settings_reload.run),
             self._forever("settings in force", self._watch_settings),
         ]
+        self._is_running = True
         kafka = settings.kafka
         if (kafka.security_protocol, kafka.sasl_mechanism) == ("SASL_PLAINTEXT", "PLAIN"):
             log.warning("password_in_the_clear", action="set kafka.security_protocol to SASL_SSL")
@@ -307,6 +320,10 @@ class _Worker(Service):  # type: ignore[misc]
     async def _on_shutdown(self, *_: Any, **__: Any) -> None:
         """Finish or abandon the windows in progress while this worker still has their partitions."""
         log.info("worker_stopping")
+        if not self._is_running:  # it has no partitions yet
+            await self._give_up_the_start()
+            return
+        self._is_running = False
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -315,14 +332,18 @@ class _Worker(Service):  # type: ignore[misc]
         await self._windows.drain(grace_s)
         await self._windows.revoke(grace_s=max(0.0, grace_s - (time.monotonic() - begun_s)))
 
+    async def _give_up_the_start(self) -> None:
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
+
     async def on_stop(self) -> None:
         """Close everything else."""
+        await self._give_up_the_start()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(5):
-                await self._ingest.stop()
-                await self._watch.leave()
-                await self._watch.close()
-                await self._producer.stop()
+                for end in reversed(self._ends):
+                    await end()
         self._pool.close()
         await self._telemetry.close(min(_LAST_TELEMETRY_S, self._settings.worker.grace_period / 10_000))
         log.info("worker_stopped")

@@ -375,9 +375,12 @@ class Worker:
         self._process.send_signal(signal_)
 
     def stop(self, within_s: float = 30.0) -> int:
-        """Ask it to end, as Kubernetes does, and return its exit code."""
+        """Ask it to end, as Kubernetes does, and return its exit code; unless it is 0, its log is printed."""
         self.send(signal.SIGTERM)
-        return self.wait(within_s)
+        code = self.wait(within_s)
+        if code:
+            print(f"the worker ended with {code}; its log:\n{self.log[-6000:]}")  # noqa: T201 - pytest shows it
+        return code
 
     def kill(self) -> None:
         """End it at once, as for want of memory; its children are left to find out for themselves."""

@@ -167,6 +167,19 @@ class TestTopics:
 
 
 @pytest.mark.broker
+def test_told_to_end_amid_the_start(broker: RunningBroker) -> None:
+    """A worker that has started half of its parts is not ready, and ends at once and in good order."""
+    place = Place(broker)
+    place.create_topics()
+    with place.worker(ready=False, program=("tests.cluster.slow_starting_worker", "worker")) as worker:
+        wait_until(lambda: "standing_still" in worker.log, within_s=WITHIN_S, what=lambda: f"its log:\n{worker.log}")
+        status, said = worker.get("/readyz")
+        assert status == 503
+        assert "the start" in said
+        assert worker.stop(within_s=5) == 0
+
+
+@pytest.mark.broker
 class TestSeals:
     def test_a_message_that_is_no_seal(self, broker: RunningBroker) -> None:
         """

@@ -33,7 +33,6 @@ Data = tuple[
     float,
     float,
     IntArray,
-    IntArray,
     float,
     Tree,
     Boxes,
@@ -49,41 +48,42 @@ Data = tuple[
 5. Tolerance in time, ms.
 6. What a shift in time costs, metres a second (LSTD).
 7. Tolerance in space, metres (EDR).
-8. What is remembered, as many as a power of 2: pairs of trajectories, ``lesser * n + greater``, and trajectories with
-   nodes of the tree, ``n * n + trajectory * (2 * n - 1) + node``.
-9. What is known of each: the number, or ``~least`` if only a number is known that it is not below.
-10. Length of a cell of the tree, ms.
-11. The tree.
-12. Its boxes.
-13. Room for the nodes that wait in a search, and the bounds of their distances, shape ``(ROOM, 2)``.
+8. What is remembered, as many entries as a power of 2, shape ``(r, 2)``: of which pair, or of which trajectory and node
+   of the tree (``lesser * n + greater``, ``n * n + trajectory * (2 * n - 1) + node``, or -1); and the number that is
+   known of it, or ``~least`` if only a number is known that it is not below.
+9. Length of a cell of the tree, ms.
+10. The tree.
+11. Its boxes.
+12. Room for the nodes that wait in a search, and the bounds of their distances, shape ``(ROOM, 2)``.
 """
 
 ROOM = 256
 """Most nodes that wait in a search: one on each of at most 64 levels, and two on the last."""
 
 DATA = (
-    "Tuple((int64, int64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64, float64, float64, int64[::1],"
-    f" int64[::1], float64, {TREE}, {BOXES}, int64[:, ::1]))"
+    "Tuple((int64, int64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64, float64, float64,"
+    f" int64[:, ::1], float64, {TREE}, {BOXES}, int64[:, ::1]))"
 )
 
 
-@kernel("int64(int64[::1], int64[::1], int64, int64)")
-def _recall(remembered: IntArray, known: IntArray, key: int, limit: int) -> int:
+@kernel("int64(int64[:, ::1], int64, int64)")
+def _recall(remembered: IntArray, key: int, limit: int) -> int:
     """Return what is known of something: the number, one that is above the limit and not above it, or -1."""
     place = key & (len(remembered) - 1)
-    if remembered[place] != key:
+    if remembered[place, 0] != key:
         return -1
-    if known[place] >= 0:
-        return int(known[place])
-    return int(~known[place]) if ~known[place] > limit else -1
+    known = remembered[place, 1]
+    if known >= 0:
+        return int(known)
+    return int(~known) if ~known > limit else -1
 
 
-@kernel("void(int64[::1], int64[::1], int64, int64, int64)")
-def _remember(remembered: IntArray, known: IntArray, key: int, limit: int, found: int) -> None:
+@kernel("void(int64[:, ::1], int64, int64, int64)")
+def _remember(remembered: IntArray, key: int, limit: int, found: int) -> None:
     """Remember a number that was searched up to a limit, instead of whatever has the same place."""
     place = key & (len(remembered) - 1)
-    remembered[place] = key
-    known[place] = found if found <= limit else ~found
+    remembered[place, 0] = key
+    remembered[place, 1] = found if found <= limit else ~found
 
 
 @kernel("int64(int64[::1], float64[:, ::1], int64, int64)")
@@ -111,9 +111,9 @@ def measure(data: Data, one: int, other: int, limit: int) -> int:
     Returns:
         The distance if it is at most the limit, else a number above the limit and not above the distance.
     """
-    kind, starts, path, t_ms, xy_m, tolerance, speed, space_m, remembered, known, _, _, _, _ = data
+    kind, starts, path, t_ms, xy_m, tolerance, speed, space_m, remembered, _, _, _, _ = data
     pair = min(one, other) * (len(starts) - 1) + max(one, other)
-    distance = _recall(remembered, known, pair, limit)
+    distance = _recall(remembered, pair, limit)
     if distance >= 0:
         return distance
     if kind == LSTD:
@@ -122,20 +122,20 @@ def measure(data: Data, one: int, other: int, limit: int) -> int:
         distance = edits_a_point(starts, t_ms, xy_m, one, other, space_m, int(tolerance), limit)
     else:
         distance = euclidean(starts, xy_m, one, other)
-    _remember(remembered, known, pair, limit, distance)
+    _remember(remembered, pair, limit, distance)
     return distance
 
 
 @kernel(f"int64({DATA}, int64, int64, int64)")
 def bound(data: Data, one: int, node: int, limit: int) -> int:
     """Bound the distance of a trajectory from all trajectories of a node from below (:func:`at_least`)."""
-    kind, starts, _, _, _, _, speed, space_m, remembered, known, cell, tree, boxes, _ = data
+    kind, starts, _, _, _, _, speed, space_m, remembered, cell, tree, boxes, _ = data
     n = len(starts) - 1
     key = n * n + one * (2 * n - 1) + node
-    least = _recall(remembered, known, key, limit)
+    least = _recall(remembered, key, limit)
     if least < 0:
         least = at_least(kind, speed, 1000.0 * space_m, cell, tree, boxes, one, node, limit)
-        _remember(remembered, known, key, limit, least)
+        _remember(remembered, key, limit, least)
     return least
 
 
@@ -156,7 +156,7 @@ def measure_pairs(data: Data, ones: IntArray, others: IntArray, distances: IntAr
 @kernel(f"int64({DATA})")
 def start_search(data: Data) -> int:
     """Let the root wait, and return how many nodes wait then: one. A data set has room for one search at a time."""
-    room = data[13]
+    room = data[12]
     room[0, 0], room[0, 1] = 0, 0
     return 1
 
@@ -175,7 +175,7 @@ def next_near(data: Data, counts: IntArray, one: int, limit: int, n: int) -> tup
     Returns:
         The next trajectory that may be within the limit, or -1 if there is none; and how many nodes wait then.
     """
-    (item, second, _, _), room = data[11], data[13]
+    (item, second, _, _), room = data[10], data[12]
     while n:
         n -= 1
         node = room[n, 0]

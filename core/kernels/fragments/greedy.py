@@ -39,8 +39,8 @@ def _set_gap(parent: IntArray, second: IntArray, gaps: IntArray, farthest: IntAr
 @kernel(f"void({DATA}, int64, int64[::1], int64[::1])")
 def _close_gaps(data: Data, pivot: int, gaps: IntArray, farthest: IntArray) -> None:
     """Let a new pivot shorten the gaps between trajectories and their nearest pivots."""
-    item, second, parent, _ = data[11]
-    room, n = data[13], start_search(data)
+    item, second, parent, _ = data[10]
+    room, n = data[12], start_search(data)
     while n:
         n -= 1
         node = room[n, 0]
@@ -137,7 +137,7 @@ def greedy_round(
     Returns:
         How many clusters there are, and whether a larger radius could have made more.
     """
-    item, second, parent, leaf = data[11]
+    item, second, parent, leaf = data[10]
     n = len(users)
     limited = False
     cluster[:] = -1
@@ -251,7 +251,7 @@ def place_the_rest(
     """
     if not len(pivots):
         return False
-    _, _, parent, leaf = data[11]
+    _, _, parent, leaf = data[10]
     n_users, least_m = np.zeros(len(pivots), np.int64), np.full(len(pivots), np.inf)
     for i in range(len(users)):
         c = cluster[i]

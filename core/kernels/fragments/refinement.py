@@ -101,7 +101,7 @@ def _take_medoid(data: Data, clusters: ClusterData, c: int, radius: int) -> bool
     A medoid is, among the members from which no other is beyond the radius, the nearest to all others.
     """
     _, pivots, first, following, own, of_pivots = clusters
-    _, _, parent, leaf = data[11]
+    _, _, parent, leaf = data[10]
     pivot = pivots[c]
     best, best_sum = pivot, 0
     i = first[c]
@@ -262,7 +262,7 @@ def _best_elsewhere(
 def _dissolve(data: Data, people: PeopleData, clusters: ClusterData, radius: int, changed: BoolArray) -> bool:
     """Dissolve clusters whose members cost less, in sum, in other clusters that satisfy them as they are."""
     cluster, pivots, first, following, own, of_pivots = clusters
-    _, _, parent, leaf = data[11]
+    _, _, parent, leaf = data[10]
     n_users = np.zeros(len(pivots), np.int64)
     for c in range(len(pivots)):
         if pivots[c] >= 0:
@@ -313,7 +313,7 @@ def refine_clusters(
         cluster: Cluster of each trajectory, or -1; changes.
         pivots: Pivot of each cluster; changes, to -1 where a cluster was dissolved.
     """
-    item, _, parent, leaf = data[11]
+    item, _, parent, leaf = data[10]
     n = len(cluster)
     first, following = np.full(len(pivots), -1, np.int64), np.full(n, -1, np.int64)
     own, of_pivots = np.zeros(n, np.int64), np.zeros(len(item), np.int64)

@@ -19,4 +19,4 @@ def trajectories_of_node(tree: Tree, node: int) -> list[int]:
 
 def nearest(data: Data, one: int, node: int) -> int:
     """Return the least distance of a trajectory from those of a node, whole units."""
-    return min(measure(data, one, other) for other in trajectories_of_node(data[11], node))
+    return min(measure(data, one, other) for other in trajectories_of_node(data[10], node))

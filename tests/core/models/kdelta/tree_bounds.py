@@ -14,13 +14,13 @@ _NO_LIMIT = 1 << 62
 
 def bounds_of(distances: Distances, pivot: int) -> IntArray:
     """Bound the distance of each trajectory from a pivot."""
-    _, _, _, leaves = distances.data[11]
+    _, _, _, leaves = distances.data[10]
     return np.array([bound(distances.data, pivot, leaf, _NO_LIMIT) for leaf in leaves.tolist()])
 
 
 def check_bounds(distances: Distances, pivot: int) -> None:
     """Assert that no node has a trajectory nearer than its bound, whatever the limit, and that all are in the tree."""
-    tree = distances.data[11]
+    tree = distances.data[10]
     n = len(tree[3])
     assert sorted(trajectories_of_node(tree, 0)) == list(range(n))
     for node in range(len(tree[0])):

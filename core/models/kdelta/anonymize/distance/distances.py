@@ -12,8 +12,8 @@ from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["Distances", "Euclidean"]
 
-_REMEMBERED_EACH, _REMEMBERED = 512, 1 << 21
-"""How many distances and bounds are remembered: for each trajectory, rounded up to a power of 2; and at most: 32 MB."""
+_REMEMBERED_EACH, _REMEMBERED = 512, 1 << 22
+"""How many distances and bounds are remembered: for each trajectory, rounded up to a power of 2; and at most: 64 MB."""
 
 _BOX_BYTES = 64 << 20
 _MOST_CELLS, _FEWEST_CELLS = 256, 8  # never more than trajectories: a tree of few prunes little
@@ -23,7 +23,7 @@ _BYTES_A_CELL = 2 * 36  # two nodes a trajectory, nine numbers each
 class Distances:
     """A symmetric distance over one data set of ``n`` trajectories, and a tree that tells which may be near which.
 
-    Distances are whole numbers, so that every processor makes the same choices. Memory: 100 MB at most up to 100,000
+    Distances are whole numbers, so that every processor makes the same choices. Memory: 130 MB at most up to 100,000
     trajectories, besides the points.
 
     Args:
@@ -79,8 +79,7 @@ class Distances:
             float(tolerance_ms),
             mean_speed_m_s,
             space_tolerance_m,
-            np.full(n_remembered, -1, dtype=np.int64),
-            np.zeros(n_remembered, dtype=np.int64),
+            np.full((n_remembered, 2), -1, dtype=np.int64),
             float(cell),
             nodes,
             boxes,

@@ -36,7 +36,7 @@ EVERYDAY := not slow and not browser and not image and not collector and not clu
 PYTEST := $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-supports bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean test-collector test-cluster changes bench-size simulate-fleet
+.PHONY: help install demo test kernels kernels-checkins kernels-fragments quick-tests test-deep lint format test-slow test-browser bench-km bench-regions bench-places bench-w4m bench-stream bench-latency bench-catch-up bench-scale soak chaos fuzz attack-windows papers table-w4m table-across table-horizon table-km table-models table-least-loss table-flows table-places frontiers docs dashboards chart check-dashboards image release test-image lock clean test-collector test-cluster changes bench-size simulate-fleet
 
 # The version of helm-docs that writes the chart's README.
 HELM_DOCS := v1.14.2
@@ -91,9 +91,6 @@ test-browser: install ## the live page in a real Chromium, in desktop and phone 
 
 bench-km: install ## SeqAnon compared with the published pseudo-code in C++, and how its time grows; ALL=1 runs the slow rows too
 	$(BIN)/python -m tests.benchmarks.bench_seqanon $(SHARED)/tools/seqanon_literal.cpp $(if $(ALL),--all)
-
-bench-supports: install ## supports counted as records arrive, compared with counting at the end
-	$(BIN)/python -m tests.benchmarks.bench_support
 
 bench-regions: install ## what locating in regions costs beside a grid, and what p2ka releases of check-ins in regions
 	$(BIN)/python -m tests.benchmarks.bench_regions $(SHARED)/data

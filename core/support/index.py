@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from core.kernels.checkins.supports import (
-    PEOPLE,
     SUPPORT,
     count_supports,
     fill_slots,
@@ -65,30 +64,6 @@ class SupportIndex:
             begin = count_supports(k, begin, *columns, index._book, index._cells, index._slots, index._used)
             if begin < len(sequences.users):
                 index._grow()
-        index._link()
-        return index
-
-    @classmethod
-    def from_people(cls, people: Mapping[Subtrajectory, Collection[int] | None], *, size: int, k: int) -> SupportIndex:
-        """Make an index of people who were counted before.
-
-        Args:
-            people: The distinct people who support each subtrajectory; None stands for ``k`` or more people.
-            size: Number of locations of every subtrajectory.
-            k: The support to reach.
-        """
-        n_cells = sum(len(few) for few in people.values() if few is not None)
-        n_locations = max((max(key) for key in people), default=0) + 1
-        index = cls(k=k, size=size, n_locations=n_locations, n_rows=max(len(people), n_cells))
-        cell = 0
-        for row, (key, few) in enumerate(people.items()):
-            index._book[row] = (*key, k if few is None else len(few), -1, -1)
-            for person in sorted(few or ()):
-                index._cells[cell] = person, index._book[row, PEOPLE]
-                index._book[row, PEOPLE] = cell
-                cell += 1
-        index._used[:2] = len(people), cell
-        fill_slots(index._book, index._slots, index._used)
         index._link()
         return index
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from core.records.arrays import IntArray, distinct
 from core.trajectories.trajectory import Sequences
 
-__all__ = ["SubtrajectoryTable", "subtrajectories", "support", "supporters"]
+__all__ = ["SubtrajectoryTable", "subtrajectories", "support", "supporters", "visitors"]
 
 # Bounds the memory of one step of the enumeration, not its result.
 _CANDIDATES_AT_ONCE = 4_000_000
@@ -105,6 +106,15 @@ def subtrajectories(sequences: Sequences, size: int) -> SubtrajectoryTable:
     pairs = distinct(number * n_users + sequences.users[trajectory_of[at]])  # each (row, user) once
     starts = np.searchsorted(pairs, np.arange(len(table) + 1) * n_users)
     return SubtrajectoryTable(locations=table, starts=starts, users=pairs % n_users)
+
+
+def visitors(sequences: Sequences) -> dict[int, set[int]]:
+    """Return the people who visit each visited location; the caller may change the sets."""
+    table = subtrajectories(sequences, 1)
+    users = table.users.tolist()
+    bounds = pairwise(table.starts.tolist())
+    locations = table.locations[:, 0].tolist()
+    return {location: set(users[start:end]) for location, (start, end) in zip(locations, bounds, strict=True)}
 
 
 def _previous_visits(visits: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import core.support.table
 from core.support.index import SupportIndex
-from core.support.table import _next_visits, subtrajectories, support
+from core.support.table import _next_visits, subtrajectories, support, visitors
 from tests.oracles import km as oracles
 from tests.oracles.km import Crowd, as_sequences, crowds
 
@@ -54,6 +54,19 @@ def test_the_table_lists_each_subtrajectory_once_with_its_people(crowd: Crowd, s
         people = {user for user, trajectory in crowd if oracles.is_subtrajectory(row, trajectory)}
         assert table.users[start:end].tolist() == sorted(people)
     assert table.supports.tolist() == [oracles.support(row, crowd) for row in rows]
+
+
+@settings(deadline=None)
+@given(crowd=crowds(n_locations=4))
+def test_visitors_are_the_people_with_a_visit(crowd: Crowd) -> None:
+    """
+    A location that nobody visits is not among them.
+    """
+    wanted: dict[int, set[int]] = {}
+    for user, trajectory in crowd:
+        for location in trajectory:
+            wanted.setdefault(location, set()).add(user)
+    assert visitors(as_sequences(crowd)) == wanted
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 7])

@@ -29,7 +29,7 @@ from core.models.km.guarantee import KmAnonymity
 from core.places.taxonomy import LocationTree
 from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.support.index import SupportIndex
-from core.support.start import Recounted, Supports
+from core.support.table import visitors
 from core.trajectories.generalized import generalized
 from core.trajectories.trajectory import Sequences
 
@@ -69,7 +69,6 @@ def seqanon(
     guarantee: KmAnonymity,
     *,
     apriori: bool = True,
-    supports: Supports | None = None,
 ) -> Generalization:
     """Make a window k^m-anonymous by merging near locations (Algorithm SeqAnon).
 
@@ -84,13 +83,11 @@ def seqanon(
         apriori: Whether subtrajectories of 1, 2, ... m locations are protected in turn. False is the paper's SeqAnon_F
             (Section 5, Figure 20), which works on those of m locations alone. Shorter trajectories have none, so that
             here the smaller sizes follow, in turn.
-        supports: The window's supports for this guarantee, if already counted; None to count them. The result is the
-            same.
 
     Raises:
-        ValueError: A position is missing or not finite, or the supports are of another window.
+        ValueError: A position is missing or not finite.
     """
-    return _Run(trajectories, xy_m, guarantee, Spatial(), apriori=apriori, supports=supports).finish()
+    return _Run(trajectories, xy_m, guarantee, Spatial(), apriori=apriori).finish()
 
 
 def sd_seqanon(
@@ -98,8 +95,6 @@ def sd_seqanon(
     xy_m: FloatArray,
     guarantee: KmAnonymity,
     tree: LocationTree,
-    *,
-    supports: Supports | None = None,
 ) -> Generalization:
     """Make a window k^m-anonymous by merging near and similar locations (Algorithm SD-SeqAnon).
 
@@ -108,14 +103,13 @@ def sd_seqanon(
         xy_m: As for :func:`seqanon`.
         guarantee: As for :func:`seqanon`.
         tree: The taxonomy over the same ``L`` locations.
-        supports: As for :func:`seqanon`.
 
     Raises:
         ValueError: As for :func:`seqanon`, or the tree is over other locations.
     """
     if tree.n_leaves != len(xy_m):
         raise ValueError(f"the taxonomy has {tree.n_leaves} locations: xy_m has {len(xy_m)} rows")
-    return _Run(trajectories, xy_m, guarantee, Semantic(tree), supports=supports).finish()
+    return _Run(trajectories, xy_m, guarantee, Semantic(tree)).finish()
 
 
 def u_seqanon(
@@ -125,7 +119,6 @@ def u_seqanon(
     constraint_of: IntArray,
     *,
     max_suppressed_percent: float,
-    supports: Supports | None = None,
 ) -> Generalization | None:
     """Make a window k^m-anonymous inside utility constraints, by generalization and suppression (Algorithm U-SeqAnon).
 
@@ -138,7 +131,6 @@ def u_seqanon(
         guarantee: As for :func:`seqanon`.
         constraint_of: Number of the constraint that holds each location, a partition, shape ``(L,)``.
         max_suppressed_percent: Most locations that may be suppressed, delta %, in ``0..100``.
-        supports: As for :func:`seqanon`.
 
     Returns:
         The generalization, or None where the constraints cannot be satisfied within the budget.
@@ -150,7 +142,7 @@ def u_seqanon(
         raise ValueError(f"{len(constraint_of)} locations have a constraint: xy_m has {len(xy_m)} rows")
     n_visited = len(np.unique(trajectories.locations))
     budget = budget_of(n_visited, max_suppressed_percent)
-    run = _Run(trajectories, xy_m, guarantee, Constrained(constraint_of), budget=budget, supports=supports)
+    run = _Run(trajectories, xy_m, guarantee, Constrained(constraint_of), budget=budget)
     return None if run.exhausted else run.finish()
 
 
@@ -164,7 +156,6 @@ class _Run:
         similarity: What "nearest" means.
         budget: Most locations that may be suppressed; None if locations may not be suppressed.
         apriori: Whether sizes below m come first; see :func:`seqanon`.
-        supports: Supports of the window, if already counted.
     """
 
     def __init__(
@@ -176,17 +167,12 @@ class _Run:
         *,
         budget: int | None = None,
         apriori: bool = True,
-        supports: Supports | None = None,
     ) -> None:
         trajectories.check_positions(xy_m)
         self._trajectories, self._budget = trajectories, budget
         self._kept = affordable_visits(trajectories, k=guarantee.k, m=guarantee.m)
         remaining = trajectories.where(self._kept)
-        if supports is not None and supports.n_visits != len(trajectories.locations):
-            raise ValueError("the supports are of another window: their number of visits differs")
-        # A cut changes supports everywhere: supports counted before it are invalid.
-        self._supports = supports if supports is not None and self._kept.all() else Recounted(remaining)
-        self._places = GeneralizedLocations(self._supports.visitors(), xy_m, similarity)
+        self._places = GeneralizedLocations(visitors(remaining), xy_m, similarity)
         self._merges = 0
         self.exhausted = self._over_budget()
         largest = min(guarantee.m, longest_of(remaining))
@@ -203,7 +189,8 @@ class _Run:
         return Generalization(group_of=np.array(self._places.group_of, np.int64), kept=self._kept, merges=self._merges)
 
     def _work_on(self, size: int, k: int) -> None:
-        index = self._supports.index(size, k=k, group_of=self._shown_as())
+        left = generalized(self._trajectories, np.array(self._places.group_of, np.int64), self._kept)
+        index = SupportIndex.of(left, size=size, k=k)
         for subtrajectory in index.unprotected():
             least = min(subtrajectory, key=lambda location: (self._places.support(location), location))
             nearest = self._places.nearest(least)
@@ -216,13 +203,6 @@ class _Run:
             self._places.merge(into, absorbed)
             index.merge(into, absorbed)
             self._merges += 1
-
-    def _shown_as(self) -> IntArray:
-        """Return the generalized location of each location that is left, -1 for the others, shape ``(L,)``."""
-        shown_as = np.full(len(self._places.group_of), -1)
-        left = self._trajectories.locations[self._kept]
-        shown_as[left] = np.array(self._places.group_of, np.int64)[left]
-        return shown_as
 
     def _suppress(self, location: int, index: SupportIndex) -> None:
         if self._budget is None:

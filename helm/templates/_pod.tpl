@@ -1,46 +1,81 @@
 {{/* Parts of Pods that the worker, the topics Job and the test share. */}}
 
-{{/* Environment variables hold only secrets. All other settings are in the settings file. */}}
+{{/* What Pods take from Secrets, as a JSON list of `variable`, `secret`, `key`, and `canBeFile`: a name is no secret, and no
+     setting names a file with it. */}}
+{{- define "shoal.secrets" -}}
+{{- $secrets := list -}}
+{{- if not .Values.insecureDevelopmentSecret -}}
+{{- with .Values.pseudonymSecret -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_PRIVACY__SECRET" "secret" .existingSecret "key" .key "canBeFile" true) -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.kafka.credentials -}}
+{{- if and .existingSecret (include "shoal.isOauth" $) -}}
+{{- if not $.Values.config.kafka.oauth_client_id -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__OAUTH_CLIENT_ID" "secret" .existingSecret "key" .clientIdKey "canBeFile" false) -}}
+{{- end -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__OAUTH_CLIENT_SECRET" "secret" .existingSecret "key" .clientSecretKey "canBeFile" true) -}}
+{{- else if .existingSecret -}}
+{{- if not $.Values.config.kafka.sasl_username -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__SASL_USERNAME" "secret" .existingSecret "key" .usernameKey "canBeFile" false) -}}
+{{- end -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__SASL_PASSWORD" "secret" .existingSecret "key" .passwordKey "canBeFile" true) -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.kafka.clientCertificate -}}
+{{- if and .existingSecret .passwordKey -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__SSL_KEY_PASSWORD" "secret" .existingSecret "key" .passwordKey "canBeFile" true) -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.registry.credentials -}}
+{{- if and .existingSecret .tokenKey -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_REGISTRY__TOKEN" "secret" .existingSecret "key" .tokenKey "canBeFile" true) -}}
+{{- else if .existingSecret -}}
+{{- if not $.Values.config.registry.username -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_REGISTRY__USERNAME" "secret" .existingSecret "key" .usernameKey "canBeFile" false) -}}
+{{- end -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_REGISTRY__PASSWORD" "secret" .existingSecret "key" .passwordKey "canBeFile" true) -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.telemetry.credentials -}}
+{{- if .existingSecret -}}
+{{- $secrets = append $secrets (dict "variable" "SHOAL_TELEMETRY__HEADERS" "secret" .existingSecret "key" .headersKey "canBeFile" true) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $secrets -}}
+{{- end -}}
+
+{{/* Those of them that are files: a volume of its own, if there are any. */}}
+{{- define "shoal.secretFiles" -}}
+{{- $files := list -}}
+{{- if .Values.secretsAsFiles -}}
+{{- range include "shoal.secrets" . | fromJsonArray }}{{ if .canBeFile }}{{ $files = append $files . }}{{ end }}{{ end -}}
+{{- end -}}
+{{- toJson $files -}}
+{{- end -}}
+
+{{/* Environment variables hold only secrets, or where they are. All other settings are in the settings file. Of the topics Job
+     Secrets are optional, so that the Job starts without them and its log says what is missing. */}}
 {{- define "shoal.env" -}}
 - name: SHOAL_CONFIG
   value: /etc/shoal/settings/settings.yaml
 {{- if .Values.insecureDevelopmentSecret }}
 - name: SHOAL_PRIVACY__SECRET
   value: {{ printf "for development only: %s" (printf "%s/%s" .Release.Namespace .Release.Name | sha256sum) | quote }}
+{{- end }}
+{{- range include "shoal.secrets" . | fromJsonArray }}
+{{- if and $.Values.secretsAsFiles .canBeFile }}
+- name: {{ .variable }}_FILE
+  value: /etc/shoal/secrets/{{ .variable }}
 {{- else }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_PRIVACY__SECRET" .Values.pseudonymSecret.existingSecret .Values.pseudonymSecret.key) }}
-{{- end }}
-{{- with .Values.kafka.credentials }}
-{{- if and .existingSecret (include "shoal.isOauth" $) }}
-{{- if not $.Values.config.kafka.oauth_client_id }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__OAUTH_CLIENT_ID" .existingSecret .clientIdKey) }}
-{{- end }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__OAUTH_CLIENT_SECRET" .existingSecret .clientSecretKey) }}
-{{- else if .existingSecret }}
-{{- if not $.Values.config.kafka.sasl_username }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__SASL_USERNAME" .existingSecret .usernameKey) }}
-{{- end }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__SASL_PASSWORD" .existingSecret .passwordKey) }}
-{{- end }}
-{{- end }}
-{{- with .Values.kafka.clientCertificate }}
-{{- if and .existingSecret .passwordKey }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_KAFKA__SSL_KEY_PASSWORD" .existingSecret .passwordKey) }}
-{{- end }}
-{{- end }}
-{{- with .Values.registry.credentials }}
-{{- if and .existingSecret .tokenKey }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_REGISTRY__TOKEN" .existingSecret .tokenKey) }}
-{{- else if .existingSecret }}
-{{- if not $.Values.config.registry.username }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_REGISTRY__USERNAME" .existingSecret .usernameKey) }}
-{{- end }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_REGISTRY__PASSWORD" .existingSecret .passwordKey) }}
-{{- end }}
-{{- end }}
-{{- with .Values.telemetry.credentials }}
-{{- if .existingSecret }}
-{{ include "shoal.secretVariable" (list $ "SHOAL_TELEMETRY__HEADERS" .existingSecret .headersKey) }}
+- name: {{ .variable }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .secret }}
+      key: {{ .key }}
+      {{- if $.isTopicsJob }}
+      optional: true
+      {{- end }}
 {{- end }}
 {{- end }}
 {{- with .Values.extraEnv }}
@@ -48,24 +83,16 @@
 {{- end }}
 {{- end -}}
 
-{{/* A variable from a Secret: (list $ "NAME" "secret" "key"). Of the topics Job the Secret is optional, so that the Job
-     starts without it and its log says what is missing. */}}
-{{- define "shoal.secretVariable" -}}
-- name: {{ index . 1 }}
-  valueFrom:
-    secretKeyRef:
-      name: {{ index . 2 }}
-      key: {{ index . 3 }}
-      {{- if (index . 0).isTopicsJob }}
-      optional: true
-      {{- end }}
-{{- end -}}
-
 {{- define "shoal.volumeMounts" -}}
 - name: settings
   # As a folder: the kubelet does not update a file that is mounted by subPath.
   mountPath: /etc/shoal/settings
   readOnly: true
+{{- if include "shoal.secretFiles" . | fromJsonArray }}
+- name: secrets
+  mountPath: /etc/shoal/secrets
+  readOnly: true
+{{- end }}
 {{- if .Values.kafka.certificateAuthority.existingSecret }}
 - name: certificate-authority
   mountPath: /etc/shoal/certificate-authority
@@ -103,6 +130,22 @@
 - name: settings
   configMap:
     name: {{ index $ 1 }}
+{{- with include "shoal.secretFiles" $root | fromJsonArray }}
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- range . }}
+      - secret:
+          name: {{ .secret }}
+          {{- if $root.isTopicsJob }}
+          optional: true
+          {{- end }}
+          items:
+            - key: {{ .key }}
+              path: {{ .variable }}
+      {{- end }}
+{{- end }}
 {{- with .kafka.certificateAuthority }}
 {{- if .existingSecret }}
 - name: certificate-authority

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stream.settings.model import Settings
 from stream.settings.secret import secret_fault
 from stream.settings.service import LogSettings
 from stream.worker.reload import LIVE
@@ -34,6 +35,18 @@ def secrets_of(container: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """The variables of a container that come from Secrets, and from where."""
     sources = {one["name"]: one["valueFrom"]["secretKeyRef"] for one in container["env"] if "valueFrom" in one}
     return {name: (source["name"], source["key"]) for name, source in sources.items()}
+
+
+def secret_files_of(pod: dict[str, Any], container: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """What a container finds in files that its variables name, by variable, and from where."""
+    (mount,) = [one["mountPath"] for one in container["volumeMounts"] if one["name"] == "secrets"]
+    (volume,) = [one["projected"] for one in pod["volumes"] if one["name"] == "secrets"]
+    sources = [source["secret"] for source in volume["sources"]]
+    found = {item["path"]: (one["name"], item["key"]) for one in sources for item in one["items"]}
+    paths = {one["name"]: Path(one["value"]) for one in container["env"] if one["name"].endswith("_FILE")}
+    assert all(str(path.parent) == mount for path in paths.values())
+    assert sorted(path.name for path in paths.values()) == sorted(found)
+    return {name.removesuffix("_FILE"): found[path.name] for name, path in paths.items()}
 
 
 def pod_name(deployment: str, digest: str) -> str:
@@ -284,6 +297,26 @@ class TestSecrets:
         objects = render(helm4, values=[FEATURES[feature], {"topicsJob": {"credentials": {"existingSecret": ""}}}])
         for pod in (pod_of(objects), pod_of(objects, "Job"), only(objects, "Pod")["spec"]):
             assert all(secrets_of(container) == variables for container in containers_of(pod))
+
+    @pytest.mark.parametrize(
+        "feature", ["mtls", "oauth", "registry", "registry-token", "scram", "secret-files", "telemetry"]
+    )
+    def test_secrets_may_be_files(self, helm: Helm, feature: str) -> None:
+        """The same of the same Secrets, in workers, Job and test alike: only names stay variables, and each variable is
+        one that the worker knows. Of the Job's files none has to exist."""
+        for kind in ("Deployment", "Job"):
+            as_files, as_variables = (
+                pod_of(render(helm, values=[FEATURES[feature], {"secretsAsFiles": on}]), kind) for on in (True, False)
+            )
+            for container, wanted in zip(containers_of(as_files), containers_of(as_variables), strict=True):
+                files, variables = secret_files_of(as_files, container), secrets_of(container)
+                assert files | variables == secrets_of(wanted)
+                assert all(name.endswith(("__SASL_USERNAME", "__OAUTH_CLIENT_ID", "__USERNAME")) for name in variables)
+                for name in files:
+                    section, setting = f"{name}_FILE".removeprefix("SHOAL_").lower().split("__")
+                    assert setting in Settings.model_fields[section].annotation.model_fields  # type: ignore[union-attr]
+            volume = next(one["projected"] for one in as_files["volumes"] if one["name"] == "secrets")
+            assert all(one["secret"].get("optional", False) is (kind == "Job") for one in volume["sources"])
 
     @pytest.mark.parametrize(
         ("feature", "settings"),

@@ -216,9 +216,9 @@ def ready(release: ChartRelease) -> list[str]:
 
 def test_workers_live_and_leave(furnished: Cluster, kafka: ApacheKafka, helm4: Helm) -> None:
     """
-    The Job makes the topics, two workers become ready without rights and below a read-only root, and ``helm test``
-    passes. Settings that no worker would start with stop an upgrade and replace nobody. A drain of their node takes
-    one after the other. In the end each worker has ended with 0, and nothing is left.
+    The Job makes the topics, two workers become ready without rights, below a read-only root and with their secret in a
+    file, and ``helm test`` passes. Settings that no worker would start with stop an upgrade and replace nobody. A drain
+    of their node takes one after the other. In the end each worker has ended with 0, and nothing is left.
     """
     release = ChartRelease(furnished, helm4, "real", RESTRICTED)
     furnished.add_image("shoal:0.1.0")
@@ -226,6 +226,7 @@ def test_workers_live_and_leave(furnished: Cluster, kafka: ApacheKafka, helm4: H
     topics = ("checkins", "shards", "seals", "anonymized", "windows", "dead_letters")
     values: dict[str, Any] = {
         "pseudonymSecret": {"existingSecret": "shoal"},
+        "secretsAsFiles": True,
         "config": {
             "kafka": {
                 "bootstrap_servers": furnished.kafka_for_pods(kafka),

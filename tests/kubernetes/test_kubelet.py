@@ -98,7 +98,10 @@ def with_volumes(*volumes: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_volumes_are_files(tmp_path: Path) -> None:
-    """Keys of a ConfigMap, items of a Secret with their modes, a token, and an empty folder that all may write to."""
+    """
+    Keys of a ConfigMap, items of a Secret with their modes, a token, an empty folder that all may write to, and items
+    of several Secrets in one folder, of which one need not exist.
+    """
     pod = with_volumes(
         {"name": "settings", "configMap": {"name": "settings"}},
         {
@@ -107,8 +110,21 @@ async def test_volumes_are_files(tmp_path: Path) -> None:
         },
         {"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "audience": "kafka"}}]}},
         {"name": "scratch", "emptyDir": {}},
+        {
+            "name": "several",
+            "projected": {
+                "defaultMode": 0o440,
+                "sources": [
+                    {"secret": {"name": "shoal", "items": [{"key": "secret", "path": "S"}]}},
+                    {"secret": {"name": "nowhere", "optional": True, "items": [{"key": "x", "path": "X"}]}},
+                ],
+            },
+        },
     )
     await write_volumes(pod, tmp_path, Objects().find, token)
+    assert (tmp_path / "several/S").read_text() == "of the tests"
+    assert (tmp_path / "several/S").stat().st_mode & 0o777 == 0o440
+    assert not (tmp_path / "several/X").exists()
     assert (tmp_path / "settings/settings.yaml").read_text() == "a: 1"
     assert (tmp_path / "secret/a/b").read_text() == "of the tests"
     assert (tmp_path / "secret/a/b").stat().st_mode & 0o777 == 0o400

@@ -58,6 +58,8 @@ async def _files(volume: Object, find: Lookup, token: Token) -> dict[str, tuple[
         values = await content(kind[0].upper() + kind[1:], named, find)
         for item in named.get("items") or [{"key": key, "path": key} for key in values]:
             if item["key"] not in values:
+                if named.get("optional"):
+                    continue
                 raise ConfigMissingError(f"the volume {volume['name']} has no key {item['key']}")
             files[item["path"]] = (values[item["key"]], item.get("mode", named.get("defaultMode", mode)))
     return files

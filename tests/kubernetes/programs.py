@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from tests.cluster.brokers import cache_folder
 
-__all__ = ["KUBERNETES", "ProgramsMissingError", "build", "crds", "find"]
+__all__ = ["KUBERNETES", "ProgramsMissingError", "build", "crds", "find", "published"]
 
 KUBERNETES = "1.34.2"
 _STAGING = f"v0.{KUBERNETES.removeprefix('1.')}"
@@ -111,9 +112,13 @@ def _name_published_modules(source: Path) -> None:
     for name in ("go.work", "go.work.sum"):
         (source / name).unlink(missing_ok=True)
     mod = source / "go.mod"
-    lines = mod.read_text().splitlines()
-    beside = [line for line in lines if "=> ./" not in line and "=> ../" not in line]
-    mod.write_text("\n".join(line.replace(" v0.0.0", f" {_STAGING}") for line in beside) + "\n")
+    mod.write_text(published(mod.read_text()))
+
+
+def published(go_mod: str) -> str:
+    """Return a go.mod that names the published modules in place of the folders beside it."""
+    lines = [line for line in go_mod.splitlines() if "=> ./" not in line and "=> ../" not in line]
+    return "\n".join(re.sub(r"(\bk8s\.io/[a-z-]+) v0\.0\.0$", rf"\1 {_STAGING}", line) for line in lines) + "\n"
 
 
 def _module(name: str) -> Path:

@@ -6,7 +6,7 @@ from tests.kubernetes.programs import published
 
 
 def test_go_mod_names_published_modules_alone() -> None:
-    """What stands in folders beside it is the published module of that name; every other version stays, v0.0.0-... too."""
+    """What stands in folders beside it is the published module of that name; other versions stay, v0.0.0-... too."""
     go_mod = """\
 module k8s.io/kubernetes
 require (

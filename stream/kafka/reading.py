@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import OffsetOutOfRangeError
@@ -12,7 +13,12 @@ from stream.kafka.client import client_options
 from stream.kafka.rotation import follow_rotation
 from stream.settings.kafka import KafkaSettings
 
-__all__ = ["batches", "commits_of", "is_beyond_end", "new_reader"]
+__all__ = ["batches", "commits_of", "is_beyond_end", "new_reader", "of_each"]
+
+T = TypeVar("T")
+
+_READ_AT_ONCE = 16
+"""Most partitions that are read at the same time: each takes a connection, and some round trips."""
 
 _LOOK_AGAIN_MS = 500
 
@@ -68,3 +74,20 @@ async def batches(consumer: AIOKafkaConsumer, at: TopicPartition, end: int) -> A
     """
     while await consumer.position(at) < end:
         yield (await consumer.getmany(at, timeout_ms=_LOOK_AGAIN_MS)).get(at, [])
+
+
+async def of_each(partitions: Iterable[int], read: Callable[[int], Awaitable[T]]) -> list[T]:
+    """Return what is read of each partition, in their order; some are read at the same time, and a fault ends all."""
+    some = asyncio.Semaphore(_READ_AT_ONCE)
+
+    async def one(number: int) -> T:
+        async with some:
+            return await read(number)
+
+    tasks = [asyncio.create_task(one(number)) for number in partitions]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -27,7 +27,7 @@ from stream.formats.seals import SealsMessage, seal_from_bytes, seal_key, seal_t
 from stream.ingest.clock import Clock
 from stream.kafka.client import Trouble, new_producer, until_it_works
 from stream.kafka.compression import unreadable
-from stream.kafka.reading import batches, new_reader
+from stream.kafka.reading import batches, new_reader, of_each
 from stream.kafka.topics import BEGIN_ANEW, ClusterError
 from stream.settings.kafka import KafkaSettings
 from stream.settings.model import Settings
@@ -171,8 +171,6 @@ class SealsLog:
 
 
 _SAY_AFTER_S = 2.0
-_READ_AT_ONCE = 16
-"""Most partitions that are read at the same time: each takes a connection, and some round trips."""
 
 
 class Agreed(NamedTuple):
@@ -211,24 +209,16 @@ async def agree_on_partitions(
         async with asyncio.timeout(limit_ms / 1000):
             await producer.start()
             sealed = {record.kind for record in await first.open()}
-        some = asyncio.Semaphore(_READ_AT_ONCE)
 
         async def kinds_in(partition: int) -> set[Kind]:
-            async with some:
-                other = log_of(partition)
-                try:
-                    async with asyncio.timeout(limit_ms / 1000):
-                        return {record.kind for record in await other.open()}
-                finally:
-                    await other.close()
+            other = log_of(partition)
+            try:
+                async with asyncio.timeout(limit_ms / 1000):
+                    return {record.kind for record in await other.open()}
+            finally:
+                await other.close()
 
-        others = [asyncio.create_task(kinds_in(partition)) for partition in range(1, n_partitions)]
-        try:
-            sealed = sealed.union(*await asyncio.gather(*others))
-        finally:  # the first fault ends the start
-            for one in others:
-                one.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
+        sealed = sealed.union(*await of_each(range(1, n_partitions), kinds_in))
         async with asyncio.timeout(limit_ms / 1000):
             if first.n_partitions is None:
                 await first.write(PartitionCount(n_partitions=n_partitions, writer=uuid.uuid4().hex))

@@ -18,7 +18,7 @@ from stream.formats.errors import DecodeError
 from stream.ingest.clock import Clock
 from stream.ingest.locate_again import locate_again
 from stream.kafka.client import Producer, Trouble, new_producer, until_it_works
-from stream.kafka.reading import new_reader
+from stream.kafka.reading import new_reader, of_each
 from stream.observe.metrics import Metrics
 from stream.settings.model import Settings
 from stream.windows.seals_log import SealsLog
@@ -63,12 +63,12 @@ async def find_waiting(
         ClusterError: The oldest seals were deleted.
     """
     found: dict[tuple[Kind, Source, str], list[IntArray]] = {}
-    ends: dict[int, int] = {}
-    for number in range(n_partitions):
+
+    async def read(number: int) -> int:
         sealed_ms = await _sealed(settings, producer, number, on_trouble=on_trouble)
         shards = ShardsLog(settings, number, on_lost=on_lost, on_trouble=on_trouble)
-        first, ends[number] = await shards.begin(), await _end(settings, number, on_trouble=on_trouble)
-        async for batch in shards.read(max(first, passed.get(number, 0)), ends[number]):
+        first, end = await shards.begin(), await _end(settings, number, on_trouble=on_trouble)
+        async for batch in shards.read(max(first, passed.get(number, 0)), end):
             for _, value in batch:
                 chunk = _foreign(value, feeds)
                 if chunk is None:
@@ -76,9 +76,12 @@ async def find_waiting(
                 waits = chunk.rows["ts_ms"] >= sealed_ms.get((chunk.kind, chunk.shard), -math.inf)
                 offsets = np.unique(chunk.rows["offset"][waits]).astype(np.int64)
                 found.setdefault((chunk.kind, chunk.source, chunk.log_id), []).append(offsets)
+        return end
+
+    ends = await of_each(range(n_partitions), read)
     return WaitingRecords(
         offsets={of: np.unique(np.concatenate(parts)) for of, parts in found.items() if sum(map(len, parts))},
-        ends=ends,
+        ends=dict(enumerate(ends)),
     )
 
 
@@ -109,6 +112,7 @@ def locating_again(
     """
 
     async def locate(passed: Mapping[int, int]) -> Mapping[int, int]:
+        progress("looking for records that wait under other settings")
         producer = new_producer(settings, clock=clock)
         await until_it_works("start the producer", producer.start, on_trouble=on_trouble)
         try:

@@ -321,7 +321,9 @@ class _Worker(Service):  # type: ignore[misc]
         """Finish or abandon the windows in progress while this worker still has their partitions."""
         log.info("worker_stopping")
         if not self._is_running:  # it has no partitions yet
-            await self._give_up_the_start()
+            if self._starting is not None:
+                self._starting.cancel()
+                await asyncio.gather(self._starting, return_exceptions=True)
             return
         self._is_running = False
         for task in self._tasks:
@@ -332,14 +334,8 @@ class _Worker(Service):  # type: ignore[misc]
         await self._windows.drain(grace_s)
         await self._windows.revoke(grace_s=max(0.0, grace_s - (time.monotonic() - begun_s)))
 
-    async def _give_up_the_start(self) -> None:
-        if self._starting is not None:
-            self._starting.cancel()
-            await asyncio.gather(self._starting, return_exceptions=True)
-
     async def on_stop(self) -> None:
         """Close everything else."""
-        await self._give_up_the_start()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(5):
                 for end in reversed(self._ends):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +170,23 @@ def test_a_probe_decides_after_enough_tries_in_a_row() -> None:
     probe = Probe({"failureThreshold": 2, "successThreshold": 2})
     tries = (False, True, False, False, True, True)
     assert [probe.count(success=one) for one in tries] == [None, None, None, False, None, True]
+
+
+@pytest.mark.cluster
+def test_bridges_that_begin_at_once_have_addresses_of_their_own() -> None:
+    """As those of two processes that test side by side."""
+    program = (
+        "import sys\n"
+        "from tests.kubernetes.kubelet.network import Bridge\n"
+        "with Bridge() as one:\n"
+        "    print(one.address, flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    addresses = [one.stdout.readline() for one in running if one.stdout is not None]
+    for one in running:
+        one.communicate()
+    assert len({address for address in addresses if address}) == 4

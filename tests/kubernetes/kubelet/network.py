@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Self
 
@@ -62,13 +64,15 @@ class Bridge:
         if os.geteuid() != 0:
             raise NetworkMissingError("Pods have network namespaces of their own, which needs root")
         _remove_left_over()
-        used = {int(found) for found in re.findall(r"inet 10\.199\.(\d+)\.1/", _ip("address show"))}
-        self.number = next(number for number in itertools.count(1) if number not in used)
-        _ip(
-            f"link add {self.name} type bridge",
-            f"address add {self.address}/24 dev {self.name}",
-            f"link set {self.name} up",
-        )
+        with (Path(tempfile.gettempdir()) / f"{_PREFIX}-bridges").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # two that begin at once would choose the same number
+            used = {int(found) for found in re.findall(r"inet 10\.199\.(\d+)\.1/", _ip("address show"))}
+            self.number = next(number for number in itertools.count(1) if number not in used)
+            _ip(
+                f"link add {self.name} type bridge",
+                f"address add {self.address}/24 dev {self.name}",
+                f"link set {self.name} up",
+            )
         return self
 
     def __exit__(self, *_: object) -> None:

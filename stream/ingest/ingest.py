@@ -19,6 +19,7 @@ from types import MappingProxyType
 import numpy as np
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from core.records.record import Chunk, Kind, Reason, Rejected, Source
@@ -164,7 +165,10 @@ class Ingest:
 
     async def start(self) -> None:
         """Join the group."""
-        self._consumer.subscribe(**self._topics.subscription(), listener=self._listener)
+        subscription = self._topics.subscription()
+        if "pattern" in subscription:
+            _look_at_all_topics(self._consumer._client)
+        self._consumer.subscribe(**subscription, listener=self._listener)
         await until_it_works("join the ingest group", self._consumer.start, on_trouble=self._on_trouble)
 
     async def stop(self) -> None:
@@ -327,6 +331,16 @@ class Ingest:
         except KafkaError as fault:
             self._on_trouble("commit")
             log.warning("kafka_trouble", operation="commit", fault=type(fault).__name__, action=IF_AWAY)
+
+
+def _look_at_all_topics(client: AIOKafkaClient) -> None:
+    """Let the client of a pattern look at all topics, whatever it is asked.
+
+    Asked for offsets of a topic that has just been deleted, aiokafka adds this topic to those that it looks at (its
+    ``Fetcher._proc_offset_requests``): to all, which stand for themselves as an empty set. From then on it looks at
+    this topic alone, and the pattern matches nothing any more.
+    """
+    client.add_topic = lambda _: client.force_metadata_update()
 
 
 class _Assignment(ConsumerRebalanceListener):  # type: ignore[misc]

@@ -107,5 +107,6 @@ def assert_all_is_released_in_one_way(
     )
     released = place.released()
     for topic, values in wanted.items():
-        assert released[topic].keys() == values.keys()
+        more, less = released[topic].keys() - values.keys(), values.keys() - released[topic].keys()
+        assert not more | less, f"{topic}: {len(more)} that a replay does not give, {len(less)} missing; {logs()}"
         assert released[topic] == values

@@ -1,55 +1,52 @@
 {{/* Parts of Pods that the worker, the topics Job and the test share. */}}
 
-{{/* What Pods take from Secrets, as a JSON list of `variable`, `secret`, `key`, and `canBeFile`: a name is no secret, and no
-     setting names a file with it. */}}
+{{/* What Pods take from Secrets, as a YAML list. Names are no secrets, and no setting names a file with one. */}}
 {{- define "shoal.secrets" -}}
-{{- $secrets := list -}}
-{{- if not .Values.insecureDevelopmentSecret -}}
-{{- with .Values.pseudonymSecret -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_PRIVACY__SECRET" "secret" .existingSecret "key" .key "canBeFile" true) -}}
-{{- end -}}
-{{- end -}}
-{{- with .Values.kafka.credentials -}}
-{{- if and .existingSecret (include "shoal.isOauth" $) -}}
-{{- if not $.Values.config.kafka.oauth_client_id -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__OAUTH_CLIENT_ID" "secret" .existingSecret "key" .clientIdKey "canBeFile" false) -}}
-{{- end -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__OAUTH_CLIENT_SECRET" "secret" .existingSecret "key" .clientSecretKey "canBeFile" true) -}}
-{{- else if .existingSecret -}}
-{{- if not $.Values.config.kafka.sasl_username -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__SASL_USERNAME" "secret" .existingSecret "key" .usernameKey "canBeFile" false) -}}
-{{- end -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__SASL_PASSWORD" "secret" .existingSecret "key" .passwordKey "canBeFile" true) -}}
-{{- end -}}
-{{- end -}}
-{{- with .Values.kafka.clientCertificate -}}
-{{- if and .existingSecret .passwordKey -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_KAFKA__SSL_KEY_PASSWORD" "secret" .existingSecret "key" .passwordKey "canBeFile" true) -}}
-{{- end -}}
-{{- end -}}
-{{- with .Values.registry.credentials -}}
-{{- if and .existingSecret .tokenKey -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_REGISTRY__TOKEN" "secret" .existingSecret "key" .tokenKey "canBeFile" true) -}}
-{{- else if .existingSecret -}}
-{{- if not $.Values.config.registry.username -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_REGISTRY__USERNAME" "secret" .existingSecret "key" .usernameKey "canBeFile" false) -}}
-{{- end -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_REGISTRY__PASSWORD" "secret" .existingSecret "key" .passwordKey "canBeFile" true) -}}
-{{- end -}}
-{{- end -}}
-{{- with .Values.telemetry.credentials -}}
-{{- if .existingSecret -}}
-{{- $secrets = append $secrets (dict "variable" "SHOAL_TELEMETRY__HEADERS" "secret" .existingSecret "key" .headersKey "canBeFile" true) -}}
-{{- end -}}
-{{- end -}}
-{{- toJson $secrets -}}
+{{- if not .Values.insecureDevelopmentSecret }}
+{{- with .Values.pseudonymSecret }}
+- {variable: SHOAL_PRIVACY__SECRET, secret: {{ toJson .existingSecret }}, key: {{ toJson .key }}}
+{{- end }}
+{{- end }}
+{{- with .Values.kafka.credentials }}
+{{- if and .existingSecret (include "shoal.isOauth" $) }}
+{{- if not $.Values.config.kafka.oauth_client_id }}
+- {variable: SHOAL_KAFKA__OAUTH_CLIENT_ID, secret: {{ toJson .existingSecret }}, key: {{ toJson .clientIdKey }}, isName: true}
+{{- end }}
+- {variable: SHOAL_KAFKA__OAUTH_CLIENT_SECRET, secret: {{ toJson .existingSecret }}, key: {{ toJson .clientSecretKey }}}
+{{- else if .existingSecret }}
+{{- if not $.Values.config.kafka.sasl_username }}
+- {variable: SHOAL_KAFKA__SASL_USERNAME, secret: {{ toJson .existingSecret }}, key: {{ toJson .usernameKey }}, isName: true}
+{{- end }}
+- {variable: SHOAL_KAFKA__SASL_PASSWORD, secret: {{ toJson .existingSecret }}, key: {{ toJson .passwordKey }}}
+{{- end }}
+{{- end }}
+{{- with .Values.kafka.clientCertificate }}
+{{- if and .existingSecret .passwordKey }}
+- {variable: SHOAL_KAFKA__SSL_KEY_PASSWORD, secret: {{ toJson .existingSecret }}, key: {{ toJson .passwordKey }}}
+{{- end }}
+{{- end }}
+{{- with .Values.registry.credentials }}
+{{- if and .existingSecret .tokenKey }}
+- {variable: SHOAL_REGISTRY__TOKEN, secret: {{ toJson .existingSecret }}, key: {{ toJson .tokenKey }}}
+{{- else if .existingSecret }}
+{{- if not $.Values.config.registry.username }}
+- {variable: SHOAL_REGISTRY__USERNAME, secret: {{ toJson .existingSecret }}, key: {{ toJson .usernameKey }}, isName: true}
+{{- end }}
+- {variable: SHOAL_REGISTRY__PASSWORD, secret: {{ toJson .existingSecret }}, key: {{ toJson .passwordKey }}}
+{{- end }}
+{{- end }}
+{{- with .Values.telemetry.credentials }}
+{{- if .existingSecret }}
+- {variable: SHOAL_TELEMETRY__HEADERS, secret: {{ toJson .existingSecret }}, key: {{ toJson .headersKey }}}
+{{- end }}
+{{- end }}
 {{- end -}}
 
-{{/* Those of them that are files: a volume of its own, if there are any. */}}
+{{/* Those of them that are files, as a JSON list; they are in one volume. */}}
 {{- define "shoal.secretFiles" -}}
 {{- $files := list -}}
 {{- if .Values.secretsAsFiles -}}
-{{- range include "shoal.secrets" . | fromJsonArray }}{{ if .canBeFile }}{{ $files = append $files . }}{{ end }}{{ end -}}
+{{- range include "shoal.secrets" . | fromYamlArray }}{{ if not .isName }}{{ $files = append $files . }}{{ end }}{{ end -}}
 {{- end -}}
 {{- toJson $files -}}
 {{- end -}}
@@ -63,8 +60,8 @@
 - name: SHOAL_PRIVACY__SECRET
   value: {{ printf "for development only: %s" (printf "%s/%s" .Release.Namespace .Release.Name | sha256sum) | quote }}
 {{- end }}
-{{- range include "shoal.secrets" . | fromJsonArray }}
-{{- if and $.Values.secretsAsFiles .canBeFile }}
+{{- range include "shoal.secrets" . | fromYamlArray }}
+{{- if and $.Values.secretsAsFiles (not .isName) }}
 - name: {{ .variable }}_FILE
   value: /etc/shoal/secrets/{{ .variable }}
 {{- else }}

@@ -334,11 +334,11 @@ class Ingest:
 
 
 def _look_at_all_topics(client: AIOKafkaClient) -> None:
-    """Let the client of a pattern look at all topics, whatever it is asked.
+    """Let the client of a pattern go on looking at all topics.
 
-    Asked for offsets of a topic that has just been deleted, aiokafka adds this topic to those that it looks at (its
-    ``Fetcher._proc_offset_requests``): to all, which stand for themselves as an empty set. From then on it looks at
-    this topic alone, and the pattern matches nothing any more.
+    A client keeps a set of the topics that it looks at; the empty set stands for all of them. If it is asked for
+    offsets of a topic that was just deleted, aiokafka adds this topic to the set (``Fetcher._proc_offset_requests``).
+    Then the client looks at the deleted topic alone, and the pattern matches nothing.
     """
     client.add_topic = lambda _: client.force_metadata_update()
 

@@ -107,7 +107,7 @@ fuzz: install ## send N=1000000 mutated records and messages through replay, ing
 attack-windows: install ## what attacks over several windows find on the real feeds; RUNS="cabs-15m ...", SET="privacy.k=10 ..."
 	$(BIN)/python -m tests.attacks_windows.run $(SHARED)/data $(RUNS) $(foreach one,$(SET),--set $(one))
 
-papers: install ## the papers' tables beside ours, on data in kind: SeqAnon, ZGA, disassociation, personalized and bounded Wait for Me
+papers: install ## the papers' tables beside ours, on data of the same kind: SeqAnon, ZGA, disassociation, personalized and bounded Wait for Me
 	$(BIN)/python -m tests.benchmarks.table_papers $(SHARED)/data
 
 table-w4m: install ## the table of the (k,delta) models on the real GPS feeds, as in docs/benchmarks.md

@@ -210,7 +210,9 @@ class OpenWindows:
         return None
 
     def due(self, clock_ms: int, now_ms: float) -> WindowKey | None:
-        """Return the first window to seal, or None; a shard with a sealed window waits for its release.
+        """Return the first window whose end has passed, or None.
+
+        A shard with a sealed window waits for its release.
 
         Args:
             clock_ms: The clock, which does not advance while messages wait to be read.
@@ -223,8 +225,10 @@ class OpenWindows:
             until_ms = max(until_ms, reached_ms)
             self._passed_ms = max(self._passed_ms, reached_ms)
         oldest = self.oldest_unsealed()
-        if oldest is not None and oldest.end_ms <= until_ms:
-            return oldest
+        return oldest if oldest is not None and oldest.end_ms <= until_ms else None
+
+    def one_too_many(self) -> WindowKey | None:
+        """Return the oldest window among the shards with too many open windows and no sealed one, or None."""
         return min((min(self.shards[name].open_windows) for name in self.crowded - self._waiting()), default=None)
 
     def oldest_unsealed(self) -> WindowKey | None:

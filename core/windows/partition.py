@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from core.windows.open_windows import OpenWindows
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy
 
-__all__ = ["Accepted", "Action", "Partition", "ReleaseWindow", "WriteCompletion", "WriteSeal"]
+__all__ = ["Accepted", "Action", "EarlyBecause", "Partition", "ReleaseWindow", "WriteCompletion", "WriteSeal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,14 @@ class Accepted:
     """Rows of completed windows that an earlier worker has read and counted already."""
 
 
+class EarlyBecause(StrEnum):
+    """Why a window is sealed before the watermark has passed its end."""
+
+    BUFFERS_FULL = "buffers_full"
+    MANY_OPEN = "many_open"
+    """Its shard has more open windows than :attr:`core.windows.window.WindowPolicy.max_open`."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WriteSeal:
     """Write the seal, then read the seals topic to its end and apply every record."""
@@ -55,6 +64,7 @@ class WriteSeal:
     """What the window contains if this seal is the first; nothing of it may leave before that is known."""
 
     history: History = field(repr=False)
+    early: EarlyBecause | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,17 +263,23 @@ class Partition:
         return self._seal_or_forget(next_offset, clock_ms, now_ms, early=early) if may_seal else None
 
     def _seal_or_forget(self, next_offset: int, clock_ms: int, now_ms: float, *, early: bool) -> Action | None:
-        feeds = self._feeds
-        due = min((key for feed in feeds.values() if (key := feed.due(clock_ms, now_ms)) is not None), default=None)
+        feeds = self._feeds.values()
+        because: EarlyBecause | None = None
+        due = min((key for feed in feeds if (key := feed.due(clock_ms, now_ms)) is not None), default=None)
+        if due is None:
+            due = min((key for feed in feeds if (key := feed.one_too_many()) is not None), default=None)
+            because = EarlyBecause.MANY_OPEN
         if due is None and early:
-            due = self.oldest_unsealed
+            due, because = self.oldest_unsealed, EarlyBecause.BUFFERS_FULL
         if due is None:
             return self._forget(next_offset)
-        return self._write_seal(due, feeds[due.kind].windows[due].rows, next_offset)
+        return self._write_seal(due, self._feeds[due.kind].windows[due].rows, next_offset, because)
 
-    def _write_seal(self, key: WindowKey, rows: Rows, next_offset: int) -> WriteSeal:
+    def _write_seal(
+        self, key: WindowKey, rows: Rows, next_offset: int, because: EarlyBecause | None = None
+    ) -> WriteSeal:
         history = self._feeds[key.kind].history(key)
-        return WriteSeal(self._make_seal(key, next_offset - 1, len(rows), history), rows, history)
+        return WriteSeal(self._make_seal(key, next_offset - 1, len(rows), history), rows, history, because)
 
     def _forget(self, next_offset: int) -> Action | None:
         """Return the next step by which one shard without open windows forgets its traces, or None."""

@@ -127,8 +127,8 @@ def operations() -> str:
                 ),
                 Panel(
                     title="Windows sealed early",
-                    description="Windows of the last hour that were sealed before their end because buffers were full. "
-                    "Later records of these windows are late. It should be 0.",
+                    description="Windows of the last hour that were sealed early because buffers were full or a shard "
+                    "had too many open windows. Later records of these windows are late. It should be 0.",
                     unit="short",
                     queries=[(per_feed("sum", f"increase({series('shoal_early_seals_total')}[1h])"), FEED_LEGEND)],
                 ),

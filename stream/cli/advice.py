@@ -62,8 +62,8 @@ def advice(settings: Settings, plans: Mapping[Kind, Plan]) -> Iterator[str]:
         if kind is Kind.FRAGMENTS and own.privacy.across == "mixing":
             yield (
                 "fragments: privacy.across is mixing; where few people are near one another and stay together, their "
-                "sets cannot be mixed, and they are left out of every second window: watch the suppressed share, and "
-                "see the page of (k,delta) for the other choices"
+                "sets cannot be mixed, and they are left out of every second window: watch the suppressed share; "
+                "docs/concepts/several-windows.md has the other choices"
             )
         if own.shard.kind == "region":
             yield (

@@ -108,8 +108,8 @@ def attack(
     FILES are read as `shoal evaluate` reads them; with --kind all that are not releases of Shoal are feeds with these
     settings. The adversary knows something of a person, and takes everybody in the file who fits. The risk of a person
     is the highest probability of finding the person in this way, over everything of that kind that may be known
-    (Pellungrini et al. 2017). Each file is attacked by itself: in a release this is how surely somebody is told from
-    all others who are released.
+    (Pellungrini et al. 2017). Each file is attacked by itself: in a release, the risk is the probability of
+    distinguishing a person from all other released people.
 
     Prints for each attack the highest and the mean risk, and the share of people above 1/k. Do not publish them.
     """

@@ -34,7 +34,7 @@ __all__ = ["locate_again"]
 log = structlog.get_logger("shoal.ingest")
 
 _GONE = "located under settings that were replaced, and the input no longer holds the record"
-_TOLD_EVERY_S = 2.0
+_REPORT_EVERY_S = 2.0
 
 
 class _Committed(NamedTuple):
@@ -70,13 +70,13 @@ async def locate_again(
         progress: Shows how far it is.
         on_trouble: Called whenever an operation on the cluster fails.
     """
-    n_all, n_done, told_s = sum(map(len, waiting.values())), 0, time.monotonic()
+    n_all, n_done, reported_s = sum(map(len, waiting.values())), 0, time.monotonic()
 
     def count(n: int) -> None:
-        nonlocal n_done, told_s
+        nonlocal n_done, reported_s
         n_done += n
-        if time.monotonic() - told_s >= _TOLD_EVERY_S:
-            told_s = time.monotonic()
+        if time.monotonic() - reported_s >= _REPORT_EVERY_S:
+            reported_s = time.monotonic()
             progress(f"locating records again that wait under other settings: {n_done:,} of {n_all:,}")
 
     again = _Again(settings, feeds, producer, metrics, n_partitions=n_partitions, count=count, on_trouble=on_trouble)

@@ -84,7 +84,7 @@ def _passing(fault: BaseException) -> str:
             return "no answer"
         case OSError() if below.strerror:
             return below.strerror.lower()
-    return f"{type(below).__name__}; something else than a Kafka listener of this protocol may listen there"
+    return f"{type(below).__name__}; something other than a Kafka listener for this protocol may be listening there"
 
 
 async def _knock(host: str, port: int, options: dict[str, Any]) -> None:

@@ -236,7 +236,7 @@ async def create_topics(settings: Settings, progress: Callable[[str], None] = la
         await admin.close()
     if refused:
         raise ClusterError(
-            f"this user may not create topic {', '.join(refused)}: give it the rights that `shoal topics acls --for "
+            f"this user may not create {_list('topic', refused)}: give it the rights that `shoal topics acls --for "
             "topics` prints, or let an administrator create the topics"
         )
     for name in (settings.topics.shards, settings.topics.seals):
@@ -375,8 +375,9 @@ def check_existence(described: Described, names: Collection[str]) -> None:
     if refused := described.no_rights & {*names}:
         raise ClusterError(no_rights(refused))
     if missing := sorted(name for name in names if not described.topics[name].partitions):
+        do, them = ("do", "them") if len(missing) > 1 else ("does", "it")
         raise ClusterError(
-            f"topic {', '.join(missing)} does not exist: create it with `shoal topics create`, or name another in "
+            f"{_list('topic', missing)} {do} not exist: create {them} with `shoal topics create`, or name others in "
             "topics.*"
         )
 
@@ -384,9 +385,15 @@ def check_existence(described: Described, names: Collection[str]) -> None:
 def no_rights(topics: Iterable[str]) -> str:
     """Return the message for topics on which this user has no right."""
     return (
-        f"this user has no right on topic {', '.join(sorted(topics))}: give it the rights that `shoal topics acls` "
-        "prints, or name other topics in topics.*"
+        f"this user has no right on {_list('topic', topics)}: give it the rights that `shoal topics acls` prints, or "
+        "name other topics in topics.*"
     )
+
+
+def _list(noun: str, names: Iterable[str]) -> str:
+    """Return names in order after the noun, in its singular or plural."""
+    listed = sorted(names)
+    return f"{noun}{'s' if len(listed) > 1 else ''} {', '.join(listed)}"
 
 
 async def check_groups(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> None:
@@ -409,7 +416,7 @@ async def check_groups(settings: Settings, progress: Callable[[str], None] = lam
         await admin.close()
     if refused:
         raise ClusterError(
-            f"the worker's user may not use group {', '.join(refused)}: allow it to read the group, as "
+            f"the worker's user may not use {_list('group', refused)}: allow it to read the group, as "
             "`shoal topics acls` prints, or name another prefix in kafka.group"
         )
 

@@ -248,7 +248,9 @@ class Metrics:
         self.windows = self._counter("windows", "Windows by outcome.", "kind", "outcome")
         self.withheld = self._counter("withheld_windows", "Withheld windows by reason.", "kind", "reason")
         self.early_seals = self._counter(
-            "early_seals", "Windows sealed before their end because buffers were full.", "kind"
+            "early_seals",
+            "Windows sealed early because buffers were full or a shard had too many open windows.",
+            "kind",
         )
 
     def expect(self, kind: Kind, *, model: str, shard_kind: str, required_k: int, linkage: float | None = None) -> None:

@@ -104,7 +104,7 @@ class WindowSettings(Section):
     """Length of a window."""
 
     allowed_lateness: Duration = 60_000
-    """How much older than the newest record of its input partition a record may be; an older one is late."""
+    """How long a window stays open, in event time, after the slowest input partition has passed its end."""
 
     idle_timeout: PositiveDuration = 60_000
     """Time without records after which an input partition no longer keeps windows open. A window that ends in the
@@ -122,7 +122,7 @@ class WindowSettings(Section):
     """Must equal ``size`` if it is set: only windows that do not overlap are supported."""
 
     max_open: Annotated[int, Field(ge=1)] = 1000
-    """Most open windows of one shard; beyond this the oldest is sealed early."""
+    """Most open windows of one shard; beyond this the oldest is sealed early, and its later records are late."""
 
 
 class StopRuleSettings(Section):

@@ -15,7 +15,8 @@ class ReleaseSettings(Section):
 
     encoding: EncodingName = "json"
     """``json``, ``avro`` (needs ``registry.url``, where the worker registers the schemas), ``geojson``, or ``mf-json``
-    (only for models that release trajectories of points). A window sealed under another encoding is withheld."""
+    (only for models that release trajectories of points). Another encoding is another content of releases
+    (``docs/operate/restarts.md``)."""
 
     withheld: Literal["silent", "told"] = "silent"
     """What consumers see of a window that is withheld: nothing (``silent``), as of a window without records, or a

@@ -22,7 +22,7 @@ from core.records.record import Chunk, Kind, Reason, Rejected
 from core.release.outcome import WithholdReason
 from core.windows.draw import Draw
 from core.windows.history import History, Trace
-from core.windows.partition import Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
+from core.windows.partition import Action, EarlyBecause, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
 from stream.feeds.feed import Feed
@@ -53,6 +53,18 @@ _IDLE_CHECK_S = 0.25
 _LONGEST_SILENCE_S = 5.0
 """Most idle time that is counted between two checks. A worker that was suspended has read nothing meanwhile, and must
 not take every source for idle when it resumes, perhaps without its partitions."""
+
+_EARLY = {
+    EarlyBecause.BUFFERS_FULL: (
+        "buffers are full and no window can close",
+        "raise limits.buffered_rows above the number of rows in all open windows",
+    ),
+    EarlyBecause.MANY_OPEN: (
+        "the shard has more than window.max_open open windows",
+        "raise window.max_open if records are spread over a long time",
+    ),
+}
+"""Why a window is sealed early, and what to do."""
 
 _TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 """A topic refuses a message for its length; a retry would not help."""
@@ -272,16 +284,18 @@ class PartitionTask:
 
     async def _seal(self, action: WriteSeal) -> None:
         key, times = action.seal.key, WindowTimes()
-        if self._early:
+        if action.early is not None:
+            why, what_to_do = _EARLY[action.early]
             log.warning(
                 "window_sealed_early",
                 kind=key.kind.value,
                 shard=key.shard,
-                why="buffers are full and no window can close; later records of this window are late",
-                action="raise limits.buffered_rows above the number of rows in all open windows",
+                why=f"{why}; later records of this window are late",
+                action=what_to_do,
             )
             self._context.metrics.early_seals.labels(key.kind).inc()
-            self._early = False
+        self._early = False
+
         if len(action.rows):  # otherwise nothing of it leaves: it is sealed so that a shard can forget its traces
             times = self._sealing.setdefault(key, times)
             self._early_release.begin(action)

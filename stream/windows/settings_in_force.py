@@ -17,6 +17,7 @@ import structlog
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
+from core.models.common.plan import ALGORITHMS
 from core.models.common.values import show_duration
 from core.records.record import Kind
 from core.windows.agreement import Agreement, Duty, SettingsStep, StepKind
@@ -32,9 +33,9 @@ __all__ = [
     "SettingsWatch",
     "agree_on_settings",
     "approve_settings",
+    "deciding_settings",
     "differences",
     "settings_digest",
-    "settings_told",
 ]
 
 log = structlog.get_logger("shoal.settings")
@@ -46,7 +47,7 @@ _SECTIONS = (
 """The sections that decide what is released."""
 
 _LOOK_EVERY_S = 0.5
-_TOLD_EVERY_S = 5.0
+_REPORT_EVERY_S = 5.0
 _LONGEST = 3
 """How many times as long a worker that has answered is waited for if it is still a member of a group. Some brokers keep
 the dead as members."""
@@ -64,36 +65,40 @@ def settings_digest(feeds: Mapping[Kind, Feed]) -> str:
     return digest([(kind.value, feed.vocabulary, feed.plan.digest) for kind, feed in sorted(feeds.items())])
 
 
-def settings_told(settings: Settings) -> dict[str, str]:
+def deciding_settings(settings: Settings) -> dict[str, str]:
     """Return the values that decide what is released, by dotted name, as JSON; secrets are masked."""
     masked = settings.masked()
-    told = {"the version of Shoal": version("shoal")}
+    deciding = {"the version of Shoal": version("shoal")}
+    deciding |= {f"the version of {name}": one for name, one in ALGORITHMS.items()}
 
     def add(name: str, value: Any) -> None:
         if isinstance(value, dict):
             for key, inner in value.items():
                 add(f"{name}.{key}", inner)
         else:
-            told[name] = json.dumps(value)
+            deciding[name] = json.dumps(value)
 
     for section in _SECTIONS:
         add(section, masked[section])
     for topic in ("checkins", "fragments"):
         add(f"topics.{topic}", masked["topics"][topic])
     # Where the secret stands decides nothing that is released.
-    return {name: text for name, text in told.items() if not name.endswith(".secret_file")}
+    return {name: text for name, text in deciding.items() if not name.endswith(".secret_file")}
 
 
 def differences(in_force: Mapping[str, str], here: Mapping[str, str]) -> str:
     """Return how settings differ from those in force, as part of a sentence.
 
     >>> differences({"privacy.k": "5", "privacy.m": "2"}, {"privacy.k": "10", "privacy.m": "2"})
-    'privacy.k is 5 there and 10 here'
+    'privacy.k is 5 in force and 10 in the new settings'
     """
     names = sorted(name for name in in_force.keys() | here.keys() if in_force.get(name) != here.get(name))
     if not names:
-        return "the secret or the content of a file differs"
-    shown = [f"{one} is {in_force.get(one, 'unset')} there and {here.get(one, 'unset')} here" for one in names[:_SHOWN]]
+        return "the secret or the content of a file that the settings name differs"
+    shown = [
+        f"{one} is {in_force.get(one, 'unset')} in force and {here.get(one, 'unset')} in the new settings"
+        for one in names[:_SHOWN]
+    ]
     return ", ".join(shown) + (f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
@@ -110,9 +115,9 @@ class _Starter:
         locate_again: LocateAgain,
     ) -> None:
         self._settings, self._seals, self._admin, self._mine = settings, seals, admin, mine
-        self._told, self._progress, self._locate_again = settings_told(settings), progress, locate_again
+        self._deciding, self._progress, self._locate_again = deciding_settings(settings), progress, locate_again
         self._silence_s = settings.kafka.session_timeout / 1000
-        self._patience_s = max(settings.worker.grace_period / 1000 + self._silence_s, _TOLD_EVERY_S)
+        self._patience_s = max(settings.worker.grace_period / 1000 + self._silence_s, _REPORT_EVERY_S)
 
     @property
     def _agreement(self) -> Agreement:
@@ -133,7 +138,7 @@ class _Starter:
 
     async def _write(self, step: StepKind, writer: str, passed: Mapping[int, int] | None = None) -> None:
         await self._seals.write(
-            SettingsStep(step=step, digest=self._mine, writer=writer, settings=self._told, passed=passed or {})
+            SettingsStep(step=step, digest=self._mine, writer=writer, settings=self._deciding, passed=passed or {})
         )
         await self._seals.read()
 
@@ -155,10 +160,10 @@ class _Starter:
         Raises:
             ClusterError: Workers run that will not leave.
         """
-        how = differences(in_force.settings, self._told)
+        how = differences(in_force.settings, self._deciding)
         writer = uuid.uuid4().hex
         await self._write(StepKind.PROPOSED, writer)
-        since_s = told_s = time.monotonic()
+        since_s = reported_s = time.monotonic()
         while True:
             proposal, now_s = self._agreement.proposal, time.monotonic()
             if proposal is None or proposal.writer != writer:
@@ -170,14 +175,16 @@ class _Starter:
                 )
             if await self._all_have_left(now_s - since_s):
                 break
-            if now_s - told_s >= _TOLD_EVERY_S:
-                told_s = now_s
+            if now_s - reported_s >= _REPORT_EVERY_S:
+                reported_s = now_s
                 self._progress(f"changing settings ({how}): waiting for {self._agreement.staying} workers to leave")
             await asyncio.sleep(_LOOK_EVERY_S)
             await self._seals.read()
         if self._agreement.staying:
             log.warning(
-                "workers_did_not_leave", workers=self._agreement.staying, action="none: they are taken for dead"
+                "workers_did_not_leave",
+                workers=self._agreement.staying,
+                action="none: this worker treats them as stopped, and continues",
             )
         await self._write(StepKind.IN_FORCE, writer, await self._locate_again(in_force.passed))
         await self._seals.remove(self._agreement.obsolete())
@@ -262,7 +269,7 @@ async def approve_settings(settings: Settings, feeds: Mapping[Kind, Feed]) -> st
             if in_force.digest == mine:
                 return "these settings are in force: nothing to approve"
             await seals.write(SettingsStep(step=StepKind.APPROVED, digest=mine, writer=uuid.uuid4().hex))
-            return f"approved: {differences(in_force.settings, settings_told(settings))}"
+            return f"approved: {differences(in_force.settings, deciding_settings(settings))}"
     except (KafkaError, TimeoutError) as fault:
         raise ClusterError(
             f"topic {settings.topics.seals} cannot be read and written within "
@@ -286,7 +293,7 @@ class SettingsWatch:
 
     def __init__(self, settings: Settings, producer: Producer, mine: str, writer: str, *, on_trouble: Trouble) -> None:
         self._seals = _log(settings, producer, on_trouble=on_trouble)
-        self._mine, self._writer, self._told = mine, writer, settings_told(settings)
+        self._mine, self._writer, self._deciding = mine, writer, deciding_settings(settings)
         self._is_open = False
         self._answered = ""
         self._one_at_a_time = asyncio.Lock()
@@ -319,7 +326,7 @@ class SettingsWatch:
         """How the settings that replace this worker's differ, as part of a sentence."""
         agreement = self._seals.agreement
         other = agreement.proposal if agreement.proposal is not None else agreement.in_force
-        return "" if other is None else differences(self._told, other.settings)
+        return "" if other is None else differences(self._deciding, other.settings)
 
     async def close(self) -> None:
         """Stop reading."""

@@ -422,7 +422,11 @@ class _Worker(Service):  # type: ignore[misc]
         """Leave if workers with other settings are to take over."""
         while not await self._watch.must_leave():  # noqa: ASYNC110 - it asks a log, which has no event
             await asyncio.sleep(_SETTINGS_EVERY_S)
-        log.warning("settings_replaced", how=self._watch.why, action="none: what is due is released, then it ends")
+        log.warning(
+            "settings_replaced",
+            how=self._watch.why,
+            action="none: this worker releases the windows that are due, then ends",
+        )
         self._ingesting.cancel()
         await self._windows.drain(self._settings.worker.grace_period / 1000, to_a_border=True)
         os.kill(os.getpid(), signal.SIGTERM)

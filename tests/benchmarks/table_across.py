@@ -60,7 +60,7 @@ class Flows:
     largest: list[float] = field(default_factory=list)
     """Of each set with people in the next window, the largest share of them in one set there."""
 
-    named: int = 0
+    followed: int = 0
     """People whose next set is the one that begins nearest to where their set ends."""
 
     people: int = 0
@@ -84,7 +84,7 @@ class Flows:
             self.largest.append(np.unique(to, return_counts=True)[1].max() / len(again))
             away_m = np.hypot(*(after.begins_m - before.ends_m[number]).T)
             nearest = int(away_m.argmin())
-            self.named += sum(nearest in next_sets[person] for person in again)
+            self.followed += sum(nearest in next_sets[person] for person in again)
             self.people += len(again)
 
 
@@ -178,7 +178,7 @@ def _given(own: dict[str, object], changes: dict[str, object]) -> dict[str, obje
 
 def table(data: Path, feeds: list[str]) -> Iterator[str]:
     """Make the rows of the table, in Markdown."""
-    yield "| feed | across | metres | suppressed | CPU time | sets above 1/2 | above 1/3 | named by an attacker |"
+    yield "| feed | across | metres | suppressed | CPU time | sets above 1/2 | above 1/3 | followed |"
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name in feeds:
         file, own = FEEDS[name]
@@ -192,7 +192,7 @@ def table(data: Path, feeds: list[str]) -> Iterator[str]:
                 f"{costs.cpu_s:.0f} s",
                 f"{100 * flows.above(1 / 2):.0f} %",
                 f"{100 * flows.above(1 / 3):.0f} %",
-                f"{100 * flows.named / max(flows.people, 1):.0f} %",
+                f"{100 * flows.followed / max(flows.people, 1):.0f} %",
             )
             yield f"| {' | '.join(cells)} |"
 

@@ -141,7 +141,7 @@ def test_topics_that_nobody_created(apache_kafka: ApacheKafka) -> None:
         sentence = only_sentence(worker, 1)
     names = sorted(name for setting, name in place.names.items() if setting.startswith("topics."))
     assert sentence == (
-        f"topic {', '.join(names)} does not exist: create it with `shoal topics create`, or name another in topics.*"
+        f"topics {', '.join(names)} do not exist: create them with `shoal topics create`, or name others in topics.*"
     )
 
 
@@ -180,8 +180,8 @@ class TestRights:
             place.topic(name) for name in ("anonymized", "checkins", "dead_letters", "seals", "shards", "windows")
         )
         assert sentence == (
-            f"this user has no right on topic {', '.join(topics)}: give it the rights that `shoal topics acls` prints, "
-            "or name other topics in topics.*"
+            f"this user has no right on topics {', '.join(topics)}: give it the rights that `shoal topics acls` "
+            "prints, or name other topics in topics.*"
         )
 
     def test_one_topic_without_rights_and_one_that_is_missing(self, guarded: Guarded) -> None:
@@ -290,14 +290,20 @@ def test_a_worker_with_other_settings_than_one_that_runs(apache_kafka: ApacheKaf
     with place.worker() as running:
         with place.worker({"privacy.k": 7}, ready=False) as other:
             sentence = only_sentence(other, 1)
-        assert "other settings are in force, and workers run with them (privacy.k is 5 there and 7 here)" in sentence
+        assert (
+            "other settings are in force, and workers run with them (privacy.k is 5 in force and 7 in the new settings)"
+            in sentence
+        )
         assert "give this worker the same settings; or, to replace them, run `shoal approve`" in sentence
         changed = Worker(by_file | {"privacy.secret_file": tmp_path / "other"})
         try:
             sentence = only_sentence(changed, 1)
         finally:
             changed.close()
-        assert "workers run with them (the secret or the content of a file differs): give this worker" in sentence
+        assert (
+            "workers run with them (the secret or the content of a file that the settings name differs): give this "
+            "worker" in sentence
+        )
         assert running.returncode is None
         assert running.get("/readyz")[0] == 200
         assert running.stop() == 0

@@ -74,7 +74,10 @@ class TestAWorkerWithOtherSettings:
             with place.worker({"privacy.k": "7", "location.cell_m": "1000"}, ready=False) as other:
                 assert other.wait(60) == 1
                 (sentence,) = [line for line in other.log.splitlines() if "other settings are in force" in line]
-            assert "location.cell_m is 500.0 there and 1000.0 here, privacy.k is 5 there and 7 here" in sentence
+            assert (
+                "location.cell_m is 500.0 in force and 1000.0 in the new settings, "
+                "privacy.k is 5 in force and 7 in the new settings" in sentence
+            )
             assert "shoal approve" in sentence
             place.produce("checkins", crowd(0, 2, people=60, visits=4))
             wait_for_windows(place, running, 1)

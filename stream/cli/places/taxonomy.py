@@ -123,7 +123,7 @@ def make(
 @click.option("--max-fan-out", type=click.IntRange(1), help="Most children of a category.")
 @click.option("--one-top", is_flag=True, help="Only one category may have no parent.")
 def check(file: Path, venues: Path | None, max_depth: int | None, max_fan_out: int | None, one_top: bool) -> None:
-    """Tell everything that is wrong with the hierarchy in FILE, and how large it is.
+    """Report every fault of the hierarchy in FILE, and its size.
 
     The exit code is 1 if anything is wrong.
     """

@@ -32,7 +32,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 @click.command(name="try")
 @click.argument("source", metavar="FILE|TOPIC")
-@click.option("--kind", type=INPUT_KIND, help="Kind of records in it; by default the one that more can be read as.")
+@click.option("--kind", type=INPUT_KIND, help="Kind of its records; by default the kind that fits more of them.")
 @click.option(
     "--records",
     type=click.IntRange(1, 10_000),
@@ -62,7 +62,7 @@ def try_input(
 
     Shows what is understood and what is rejected and why; where each field is found, and of which type. If not
     everything is understood, it proposes settings, for feeds of a known form or by names and types. It prints no value
-    of a record. Of a topic nothing is committed, and no group is joined.
+    of a record. It commits no offset of a topic and joins no group.
 
     The exit code is 1 if nothing was understood and no settings can be proposed.
     """

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from core.records.record import VISIT, Chunk, Kind, Source
 from core.windows.history import Trace
-from core.windows.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
+from core.windows.partition import (
+    Accepted,
+    Action,
+    EarlyBecause,
+    Partition,
+    ReleaseWindow,
+    WriteCompletion,
+    WriteSeal,
+)
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy
 
@@ -302,6 +310,7 @@ def test_too_many_open_windows_seal_the_oldest_early() -> None:
     action = machine.next_action(clock_ms=0)
     assert isinstance(action, WriteSeal)
     assert action.seal == seal(window(0), 1)
+    assert action.early is EarlyBecause.MANY_OPEN
     machine.apply_seal(action.seal)
     assert put(machine, 2, (3, 5)).late == 1
     complete(machine)
@@ -445,6 +454,7 @@ def test_when_nothing_more_can_be_buffered_the_oldest_window_is_sealed_early() -
     action = machine.next_action(clock_ms=0, early=True)
     assert isinstance(action, WriteSeal)
     assert action.seal.key == window(0, "b")
+    assert action.early is EarlyBecause.BUFFERS_FULL
     machine.apply_seal(seal(window(0, "b"), 7))
     assert machine.oldest_unsealed == window(10, "a")
     machine.apply_seal(seal(window(10, "a"), 7))

@@ -15,7 +15,7 @@ from stream.windows.kernel_cache import choose_kernel_cache
 from tests.budgets import BY_DEFAULT, PROFILE, examples
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError, RunningBroker
 from tests.cluster.registries import ApicurioRegistry
-from tests.cluster.shared import shared_kafka
+from tests.cluster.shared_kafka import shared_kafka
 from tests.selection import gains_by_a_deep_run
 
 choose_kernel_cache()  # a kernel that calls a changed one in another file is compiled anew

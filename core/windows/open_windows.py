@@ -37,13 +37,13 @@ class ShardProgress:
     traces: dict[WindowKey, dict[int, Trace]] = field(default_factory=dict)
     """Traces of windows of the horizon, by window and part."""
 
-    last_to_know: WindowKey | None = None
+    last_dependent_window: WindowKey | None = None
     """The last window that can depend on one of the traces; None if there is no trace, or while windows are open."""
 
     draws: dict[WindowKey, list[Draw]] = field(default_factory=dict)
     """Draws of windows that are not completed, in the order of the seals topic."""
 
-    heard: dict[tuple[Source, str], int] = field(default_factory=dict)
+    highest_offsets: dict[tuple[Source, str], int] = field(default_factory=dict)
     """Highest offset of each log of each source."""
 
 
@@ -74,7 +74,7 @@ class OpenWindows:
         self.crowded: set[str] = set()
         """Shards with more open windows than are allowed."""
 
-        self._knowing: SortedSet[WindowKey] = SortedSet()
+        self._last_dependent_windows: SortedSet[WindowKey] = SortedSet()
         """The last window that can depend on a trace, of each shard with traces and without open windows."""
 
         self._passed_ms = -math.inf
@@ -97,12 +97,12 @@ class OpenWindows:
     def remember(self, trace: Trace) -> None:
         """Keep a part of a trace."""
         self.shard(trace.shard).traces.setdefault(trace.key, {})[trace.part] = trace
-        self._weigh(trace.shard)
+        self._note_state(trace.shard)
 
     def forget(self, trace: Trace) -> None:
         """Drop all parts of a trace."""
         self.shard(trace.shard).traces.pop(trace.key, None)
-        self._weigh(trace.shard)
+        self._note_state(trace.shard)
 
     def draw(self, key: WindowKey) -> Draw | None:
         """Return the draw of a window that counts: the first one; None if there is none."""
@@ -110,21 +110,21 @@ class OpenWindows:
 
     def forgettable(self, shard: str, completed_ms: int) -> tuple[Trace | Draw, ...]:
         """Return the traces of a shard on which no window depends that ends after ``completed_ms``, and spent draws."""
-        progress, last = self.shard(shard), self.policy.last_to_know
+        progress, last = self.shard(shard), self.policy.last_dependent_window
         spent = [one for of, draws in sorted(progress.draws.items()) if of.end_ms <= completed_ms for one in draws]
         traces = progress.traces
         newest = max(traces, default=None) if self.policy.carries else None
         obsolete = [of for of in sorted(traces) if last(of).end_ms <= completed_ms and of != newest]
         return (*(one for of in obsolete for one in traces[of].values()), *spent)
 
-    def outlived(self) -> WindowKey | None:
+    def passed_last_dependent_window(self) -> WindowKey | None:
         """Return the last window that can depend on any trace of an idle shard, once the watermark has passed it.
 
         A shard is idle if it has no open windows. Only when this window is sealed can no late record open it, or one
         before it, any more; then the traces can be forgotten. Silence of all sources is not enough: after an outage
         their next records may belong to just these windows.
         """
-        first: WindowKey | None = next(iter(self._knowing), None)
+        first: WindowKey | None = next(iter(self._last_dependent_windows), None)
         return first if first is not None and first.end_ms <= self._passed_ms else None
 
     def open_window(self, key: WindowKey) -> WindowBuffer:
@@ -132,7 +132,7 @@ class OpenWindows:
         if key not in self.windows:
             self.windows[key] = WindowBuffer(key.kind)
             self.shard(key.shard).open_windows.add(key)
-            self._weigh(key.shard)
+            self._note_state(key.shard)
         window: WindowBuffer = self.windows[key]
         return window
 
@@ -142,19 +142,19 @@ class OpenWindows:
         self.seals.pop(key, None)
         self.begins_ms.pop(key, None)
         self.shards[key.shard].open_windows.discard(key)
-        self._weigh(key.shard)
+        self._note_state(key.shard)
         return len(window)
 
-    def _weigh(self, name: str) -> None:
+    def _note_state(self, name: str) -> None:
         """Note anew whether a shard has too many open windows, or none but traces."""
         shard = self.shards[name]
         crowded = len(shard.open_windows) > self.policy.max_open
         (self.crowded.add if crowded else self.crowded.discard)(name)
-        self._knowing.discard(shard.last_to_know)
-        shard.last_to_know = None
+        self._last_dependent_windows.discard(shard.last_dependent_window)
+        shard.last_dependent_window = None
         if shard.traces and not shard.open_windows and not self.policy.carries:
-            shard.last_to_know = max(map(self.policy.last_to_know, shard.traces))
-            self._knowing.add(shard.last_to_know)
+            shard.last_dependent_window = max(map(self.policy.last_dependent_window, shard.traces))
+            self._last_dependent_windows.add(shard.last_dependent_window)
 
     def by_window(self, shard: str, rows: Rows) -> Iterator[tuple[WindowKey, Rows]]:
         """Divide rows of a shard into windows: sealed ones, whatever their size was, and those of the present size."""

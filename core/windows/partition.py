@@ -136,12 +136,12 @@ class Partition:
         feed.watermark.expect(chunk.source.topic, chunk.n_partitions, clock_ms=clock_ms)
         shard = feed.shard(chunk.shard)
         rows = chunk.rows
-        heard = shard.heard.get((chunk.source, chunk.log_id), -1)
-        fresh = rows[rows["offset"] > heard]
+        highest = shard.highest_offsets.get((chunk.source, chunk.log_id), -1)
+        fresh = rows[rows["offset"] > highest]
         duplicates = len(rows) - len(fresh)
         if not len(fresh):
             return Accepted(buffered=0, late=0, duplicates=duplicates)
-        shard.heard[chunk.source, chunk.log_id] = int(fresh["offset"][-1])
+        shard.highest_offsets[chunk.source, chunk.log_id] = int(fresh["offset"][-1])
         reached_ms = int(fresh["ts_ms"].max()) if chunk.complete_ms is None else chunk.complete_ms
         feed.watermark.advance(chunk.source, reached_ms, clock_ms=clock_ms)
 
@@ -283,8 +283,8 @@ class Partition:
 
     def _forget(self, next_offset: int) -> Action | None:
         """Return the next step by which one shard without open windows forgets its traces, or None."""
-        outlived = (key for feed in self._feeds.values() if (key := feed.outlived()) is not None)
-        key = min(outlived, default=None)
+        passed = (key for feed in self._feeds.values() if (key := feed.passed_last_dependent_window()) is not None)
+        key = min(passed, default=None)
         if key is None:
             return None
         shard = self._feeds[key.kind].shard(key.shard)

@@ -76,13 +76,13 @@ class WindowPolicy:
     carries: bool = False
     """Whether every window hands something on to the next one of its shard, however much later that is."""
 
-    def last_to_know(self, key: WindowKey) -> WindowKey:
+    def last_dependent_window(self, key: WindowKey) -> WindowKey:
         """Return the last window of a shard that can depend on what a window released; with a horizon of 1 itself.
 
         Every rule that forgets a trace asks this, so that none forgets what another needs.
 
         >>> policy = WindowPolicy(size_ms=10, allowed_lateness_ms=0, idle_timeout_ms=0, max_open=1, horizon=3)
-        >>> policy.last_to_know(WindowKey(20, Kind.FRAGMENTS, "a", 10)).window
+        >>> policy.last_dependent_window(WindowKey(20, Kind.FRAGMENTS, "a", 10)).window
         Window(start_ms=30, end_ms=40)
         """
         # A window whose size was another one, before a change of settings, may end inside one of these.

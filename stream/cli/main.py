@@ -33,8 +33,8 @@ from stream.observe.health import ListenError
 from stream.observe.logs import silence_kafka_client
 from stream.replay.comparison.run import ComparisonError
 from stream.replay.evaluation.sources import EvaluationError
+from stream.replay.places.region_search import RegionSearchError
 from stream.replay.reconstruction import ReconstructionError
-from stream.replay.region_search import RegionSearchError
 from stream.settings.errors import SettingsError
 from stream.windows.pool import PoolError
 from stream.worker.replayed_windows import ViewError

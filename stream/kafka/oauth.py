@@ -173,7 +173,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         asked = {"grant_type": "client_credentials"}
         if self._kafka.oauth_scope:
             asked["scope"] = self._kafka.oauth_scope
-        headers = {"Accept": "application/json", "Authorization": f"Basic {self._names()}"}
+        headers = {"Accept": "application/json", "Authorization": f"Basic {self._basic_credentials()}"}
         try:
             async with (
                 ClientSession(timeout=ClientTimeout(total=_TIMEOUT_S)) as session,
@@ -200,7 +200,7 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
             ) from None
         return self._read(status, body)
 
-    def _names(self) -> str:
+    def _basic_credentials(self) -> str:
         secret = self._kafka.oauth_client_secret
         # Encoded as RFC 6749, section 2.3.1, requires: otherwise a colon in the id would end it.
         parts = (self._kafka.oauth_client_id or "", secret.get_secret_value() if secret is not None else "")

@@ -28,9 +28,9 @@ from core.places.locate import Locator, MetricGrid
 from core.records.record import CheckIn, Kind, Source
 from core.utility.window_measures import MeasureOptions
 from stream.feeds.feed import Feed
-from stream.replay.file_positions import FilePositions
-from stream.replay.region_features import regions_as_geojson
-from stream.replay.region_search import RegionSearch
+from stream.replay.places.file_positions import FilePositions
+from stream.replay.places.region_features import regions_as_geojson
+from stream.replay.places.region_search import RegionSearch
 from stream.settings.load import load_settings
 from tests.benchmarks.replays import NOW_MS, SECRET, replay_file
 

@@ -32,10 +32,10 @@ from core.windows.history import Trace
 from core.windows.window import WindowKey
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
-from stream.replay.file_positions import FilePositions
 from stream.replay.file_windows import FileWindows
-from stream.replay.region_features import regions_as_geojson
-from stream.replay.region_search import RegionSearch
+from stream.replay.places.file_positions import FilePositions
+from stream.replay.places.region_features import regions_as_geojson
+from stream.replay.places.region_search import RegionSearch
 from stream.replay.summary import Summary
 from stream.settings.load import load_settings
 from stream.settings.model import Settings

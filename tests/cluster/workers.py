@@ -34,7 +34,7 @@ from stream.replay.summary import Summary
 from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from tests.cluster.brokers import RunningBroker, unique
-from tests.cluster.zygote import EXIT_CODE, Zygote
+from tests.cluster.forked_workers import EXIT_CODE, ForkedWorkers
 from tests.paths import ROOT
 
 __all__ = [
@@ -231,8 +231,8 @@ class _Process(Protocol):
 
 
 def _start(program: Sequence[str], environment: dict[str, str], folder: Path, log: Path) -> _Process:
-    if _zygotes and program == SHOAL_WORKER:  # others change what they import, before or while they import it
-        return _Forked(_zygotes[-1].start(program, environment, folder, log), folder / EXIT_CODE)
+    if _starters and program == SHOAL_WORKER:  # others change what they import, before or while they import it
+        return _Forked(_starters[-1].start(program, environment, folder, log), folder / EXIT_CODE)
     with log.open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "-m", *program],
@@ -275,19 +275,19 @@ class _Forked:
         self.send_signal(signal.SIGKILL)
 
 
-_zygotes: list[Zygote] = []
+_starters: list[ForkedWorkers] = []
 
 
 @contextlib.contextmanager
 def forked_workers(*, forked: bool = True) -> Iterator[None]:
     """Start workers by forks of one process within a ``with`` block, or not, within such a block."""
-    before = [*_zygotes]
-    with Zygote() as zygote:
-        _zygotes[:] = [zygote] if forked else []
+    before = [*_starters]
+    with ForkedWorkers() as starter:
+        _starters[:] = [starter] if forked else []
         try:
             yield
         finally:
-            _zygotes[:] = before
+            _starters[:] = before
 
 
 class Worker:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.brokers import KafkaUnavailableError
-from tests.cluster.guarded import Guarded, guarded_kafka
+from tests.cluster.secured_kafka import SecuredKafka, secured_kafka
 from tests.cluster.workers import forked_workers
 
 
@@ -18,10 +18,10 @@ def _quick_starts() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
     """A Kafka with a guard, which allows nothing unasked; for one module alone."""
     try:
-        with guarded_kafka(tmp_path_factory.mktemp("guarded")) as kafka:
+        with secured_kafka(tmp_path_factory.mktemp("secured")) as kafka:
             yield kafka
     except KafkaUnavailableError as missing:
         pytest.skip(str(missing))

@@ -21,14 +21,14 @@ from aiokafka.errors import KafkaError
 from stream.demo.broker import free_port
 from stream.kafka.acls import Acl, acls
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError
-from tests.cluster.guarded import PRINCIPALS, Guarded
+from tests.cluster.secured_kafka import PRINCIPALS, SecuredKafka
 from tests.cluster.workers import Place, Worker, wait_until
 from tests.paths import ROOT
 
 WITHIN_S = 150.0
 HOUR_S = 3600
 START_S = 1_700_000_000 - 1_700_000_000 % HOUR_S
-MENDED = ("tests.cluster.mended_worker", "worker")
+REPAIRED = ("tests.cluster.repaired_worker", "worker")
 PROGRESS = ("shoal: waiting for", "shoal: preparing kernels", "shoal: reading topic")
 """How lines begin that say what a worker waits for."""
 
@@ -155,26 +155,26 @@ def test_more_replicas_than_brokers(apache_kafka: ApacheKafka) -> None:
     assert "(InvalidReplicationFactorError): kafka.replication_factor is 3: set it to at most the number" in sentence
 
 
-def place_of(guarded: Guarded) -> Place:
-    place = Place(guarded.kafka, {"topics.fragments": "", "window.idle_timeout": "1s", "kafka.startup_timeout": "15s"})
+def place_of(secured: SecuredKafka) -> Place:
+    place = Place(secured.kafka, {"topics.fragments": "", "window.idle_timeout": "1s", "kafka.startup_timeout": "15s"})
     place.create_topics()
     return place
 
 
-def allow(guarded: Guarded, place: Place, way: str, *, but: Callable[[Acl], bool] = lambda _: False) -> None:
+def allow(secured: SecuredKafka, place: Place, way: str, *, but: Callable[[Acl], bool] = lambda _: False) -> None:
     """Give a worker its rights, but for some."""
     found = acls(place.settings, {"worker": PRINCIPALS[way]}, consumer_group="nobody")
-    guarded.allow(one for one in found if not but(one))
+    secured.allow(one for one in found if not but(one))
 
 
 @pytest.mark.deep
 class TestRights:
-    def test_no_right_at_all(self, guarded: Guarded) -> None:
+    def test_no_right_at_all(self, secured: SecuredKafka) -> None:
         """
         A topic that the user may not see is not called missing: creating it would be the wrong cure.
         """
-        place = place_of(guarded)
-        with place.worker(guarded.settings("PLAIN"), ready=False) as worker:
+        place = place_of(secured)
+        with place.worker(secured.settings("PLAIN"), ready=False) as worker:
             sentence = only_sentence(worker, 1)
         topics = sorted(
             place.topic(name) for name in ("anonymized", "checkins", "dead_letters", "seals", "shards", "windows")
@@ -184,41 +184,41 @@ class TestRights:
             "prints, or name other topics in topics.*"
         )
 
-    def test_one_topic_without_rights_and_one_that_is_missing(self, guarded: Guarded) -> None:
+    def test_one_topic_without_rights_and_one_that_is_missing(self, secured: SecuredKafka) -> None:
         """
         Only the topic without rights is named in the first sentence; given the right, the missing one in the second.
         """
-        place = place_of(guarded)
-        allow(guarded, place, "PLAIN", but=lambda acl: acl.name == place.topic("dead_letters"))
-        with place.worker(guarded.settings("PLAIN"), ready=False) as worker:
+        place = place_of(secured)
+        allow(secured, place, "PLAIN", but=lambda acl: acl.name == place.topic("dead_letters"))
+        with place.worker(secured.settings("PLAIN"), ready=False) as worker:
             assert f"no right on topic {place.topic('dead_letters')}: give" in only_sentence(worker, 1)
-        allow(guarded, place, "PLAIN")
-        other = Place(guarded.kafka, place.given)
+        allow(secured, place, "PLAIN")
+        other = Place(secured.kafka, place.given)
         windows = {"topics.windows": other.topic("windows")}
-        allow(guarded, Place(guarded.kafka, place.given | windows), "PLAIN")
-        with place.worker(guarded.settings("PLAIN") | windows, ready=False) as worker:
+        allow(secured, Place(secured.kafka, place.given | windows), "PLAIN")
+        with place.worker(secured.settings("PLAIN") | windows, ready=False) as worker:
             assert f"topic {other.topic('windows')} does not exist: create it with" in only_sentence(worker, 1)
 
-    def test_a_group_that_the_user_may_not_use(self, guarded: Guarded) -> None:
+    def test_a_group_that_the_user_may_not_use(self, secured: SecuredKafka) -> None:
         """
         The sentence names the group.
         """
-        place = place_of(guarded)
+        place = place_of(secured)
         group = f"{place.names['kafka.group']}-windows"
-        allow(guarded, place, "PLAIN", but=lambda acl: acl.name == group)
-        with place.worker(guarded.settings("PLAIN"), ready=False) as worker:
+        allow(secured, place, "PLAIN", but=lambda acl: acl.name == group)
+        with place.worker(secured.settings("PLAIN"), ready=False) as worker:
             assert f"the worker's user may not use group {group}: allow it to read the group" in only_sentence(
                 worker, 1
             )
 
-    def test_a_right_that_is_needed_later(self, guarded: Guarded) -> None:
+    def test_a_right_that_is_needed_later(self, secured: SecuredKafka) -> None:
         """
         The worker ends as soon as it needs the right. The last line names the topic and what to do, and no code.
         """
-        place = place_of(guarded)
+        place = place_of(secured)
         shards = place.topic("shards")
-        allow(guarded, place, "PLAIN", but=lambda acl: (acl.name, acl.operation) == (shards, "Write"))
-        with place.worker(guarded.settings("PLAIN"), ready=False) as worker:
+        allow(secured, place, "PLAIN", but=lambda acl: (acl.name, acl.operation) == (shards, "Write"))
+        with place.worker(secured.settings("PLAIN"), ready=False) as worker:
             place.produce("checkins", check_ins(6, hours=[0]))
             assert worker.wait(WITHIN_S) == 70
             log = worker.log
@@ -227,42 +227,42 @@ class TestRights:
         assert shards in last
         assert "give the worker's user the rights that `shoal topics acls` prints, then start the worker again" in last
 
-    def test_creating_topics_without_the_right(self, guarded: Guarded) -> None:
+    def test_creating_topics_without_the_right(self, secured: SecuredKafka) -> None:
         """
         All topics that could not be created are in one sentence, with who may create them.
         """
-        place = Place(guarded.kafka, {"topics.fragments": ""})
+        place = Place(secured.kafka, {"topics.fragments": ""})
         with place.worker(
-            guarded.settings("PLAIN"), ready=False, program=("stream.cli.main", "topics", "create")
+            secured.settings("PLAIN"), ready=False, program=("stream.cli.main", "topics", "create")
         ) as one:
             sentence = only_sentence(one, 1)
         assert "this user may not create topic" in sentence
         assert all(place.topic(name) in sentence for name in ("checkins", "shards", "seals", "windows"))
         assert "`shoal topics acls --for topics` prints, or let an administrator create the topics" in sentence
 
-    def test_sending_records_without_the_right(self, guarded: Guarded) -> None:
+    def test_sending_records_without_the_right(self, secured: SecuredKafka) -> None:
         """
         `shoal generate` needs no right on Shoal's own topics; without Write on the input it says so.
         """
-        place = place_of(guarded)
-        guarded.allow(
+        place = place_of(secured)
+        secured.allow(
             one
             for one in acls(place.settings, {"worker": PRINCIPALS["PLAIN"]}, consumer_group="nobody")
             if (one.name, one.operation) == (place.topic("checkins"), "Read")
         )
         program = ("stream.cli.main", "generate", "--to-topics", "--hours", "12", "--people", "50")
-        with place.worker(guarded.settings("PLAIN"), ready=False, program=program) as sender:
+        with place.worker(secured.settings("PLAIN"), ready=False, program=program) as sender:
             assert sender.wait(WITHIN_S) == 1
             log = sender.log
         assert f"shoal: this user may not write to topic {place.topic('checkins')}: give it the right Write" in log
         assert "Traceback" not in log
 
-    def test_a_wrong_authority(self, guarded: Guarded) -> None:
+    def test_a_wrong_authority(self, secured: SecuredKafka) -> None:
         """
         The sentence says which setting names the certificate to trust.
         """
-        place = Place(guarded.kafka)
-        more = guarded.settings("PLAIN", **{"kafka.ssl_cafile": guarded.stranger.certificate})
+        place = Place(secured.kafka)
+        more = secured.settings("PLAIN", **{"kafka.ssl_cafile": secured.stranger.certificate})
         with place.worker(more, ready=False) as worker:
             sentence = only_sentence(worker, 1)
         assert "is not trusted" in sentence
@@ -336,7 +336,7 @@ def test_a_clock_that_is_wrong(apache_kafka: ApacheKafka, monkeypatch: pytest.Mo
     place = Place(apache_kafka, {"topics.fragments": ""})
     place.create_topics()
     now = json.dumps({"user": "u", "ts": int(time.time()), "lat": 48.2, "lon": 16.3}).encode()
-    with place.worker(program=MENDED) as worker:
+    with place.worker(program=REPAIRED) as worker:
         place.produce("checkins", [(None, now)] * 5)
         line = line_of(worker, "clock_wrong")
         assert "3 h 0 min behind the time stamps of the input" in line

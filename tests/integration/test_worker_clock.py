@@ -15,7 +15,7 @@ from tests.cluster.workers import Place, Worker, configure, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
-MENDED = ("tests.cluster.mended_worker", "worker")
+REPAIRED = ("tests.cluster.repaired_worker", "worker")
 HOURS_3 = 3 * 3600
 
 
@@ -57,7 +57,7 @@ class TestAClockThatIsBehind:
         monkeypatch.setenv("SHIFT_S", str(-HOURS_3))
         place = Place(apache_kafka, SETTINGS)
         place.create_topics()
-        with place.worker(program=MENDED) as worker:
+        with place.worker(program=REPAIRED) as worker:
             place.produce("checkins", at_present(40))
             wait_for_the_sentence(worker, "this machine's clock is 3 h 0 min behind the time stamps of the input")
             assert worker.metric("shoal_clock_wrong", seen_by="input") == 1
@@ -91,7 +91,7 @@ class TestAClockThatIsAhead:
         monkeypatch.setenv("SHIFT_S", str(HOURS_3))
         place = Place(apache_kafka, SETTINGS | {"kafka.startup_timeout": "12s"})
         place.create_topics()
-        with place.worker(program=MENDED, ready=False) as worker:
+        with place.worker(program=REPAIRED, ready=False) as worker:
             wait_for_the_sentence(worker, "the brokers refuse the time of this machine's clock as a time stamp")
             assert worker.metric("shoal_clock_wrong", seen_by="brokers") == 1
             assert worker.wait(60) == 1
@@ -112,7 +112,7 @@ class TestAClockThatIsAhead:
         place.create_topics()
         with place.worker() as first:
             assert first.stop() == 0
-        with place.worker(program=MENDED) as worker:
+        with place.worker(program=REPAIRED) as worker:
             place.produce("checkins", messages)
             wait_for_the_sentence(worker, "the brokers refuse the time of this machine's clock as a time stamp")
             assert worker.metric("shoal_clock_wrong", seen_by="brokers") == 1

@@ -25,7 +25,7 @@ from tests.cluster.workers import Place, Worker, configure, wait_until
 # Whole workers that die, wait and take over: minutes in all.
 pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
 
-MENDED = ("tests.cluster.mended_worker", "worker")
+REPAIRED = ("tests.cluster.repaired_worker", "worker")
 INTERNAL = ("shards", "seals", "windows")
 
 
@@ -105,7 +105,7 @@ def test_input_by_a_codec_that_is_missing_waits(
     monkeypatch.setenv("CODECS_MISSING", "1")
     place, messages = Place(apache_kafka, SETTINGS), crowd(0, 1, people=15)
     place.create_topics()
-    with place.worker(program=MENDED) as worker:
+    with place.worker(program=REPAIRED) as worker:
         place.produce("checkins", messages[:40], partition=0)
         produce_compressed(place, messages[40:80], codec, partition=0)
         place.produce("checkins", messages[80:], partition=1)
@@ -175,10 +175,10 @@ def test_a_topic_of_ours_by_a_codec_that_is_missing(
     place = Place(apache_kafka, SETTINGS)
     place.create_topics()
     compress(place, "anonymized", "zstd")
-    with place.worker(program=MENDED) as worker:
+    with place.worker(program=REPAIRED) as worker:
         assert worker.stop() == 0
     compress(place, name, "lz4")
-    with place.worker(program=MENDED, ready=False) as worker:
+    with place.worker(program=REPAIRED, ready=False) as worker:
         said = last_words(worker)
     assert f"topic {place.topic(name)} has compression.type=lz4" in said
     assert "install the Python package cramjam" in said
@@ -195,7 +195,7 @@ def test_seals_by_a_codec_that_is_missing(apache_kafka: ApacheKafka, monkeypatch
         assert worker.stop() == 0
     compress(place, "seals", "producer")
     monkeypatch.setenv("CODECS_MISSING", "1")
-    with place.worker(program=MENDED, ready=False) as worker:
+    with place.worker(program=REPAIRED, ready=False) as worker:
         said = last_words(worker)
     assert f"topic {place.topic('seals')} holds records compressed with snappy" in said
     assert "install the Python package cramjam" in said

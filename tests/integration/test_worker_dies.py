@@ -27,7 +27,7 @@ from tests.builders.feeds import (
     window,
 )
 from tests.cluster.brokers import ApacheKafka
-from tests.cluster.sabotage import sabotaged
+from tests.cluster.faulty_worker import faulty
 from tests.cluster.workers import Place
 
 # Whole workers that die, wait and take over: minutes in all.
@@ -43,7 +43,7 @@ def let_a_worker_die(place: Place, messages: Messages, fault: str, *, at: int) -
     """Let a worker with a fault work on messages until the fault ends it."""
     place.create_topics()
     place.produce("checkins", messages)
-    with place.worker(ready=False, program=sabotaged(fault, at)) as worker:
+    with place.worker(ready=False, program=faulty(fault, at)) as worker:
         assert worker.wait(WITHIN_S) == -signal.SIGKILL, worker.log[-3000:]
 
 

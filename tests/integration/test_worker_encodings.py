@@ -18,8 +18,8 @@ from core.records.instants import rfc3339
 from stream.formats.release.encoding import positions_of
 from tests.builders.feeds import ONE_SHARD, WITHIN_S, crowd, expected, window
 from tests.cluster.brokers import ApacheKafka
+from tests.cluster.faulty_worker import faulty
 from tests.cluster.registries import ApicurioRegistry, RegistryStandIn
-from tests.cluster.sabotage import sabotaged
 from tests.cluster.workers import Place, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka]
@@ -34,7 +34,7 @@ def released_after_a_death(place: Place, folder: Path) -> tuple[Released, Releas
     wanted = expected(place, messages, folder)
     place.create_topics()
     place.produce("checkins", messages)
-    with place.worker(ready=False, program=sabotaged("dies-amid-the-trajectories", 1)) as first:
+    with place.worker(ready=False, program=faulty("dies-amid-the-trajectories", 1)) as first:
         assert first.wait(WITHIN_S) == -signal.SIGKILL, first.log[-3000:]
     with place.worker() as successor:
         wait_until(

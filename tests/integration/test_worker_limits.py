@@ -25,7 +25,7 @@ from tests.builders.feeds import (
 )
 from tests.builders.inputs import decoder
 from tests.cluster.brokers import ApacheKafka
-from tests.cluster.sabotage import BURN_S, LEAK, sabotaged
+from tests.cluster.faulty_worker import BURN_S, LEAK, faulty
 from tests.cluster.workers import Place, Worker, wait_until
 
 # Whole workers that die, wait and take over: minutes in all.
@@ -63,7 +63,7 @@ class TestWindowsThatCannotBeReleased:
         assert len(struck) == 4  # one of every cohort, on both partitions
         place.create_topics()
         place.produce("checkins", messages)
-        with place.worker(program=sabotaged(fault, 1)) as worker:
+        with place.worker(program=faulty(fault, 1)) as worker:
             wait_for_windows(place, worker, 16)
             wait_until(lambda: windows_by(worker, "released") == 12, within_s=WITHIN_S, what="the last one is counted")
             assert windows_by(worker, "refused" if reason is WithholdReason.VERIFICATION_FAILED else "withheld") == 4
@@ -89,7 +89,7 @@ class TestAWindowThatTakesLong:
         place, now, later = Place(apache_kafka, ONE_SHARD), crowd(0, 2, people=40), crowd(2, 2, people=40)
         wanted = expected(place, now + later, tmp_path)
         place.create_topics()
-        with place.worker(program=sabotaged("anonymizer-burns", 0)) as worker:
+        with place.worker(program=faulty("anonymizer-burns", 0)) as worker:
             rebalances = worker.metric("shoal_rebalances_total")
             place.produce("checkins", now)
             wait_until(lambda: "shoal_open_windows 2.0" in worker.get("/metrics")[1], within_s=WITHIN_S, what="rows")
@@ -146,7 +146,7 @@ class TestMoreRowsThanAWorkerMayHold:
             seen.append(buffered(worker))
             return windows_by(worker, "released") == len(wanted["windows"])
 
-        with place.worker(program=sabotaged("anonymizer-is-slow", 0)) as worker:
+        with place.worker(program=faulty("anonymizer-is-slow", 0)) as worker:
             wait_until(done, within_s=WITHIN_S, what=lambda: worker.log[-3000:])
             assert LIMIT <= max(seen) < LIMIT + CHUNK
             assert records_by(worker, "late") == 0
@@ -202,7 +202,7 @@ class TestMoreRowsThanAWorkerMayHold:
         second = crowd(3, 1, people=other[:40], visits=10)
         wanted = expected(place, first + second, tmp_path)
         place.create_topics()
-        with place.worker(program=sabotaged("anonymizer-is-slow", 0)) as worker:
+        with place.worker(program=faulty("anonymizer-is-slow", 0)) as worker:
             place.produce("checkins", first)
             wait_until(lambda: buffered(worker) >= len(first), within_s=WITHIN_S, what="all is in", every_s=0.1)
             place.produce("checkins", second)

@@ -13,7 +13,7 @@ import yaml
 
 from stream.kafka.acls import acls
 from tests.cluster.brokers import ApacheKafka, KafkaUnavailableError
-from tests.cluster.guarded import PASSWORD, PRINCIPALS, Guarded, guarded_kafka
+from tests.cluster.secured_kafka import PASSWORD, PRINCIPALS, SecuredKafka, secured_kafka
 from tests.cluster.workers import Place, Worker, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka, pytest.mark.deep]
@@ -72,32 +72,32 @@ def test_a_settings_file_that_changes(apache_kafka: ApacheKafka, tmp_path: Path)
 
 
 @pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[Guarded]:
+def secured(tmp_path: Path) -> Iterator[SecuredKafka]:
     """A Kafka that wants passwords, for one test, which changes one."""
     try:
-        with guarded_kafka(tmp_path) as kafka:
+        with secured_kafka(tmp_path) as kafka:
             yield kafka
     except KafkaUnavailableError as missing:
         pytest.skip(str(missing))
 
 
-def test_a_password_that_is_rotated(guarded: Guarded, tmp_path: Path) -> None:
+def test_a_password_that_is_rotated(secured: SecuredKafka, tmp_path: Path) -> None:
     """
     The file with the password changes, then every connection breaks: the worker comes back with the new password,
     releases the next window, and shows neither password.
     """
     way, new = "SCRAM-SHA-512", "the next word of the tests"
-    place, file = Place(guarded.kafka, GIVEN), tmp_path / "password"
+    place, file = Place(secured.kafka, GIVEN), tmp_path / "password"
     place.create_topics()
-    guarded.allow(acls(place.settings, {"worker": PRINCIPALS[way]}, consumer_group="nobody"))
+    secured.allow(acls(place.settings, {"worker": PRINCIPALS[way]}, consumer_group="nobody"))
     file.write_text(f"{PASSWORD}\n")
-    given = {name: value for name, value in guarded.settings(way).items() if name != "kafka.sasl_password"}
+    given = {name: value for name, value in secured.settings(way).items() if name != "kafka.sasl_password"}
     with place.worker(given | {"kafka.sasl_password_file": file}) as worker:
-        guarded.kafka.set_password("by-scram-sha-512", new)
+        secured.kafka.set_password("by-scram-sha-512", new)
         file.write_text(f"{new}\n")
         assert "kafka.sasl_password'" in wait_for(worker, "settings_reloaded")
-        guarded.kafka.stop()
-        guarded.kafka.start()
+        secured.kafka.stop()
+        secured.kafka.start()
         place.produce("checkins", check_ins(0))
         wait_until(lambda: len(place.windows()) == 1, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=0.5)
         worker.wait_until_ready()

@@ -25,8 +25,8 @@ from stream.windows.emit import Emitter
 from stream.windows.seals_log import agree_on_partitions
 from stream.windows.settings_in_force import approve_settings
 from tests.cluster.brokers import unique
-from tests.cluster.guarded import CLIENT_SECRET, PASSWORD, PRINCIPALS, Guarded
 from tests.cluster.identity_provider import unsecured_token
+from tests.cluster.secured_kafka import CLIENT_SECRET, PASSWORD, PRINCIPALS, SecuredKafka
 from tests.cluster.workers import Place, Worker, wait_until
 
 # Whole workers that die, wait and take over: minutes in all.
@@ -36,9 +36,9 @@ WITHIN_S = 150.0
 START_S = 1_700_000_100
 
 
-def place_of(guarded: Guarded, given: dict[str, Any] | None = None) -> Place:
+def place_of(secured: SecuredKafka, given: dict[str, Any] | None = None) -> Place:
     """Topics that exist."""
-    place = Place(guarded.kafka, {"window.idle_timeout": "1s", "topics.fragments": ""} | (given or {}))
+    place = Place(secured.kafka, {"window.idle_timeout": "1s", "topics.fragments": ""} | (given or {}))
     place.create_topics()
     return place
 
@@ -58,25 +58,25 @@ def has_left(place: Place, worker: Worker, n: int) -> None:
     wait_until(lambda: len(place.windows()) == n, within_s=WITHIN_S, what=lambda: worker.log[-3000:], every_s=0.5)
 
 
-def test_workers_that_may_do_what_they_need_and_nothing_else(guarded: Guarded) -> None:
+def test_workers_that_may_do_what_they_need_and_nothing_else(secured: SecuredKafka) -> None:
     """
     By whatever way they get in, with the ACLs of `shoal topics acls`, they release a window, turn a record away, and
     say no secret.
     """
-    places, n_asked = {way: place_of(guarded) for way in PRINCIPALS}, len(guarded.provider.asked)
+    places, n_asked = {way: place_of(secured) for way in PRINCIPALS}, len(secured.provider.asked)
     with contextlib.ExitStack() as stack:
         workers = {}
         for way, place in places.items():
-            guarded.allow(rights(place, {"worker": PRINCIPALS[way]}))
+            secured.allow(rights(place, {"worker": PRINCIPALS[way]}))
             place.produce("checkins", check_ins(0))
-            workers[way] = stack.enter_context(place.worker(guarded.settings(way), ready=False))
+            workers[way] = stack.enter_context(place.worker(secured.settings(way), ready=False))
         for way, place in places.items():
             has_left(place, workers[way], 1)
             workers[way].send(signal.SIGTERM)
         assert {way: worker.wait(WITHIN_S) for way, worker in workers.items()} == dict.fromkeys(PRINCIPALS, 0)
         logs = "".join(worker.log for worker in workers.values())
     # One token is for all connections of a worker; two loops may ask for it at once.
-    assert len(guarded.provider.asked) - n_asked in (1, 2)
+    assert len(secured.provider.asked) - n_asked in (1, 2)
     for secret in ("not checked", PASSWORD, CLIENT_SECRET, unsecured_token("x")[:20]):
         assert secret not in logs
     for way, place in places.items():
@@ -91,32 +91,32 @@ def said_at_its_end(worker: Worker) -> str:
     return "\n".join(line for line in worker.log.splitlines() if line.startswith("shoal: "))
 
 
-def test_who_is_not_let_in_is_told_why_at_once(guarded: Guarded) -> None:
+def test_who_is_not_let_in_is_told_why_at_once(secured: SecuredKafka) -> None:
     """
     A wrong password, a certificate that nobody vouches for, on either side, a token that is refused, by whom it comes
     from or by the broker, a mechanism that the broker does not have: a sentence, code 1, and no waiting.
     """
-    stranger = guarded.stranger.certificate
-    certificate, key = guarded.stranger.issue("by-certificate")
+    stranger = secured.stranger.certificate
+    certificate, key = secured.stranger.issue("by-certificate")
     wrong = "a mistaken word"
     cases = {
-        "wrong password": (guarded.settings("PLAIN", **{"kafka.sasl_password": wrong}), "sasl_password"),
-        "wrong SCRAM": (guarded.settings("SCRAM-SHA-512", **{"kafka.sasl_password": wrong}), "sasl_password"),
-        "untrusted broker": (guarded.settings("PLAIN", **{"kafka.ssl_cafile": stranger}), "kafka.ssl_cafile"),
+        "wrong password": (secured.settings("PLAIN", **{"kafka.sasl_password": wrong}), "sasl_password"),
+        "wrong SCRAM": (secured.settings("SCRAM-SHA-512", **{"kafka.sasl_password": wrong}), "sasl_password"),
+        "untrusted broker": (secured.settings("PLAIN", **{"kafka.ssl_cafile": stranger}), "kafka.ssl_cafile"),
         "untrusted client": (
-            guarded.settings("mtls", **{"kafka.ssl_certfile": certificate, "kafka.ssl_keyfile": key}),
+            secured.settings("mtls", **{"kafka.ssl_certfile": certificate, "kafka.ssl_keyfile": key}),
             "kafka.ssl_certfile",
         ),
-        "wrong secret": (guarded.settings("token-url", **{"kafka.oauth_client_secret": wrong}), "invalid_client"),
-        "untrusted provider": (guarded.settings("token-url", **{"kafka.oauth_cafile": stranger}), "oauth_cafile"),
+        "wrong secret": (secured.settings("token-url", **{"kafka.oauth_client_secret": wrong}), "invalid_client"),
+        "untrusted provider": (secured.settings("token-url", **{"kafka.oauth_cafile": stranger}), "oauth_cafile"),
         "old token": (
-            guarded.settings("token-file", **{"kafka.oauth_token_file": guarded.token_file("old", lives_s=-60)}),
+            secured.settings("token-file", **{"kafka.oauth_token_file": secured.token_file("old", lives_s=-60)}),
             "kafka.oauth_token_file",
         ),
-        "no such mechanism": (guarded.settings("PLAIN", **{"kafka.sasl_mechanism": "SCRAM-SHA-256"}), "SCRAM-SHA-256"),
+        "no such mechanism": (secured.settings("PLAIN", **{"kafka.sasl_mechanism": "SCRAM-SHA-256"}), "SCRAM-SHA-256"),
     }
     with contextlib.ExitStack() as stack:
-        place = Place(guarded.kafka)
+        place = Place(secured.kafka)
         workers = {name: stack.enter_context(place.worker(given, ready=False)) for name, (given, _) in cases.items()}
         told = {name: said_at_its_end(worker) for name, worker in workers.items()}
         logs = "".join(worker.log for worker in workers.values())
@@ -129,16 +129,16 @@ def test_who_is_not_let_in_is_told_why_at_once(guarded: Guarded) -> None:
         assert secret not in logs
 
 
-def test_with_exactly_its_acls_everything_of_a_worker_works(guarded: Guarded) -> None:
+def test_with_exactly_its_acls_everything_of_a_worker_works(secured: SecuredKafka) -> None:
     """
     From the start to a released window, after a restart, and when a second worker comes; the topics were made, and what
     left is read, by others with theirs.
     """
     names: dict[Role, str] = {role: unique(role) for role in ("worker", "topics", "consumer")}
-    given = guarded.settings("token-file")
-    place = Place(guarded.kafka, {"window.idle_timeout": "1s", "topics.fragments": ""})
-    guarded.allow(rights(place, {role: f"User:{name}" for role, name in names.items()}))
-    tokens = {role: {"kafka.oauth_token_file": guarded.token_file(name)} for role, name in names.items()}
+    given = secured.settings("token-file")
+    place = Place(secured.kafka, {"window.idle_timeout": "1s", "topics.fragments": ""})
+    secured.allow(rights(place, {role: f"User:{name}" for role, name in names.items()}))
+    tokens = {role: {"kafka.oauth_token_file": secured.token_file(name)} for role, name in names.items()}
 
     asyncio.run(create_topics(load_settings(given=place.values() | given | tokens["topics"])))
     with place.worker(given | tokens["worker"]) as first:
@@ -194,18 +194,18 @@ async def said_at_the_start(settings: Settings) -> list[str]:
     return said
 
 
-def test_a_pattern_needs_the_right_to_its_prefix_alone(guarded: Guarded) -> None:
+def test_a_pattern_needs_the_right_to_its_prefix_alone(secured: SecuredKafka) -> None:
     """
     A worker that may read the topics of a prefix finds those that its pattern matches, also later ones, begins where
     the settings say, and learns nothing of others.
     """
     gps, name = unique("gps"), unique("worker")
-    place = place_of(guarded, {"topics.checkins": rf"^{gps}\.[ab]", "kafka.start": "latest"})
-    old, new = (place_of(guarded, {"topics.checkins": f"{gps}.{letter}"}) for letter in "ab")
-    place_of(guarded, {"topics.checkins": unique("hidden")})
+    place = place_of(secured, {"topics.checkins": rf"^{gps}\.[ab]", "kafka.start": "latest"})
+    old, new = (place_of(secured, {"topics.checkins": f"{gps}.{letter}"}) for letter in "ab")
+    place_of(secured, {"topics.checkins": unique("hidden")})
     old.produce("checkins", check_ins(0))
-    guarded.allow(rights(place, {"worker": f"User:{name}"}))
-    with place.worker(guarded.settings("token-file") | {"kafka.oauth_token_file": guarded.token_file(name)}) as worker:
+    secured.allow(rights(place, {"worker": f"User:{name}"}))
+    with place.worker(secured.settings("token-file") | {"kafka.oauth_token_file": secured.token_file(name)}) as worker:
         new.produce("checkins", check_ins(1))
         has_left(place, worker, 1)
         old.produce("checkins", check_ins(2))
@@ -214,18 +214,18 @@ def test_a_pattern_needs_the_right_to_its_prefix_alone(guarded: Guarded) -> None
         assert worker.stop() == 0
 
 
-def test_without_any_one_of_its_acls_something_of_a_worker_does_not_work(guarded: Guarded) -> None:
+def test_without_any_one_of_its_acls_something_of_a_worker_does_not_work(secured: SecuredKafka) -> None:
     """
     It does not start, or starts without having checked a topic, and names the topic or the group; or it ends once there
     is something to do. One right is for the rare case alone: that settings change while a window is sealed.
     """
     at_work: list[tuple[Acl, Place, dict[str, Any]]] = []
-    for n, _ in enumerate(rights(Place(guarded.kafka, {"topics.fragments": ""}), {"worker": "User:anybody"})):
-        place, name = place_of(guarded), unique("limited")
+    for n, _ in enumerate(rights(Place(secured.kafka, {"topics.fragments": ""}), {"worker": "User:anybody"})):
+        place, name = place_of(secured), unique("limited")
         found = rights(place, {"worker": f"User:{name}"})
         missing = found.pop(n)
-        guarded.allow(found)
-        given = guarded.settings("token-file", **{"kafka.oauth_token_file": guarded.token_file(name)})
+        secured.allow(found)
+        given = secured.settings("token-file", **{"kafka.oauth_token_file": secured.token_file(name)})
         said = asyncio.run(said_at_the_start(load_settings(given=place.values() | given)))
         if said:
             assert missing.name in said[0], missing
@@ -265,21 +265,21 @@ async def is_out(place: Place, given: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("role", ["topics", "consumer"])
-def test_without_any_one_of_their_acls_others_do_not_get_on(guarded: Guarded, role: Role) -> None:
+def test_without_any_one_of_their_acls_others_do_not_get_on(secured: SecuredKafka, role: Role) -> None:
     """
     `shoal topics create` stops at the topic that it may not make, and says of which topic it cannot compare the
     partitions; `shoal approve` stops at the seals; who reads the releases is turned away.
     """
-    there = place_of(guarded)
+    there = place_of(secured)
     there.produce("anonymized", [(None, b"{}")])
     there.produce("windows", [(None, b"{}")])
     for n in range(len(rights(there, {role: "User:anybody"}))):
-        place = Place(guarded.kafka, there.given) if role == "topics" else there
+        place = Place(secured.kafka, there.given) if role == "topics" else there
         name = unique("limited")
         found = rights(place, {role: f"User:{name}"})
         missing = found.pop(n)
-        guarded.allow(found)
-        given = guarded.settings("token-file", **{"kafka.oauth_token_file": guarded.token_file(name)})
+        secured.allow(found)
+        given = secured.settings("token-file", **{"kafka.oauth_token_file": secured.token_file(name)})
         settings = load_settings(given=place.values() | given | {"kafka.startup_timeout": "5s"})
         if missing.operation == "Describe":
             place.create_topics()

@@ -469,16 +469,16 @@ class TestOptions:
 
 
 @pytest.fixture(scope="module")
-def guarded_kafka(certificate: tuple[Path, Path]) -> Iterator[tuple[ApacheKafka, dict[str, int]]]:
+def secured_kafka(certificate: tuple[Path, Path]) -> Iterator[tuple[ApacheKafka, dict[str, int]]]:
     """A Kafka that wants a password, with and without TLS, and the ports where it does."""
     trusted, key = certificate
     both = key.with_name("keystore.pem")
     both.write_text(key.read_text() + trusted.read_text())
     ports = {"SASL_PLAINTEXT": free_port(), "SASL_SSL": free_port()}
-    guarded = ",".join(f"{name}://{{host}}:{port}" for name, port in ports.items())
+    secured = ",".join(f"{name}://{{host}}:{port}" for name, port in ports.items())
     properties = {
-        "listeners": f"PLAINTEXT://{{host}}:{{port}},{guarded},CONTROLLER://{{host}}:{{controller_port}}",
-        "advertised.listeners": f"PLAINTEXT://{{host}}:{{port}},{guarded}",
+        "listeners": f"PLAINTEXT://{{host}}:{{port}},{secured},CONTROLLER://{{host}}:{{controller_port}}",
+        "advertised.listeners": f"PLAINTEXT://{{host}}:{{port}},{secured}",
         "inter.broker.listener.name": "PLAINTEXT",
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
         "SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
@@ -506,12 +506,12 @@ def guarded_kafka(certificate: tuple[Path, Path]) -> Iterator[tuple[ApacheKafka,
 class TestAClusterThatWantsAPassword:
     @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
     def test_everything_of_a_worker_gives_it(
-        self, guarded_kafka: tuple[ApacheKafka, dict[str, int]], certificate: tuple[Path, Path], protocol: str
+        self, secured_kafka: tuple[ApacheKafka, dict[str, int]], certificate: tuple[Path, Path], protocol: str
     ) -> None:
         """
         With a password, over TLS or not, topics are made, records are read, and windows are sealed and leave.
         """
-        kafka, ports = guarded_kafka
+        kafka, ports = secured_kafka
         place = Place(kafka)
         credentials = {
             "kafka.bootstrap_servers": f"127.0.0.1:{ports[protocol]}",
@@ -534,12 +534,12 @@ class TestAClusterThatWantsAPassword:
 
     @pytest.mark.parametrize("operation", ["read", "write"])
     def test_seals_that_the_worker_may_not_use(
-        self, guarded_kafka: tuple[ApacheKafka, dict[str, int]], operation: str
+        self, secured_kafka: tuple[ApacheKafka, dict[str, int]], operation: str
     ) -> None:
         """
         A worker that may not read or not write its seals does not start, and says which right it lacks.
         """
-        kafka, ports = guarded_kafka
+        kafka, ports = secured_kafka
         place = Place(kafka)
         place.create_topics()
         asyncio.run(deny(place, place.topic("seals"), operation))
@@ -557,11 +557,11 @@ class TestAClusterThatWantsAPassword:
         assert f"topic {place.topic('seals')} cannot be" in said
         assert "allow the worker's user to read and write it" in said.lower()
 
-    def test_a_wrong_password(self, guarded_kafka: tuple[ApacheKafka, dict[str, int]]) -> None:
+    def test_a_wrong_password(self, secured_kafka: tuple[ApacheKafka, dict[str, int]]) -> None:
         """
         A worker that is turned away ends with code 1 and says what to look at, never the password.
         """
-        kafka, ports = guarded_kafka
+        kafka, ports = secured_kafka
         given = {
             "kafka.security_protocol": "SASL_PLAINTEXT",
             "kafka.sasl_mechanism": "PLAIN",

@@ -24,8 +24,8 @@ from tests.builders.feeds import (
     wait_for_windows,
 )
 from tests.cluster.brokers import ApacheKafka
+from tests.cluster.faulty_worker import faulty
 from tests.cluster.otlp_receivers import Collector, CollectorMissingError, OtlpReceiver, OtlpStandIn
-from tests.cluster.sabotage import sabotaged
 from tests.cluster.workers import Place, wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.kafka]
@@ -144,7 +144,7 @@ def test_a_window_that_is_released_again_is_in_the_same_trace(apache_kafka: Apac
         wanted = expected(place, messages, tmp_path)
         place.create_topics()
         place.produce("checkins", messages)
-        with place.worker(ready=False, program=sabotaged("dies-amid-the-trajectories", 1)) as first:
+        with place.worker(ready=False, program=faulty("dies-amid-the-trajectories", 1)) as first:
             assert first.wait(WITHIN_S) == -signal.SIGKILL, first.log[-3000:]
         with place.worker() as second:
             assert_all_is_released_in_one_way(place, [second], wanted)

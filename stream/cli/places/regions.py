@@ -14,10 +14,10 @@ from stream.cli.console import print_line, progress_bar
 from stream.cli.garbage import collect_garbage_rarely
 from stream.cli.options import FILE, KIND, load_given, with_settings
 from stream.feeds.feed import Feed
-from stream.replay.file_positions import FilePositions
-from stream.replay.region_features import regions_as_geojson
-from stream.replay.region_search import RegionSearch, RegionsOfFiles
-from stream.replay.regions_map import regions_as_svg
+from stream.replay.places.file_positions import FilePositions
+from stream.replay.places.region_features import regions_as_geojson
+from stream.replay.places.region_search import RegionSearch, RegionsOfFiles
+from stream.replay.places.regions_map import regions_as_svg
 from stream.replay.results.part_files import PartFiles
 from stream.settings.model import Settings
 from stream.settings.secret import new_secret

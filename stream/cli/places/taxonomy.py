@@ -19,8 +19,8 @@ from stream.cli.options import FILE, load_given, with_settings
 from stream.feeds.csv_tables import read_table
 from stream.feeds.feed import Feed
 from stream.feeds.vocabulary import build_locator
-from stream.replay.hierarchy_picture import hierarchy_as_svg, hierarchy_lines
-from stream.replay.hierarchy_source import missing_names, rows_of_categories, rows_of_cells, rows_of_counts
+from stream.replay.places.hierarchy_picture import hierarchy_as_svg, hierarchy_lines
+from stream.replay.places.hierarchy_source import missing_names, rows_of_categories, rows_of_cells, rows_of_counts
 from stream.replay.results.part_files import PartFiles
 from stream.settings.errors import SettingsError
 from stream.settings.secret import new_secret

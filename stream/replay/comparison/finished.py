@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from core.models.frontier import Tally
-from stream.replay.comparison.evaluate import CombinationResult
+from stream.replay.comparison.one_combination import CombinationResult
 from stream.replay.summary import Summary
 
 __all__ = ["Finished", "ReadingCounts"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream.replay.comparison.svg import PALETTE, SERIES, as_file, as_inline, new_figure
 from stream.replay.comparison.table import NOTICE, ComparisonRow
-from stream.replay.frontier_labels import CHAR, GAP, HEIGHT, WIDTH, LabelPoint, places
+from stream.replay.picture_labels import CHAR, GAP, HEIGHT, WIDTH, LabelPoint, places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

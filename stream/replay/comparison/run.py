@@ -19,8 +19,8 @@ from pathlib import Path
 from core.records.record import Kind
 from stream.formats.files.record_file import RecordFile
 from stream.replay.comparison.combinations import Combination, Combinations, Reading
-from stream.replay.comparison.evaluate import CombinationResult, evaluate
 from stream.replay.comparison.finished import Finished, ReadingCounts
+from stream.replay.comparison.one_combination import CombinationResult, evaluate
 from stream.replay.comparison.window_files import WindowFile, keep_windows
 from stream.replay.file_windows import FileWindows
 from stream.replay.summary import Summary

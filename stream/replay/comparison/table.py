@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from core.models.frontier import Tally, undominated
 from stream.replay.comparison.axes import shown
 from stream.replay.comparison.combinations import Combination
-from stream.replay.comparison.evaluate import CombinationResult
+from stream.replay.comparison.one_combination import CombinationResult
 from stream.replay.comparison.run import ComparisonResults
 
 __all__ = ["NOTICE", "ComparisonRow", "as_csv", "comparison_rows", "plain_rows"]

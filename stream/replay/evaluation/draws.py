@@ -1,4 +1,4 @@
-"""Random generators of a comparison: one for each window, so that a figure does not depend on how a file is read."""
+"""Random generators of an evaluation: one for each window, so that a figure does not depend on how a file is read."""
 
 from __future__ import annotations
 

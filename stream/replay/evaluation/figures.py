@@ -1,4 +1,4 @@
-"""The figures of a comparison: what each means, in one line, and which direction is better."""
+"""The figures of an evaluation: what each means, in one line, and which direction is better."""
 
 from __future__ import annotations
 

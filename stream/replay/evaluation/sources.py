@@ -1,4 +1,4 @@
-"""The files that are compared and attacked: raw feeds, and releases of Shoal and of other tools."""
+"""The files that are evaluated and attacked: raw feeds, and releases of Shoal and of other tools."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ from stream.kafka.topics import describe_topics
 from tests.benchmarks.stream_inputs import cpu_s, memory_mb, new_feeder
 from tests.benchmarks.trajectory_inputs import say
 from tests.cluster.brokers import ApacheKafka
+from tests.cluster.forked_workers import EXIT_CODE, ForkedWorkers
 from tests.cluster.workers import Place, wait_until
-from tests.cluster.zygote import EXIT_CODE, Zygote
 
 PARTITIONS, COHORTS = 256, 1024
 RECORDS_PER_S = 200
@@ -68,8 +68,8 @@ class Member:
 class Fleet:
     """The workers, and what they have written down so far."""
 
-    def __init__(self, broker: ApacheKafka, place: Place, zygote: Zygote, folder: Path) -> None:
-        self._broker, self._place, self._zygote, self._folder = broker, place, zygote, folder
+    def __init__(self, broker: ApacheKafka, place: Place, starter: ForkedWorkers, folder: Path) -> None:
+        self._broker, self._place, self._starter, self._folder = broker, place, starter, folder
         self._events = folder / "events.ndjson"
         self._events.touch()
         self._read = 0
@@ -94,7 +94,7 @@ class Fleet:
                 environment[f"SHOAL_{name}".upper().replace(".", "__")] = str(value)
             environment |= {"FLEET_EVENTS": str(self._events), "FLEET_READS_ALL": "1" if reads_all else "0"}
             program = ("tests.benchmarks.fleet.light_worker", "worker")
-            pid = self._zygote.start(program, environment, folder, folder / "log")
+            pid = self._starter.start(program, environment, folder, folder / "log")
             self.members[pid], self._folders[pid] = Member(), folder
 
     def end(self, pid: int, how: signal.Signals) -> None:
@@ -242,11 +242,11 @@ def _are_there(place: Place) -> bool:
 def simulate(n_workers: int, folder: Path) -> tuple[list[str], list[str], dict[str, float]]:
     """Run the fleet; return rows about rebalances and about traffic, and how a worker read all seals."""
     rebalances, traffics = [], []
-    with ApacheKafka(properties={"group.initial.rebalance.delay.ms": "3000"}) as broker, Zygote() as zygote:
+    with ApacheKafka(properties={"group.initial.rebalance.delay.ms": "3000"}) as broker, ForkedWorkers() as starter:
         place = Place(broker, SETTINGS)
         place.create_topics()
         wait_until(lambda: _are_there(place), within_s=60, what="the topics", every_s=1.0)
-        fleet = Fleet(broker, place, zygote, folder)
+        fleet = Fleet(broker, place, starter, folder)
         with feeding(broker, place.topic("checkins")):
             try:
                 for n in sorted({min(8, n_workers - JOIN), n_workers - JOIN}):

@@ -107,14 +107,14 @@ def test_labels_of_regions_stay_with_their_groups() -> None:
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(-30, 30), st.integers(1, 9))
-def test_no_window_after_the_last_to_know_depends_on_a_trace(horizon: int, size: int, end: int, own: int) -> None:
+def test_no_window_after_the_last_dependent_one_depends_on_a_trace(horizon: int, size: int, end: int, own: int) -> None:
     """
     The last one does depend on it, if the trace is of a window of the same size; windows had another size before a
     change of settings.
     """
     policy = WindowPolicy(size_ms=size, allowed_lateness_ms=0, idle_timeout_ms=0, max_open=1, horizon=horizon)
     one = trace([(7, 0)], key=WindowKey(end, Kind.FRAGMENTS, "a", end - own))
-    last = policy.last_to_know(one.key)
+    last = policy.last_dependent_window(one.key)
     later = [WindowKey(start + size, Kind.FRAGMENTS, "a", start) for start in range(-40 * size, 80 * size, size)]
     dependent = [key for key in later if History.of(key, [one], horizon=horizon).traces]
     assert all(key <= last for key in dependent)

@@ -591,8 +591,8 @@ class ForgetsWithoutAskingItsRivals(Worker):
 
 
 class _HastyPolicy(WindowPolicy):
-    def last_to_know(self, key: WindowKey) -> WindowKey:
-        last = WindowPolicy.last_to_know(self, key)
+    def last_dependent_window(self, key: WindowKey) -> WindowKey:
+        last = WindowPolicy.last_dependent_window(self, key)
         return last._replace(start_ms=last.start_ms - SIZE_MS, end_ms=last.end_ms - SIZE_MS)
 
 
@@ -622,7 +622,7 @@ class _LaterSealsDoNotCount(Partition):
 class _RepetitionsCount(Partition):
     def accept(self, chunk: records.Chunk, offset: int, *, clock_ms: int) -> Accepted:
         for shard in self._feeds[KIND].shards.values():
-            shard.heard.clear()
+            shard.highest_offsets.clear()
         return super().accept(chunk, offset, clock_ms=clock_ms)
 
 

@@ -19,8 +19,8 @@ from shapely.geometry import shape
 from core.records.record import Kind
 from stream.cli.main import main
 from stream.feeds.feed import Feed
-from stream.replay.file_positions import FilePositions
-from stream.replay.region_search import RegionSearch
+from stream.replay.places.file_positions import FilePositions
+from stream.replay.places.region_search import RegionSearch
 from stream.settings.load import load_settings
 from tests.paths import DATA
 

@@ -23,7 +23,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-import stream.replay.comparison.evaluate
+import stream.replay.comparison.one_combination
 import stream.replay.comparison.svg
 from core.records.record import Kind
 from stream.cli.main import main
@@ -286,7 +286,7 @@ def test_however_often_a_run_is_interrupted_the_results_are_the_same(
             raise KeyboardInterrupt
         return release(*given, **named)
 
-    monkeypatch.setattr(stream.replay.comparison.evaluate, "release", interrupted)
+    monkeypatch.setattr(stream.replay.comparison.one_combination, "release", interrupted)
     finished = 0
     while True:
         left = chance.randrange(4, 14)
@@ -326,7 +326,7 @@ def test_nothing_is_taken_from_a_run_on_something_else(
         made.append(1)
         return release(*given, **named)
 
-    monkeypatch.setattr(stream.replay.comparison.evaluate, "release", counted)
+    monkeypatch.setattr(stream.replay.comparison.one_combination, "release", counted)
     assert compared(other, tmp_path / "out", *vary).exit_code == 0
     assert not made
     if change == "records":

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-import stream.replay.comparison.evaluate
+import stream.replay.comparison.one_combination
 from core.models.kdelta.algorithms import WaitForMe
 from core.models.measures import measure_loss
 from core.models.registry import models_of
@@ -31,7 +31,7 @@ from stream.formats.release.result import WindowResult
 from stream.replay.comparison.axes import variants_of
 from stream.replay.comparison.frontier_picture import frontier_svg
 from stream.replay.comparison.table import NOTICE, ComparisonRow
-from stream.replay.frontier_labels import LabelPoint, places
+from stream.replay.picture_labels import LabelPoint, places
 from stream.replay.replay import Replay
 from stream.settings.load import load_settings
 from stream.windows.releasing import release
@@ -490,7 +490,7 @@ def test_a_combination_that_fails_stops_no_other(
             raise ValueError("person-01 was at 52.5")
         return original(seal, rows, plan)
 
-    monkeypatch.setattr(stream.replay.comparison.evaluate, "measure_loss", failing)
+    monkeypatch.setattr(stream.replay.comparison.one_combination, "measure_loss", failing)
     result = shoal(checkins, tmp_path / "badly")
     assert result.exit_code == 0
     said = " ".join(result.stderr.split())
@@ -540,7 +540,7 @@ def test_ctrl_c_leaves_what_is_done(
             raise KeyboardInterrupt
         return release(*arguments, **named)
 
-    monkeypatch.setattr(stream.replay.comparison.evaluate, "release", interrupted)
+    monkeypatch.setattr(stream.replay.comparison.one_combination, "release", interrupted)
     models = ("--frontier-models", "seqanon,lm-anon,p2ka", "--frontier-k", "3", "--frontier-m", "1,2")
     result = shoal(checkins, tmp_path, *models)
     assert result.exit_code == 130

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from core.models.kdelta.anonymize.cluster.blocks import Block
+from core.models.kdelta.anonymize.cluster.chunks import Block
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
 from core.models.kdelta.anonymize.companions import Companions
 from core.records.arrays import IntArray, UserHashes

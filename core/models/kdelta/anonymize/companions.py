@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core.kernels.fragments.tracks import nearest_places
-from core.models.kdelta.anonymize.cluster.blocks import Block
+from core.models.kdelta.anonymize.cluster.chunks import Block
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
 from core.models.kdelta.anonymize.distance.distances import Distances
 from core.records.arrays import FloatArray, IntArray

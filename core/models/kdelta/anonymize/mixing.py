@@ -9,7 +9,7 @@ import numpy as np
 
 from core.models.kdelta.anonymize.across import EarlierSets
 from core.models.kdelta.anonymize.borders import Borders, Change
-from core.models.kdelta.anonymize.cluster.blocks import Block
+from core.models.kdelta.anonymize.cluster.chunks import Block
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
 from core.models.kdelta.anonymize.cluster.neighbours import TRASH, ClusterStep, Neighbours
 from core.records.arrays import IntArray

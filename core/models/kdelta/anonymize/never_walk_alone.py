@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.models.kdelta.anonymize.across import Across
-from core.models.kdelta.anonymize.cluster.blocks import chunk_of
+from core.models.kdelta.anonymize.cluster.chunks import chunk_of
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.distance.distances import Euclidean
 from core.models.kdelta.anonymize.sets import AnonymitySets, SetOptions, anonymity_sets

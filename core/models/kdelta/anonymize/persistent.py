@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.models.kdelta.anonymize.across import EarlierSets
-from core.models.kdelta.anonymize.cluster.blocks import Block
+from core.models.kdelta.anonymize.cluster.chunks import Block
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
 from core.models.kdelta.anonymize.companions import Companions
 from core.models.kdelta.anonymize.mixing import MixedBorders

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from core.models.kdelta.anonymize.across import Across
-from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
+from core.models.kdelta.anonymize.cluster.chunks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.companions import Companions
 from core.models.kdelta.anonymize.distance.distances import Distances

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.kernels.oracles.greedy import greedy_round, personal_round
-from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
+from core.models.kdelta.anonymize.cluster.chunks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.distance.lstd import Lstd
 from core.trajectories.trajectory import Demands, PointTrajectories

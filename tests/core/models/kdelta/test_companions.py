@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.models.kdelta.anonymize.across import EarlierSets
-from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
+from core.models.kdelta.anonymize.cluster.chunks import similar_chunks
 from core.models.kdelta.anonymize.companions import Companions
 from core.models.kdelta.anonymize.distance.distances import Distances
 from core.models.kdelta.anonymize.distance.lstd import Lstd

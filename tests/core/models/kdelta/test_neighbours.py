@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.kernels.oracles.tracks import distances_mm
-from core.models.kdelta.anonymize.cluster.blocks import Block, chunk_of
+from core.models.kdelta.anonymize.cluster.chunks import Block, chunk_of
 from core.models.kdelta.anonymize.cluster.neighbours import TRASH, ClusterStep, Neighbours
 from core.models.kdelta.anonymize.distance.lstd import Lstd
 from core.records.arrays import IntArray

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from core.kernels.oracles.refinement import RefinementOracle, after
 from core.models.kdelta.anonymize.cluster import refinement
-from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
+from core.models.kdelta.anonymize.cluster.chunks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.models.kdelta.anonymize.cluster.refinement import refine

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from core.kernels.oracles.tracks import distances_mm
 from core.models.kdelta.anonymize.cluster import clustering as clustering_module
 from core.models.kdelta.anonymize.cluster import regrouping as regrouping_module
-from core.models.kdelta.anonymize.cluster.blocks import similar_chunks
+from core.models.kdelta.anonymize.cluster.chunks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks, regroup

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.kernels.fragments.greedy import greedy_round, place_the_rest
-from core.models.kdelta.anonymize.cluster.blocks import Block
+from core.models.kdelta.anonymize.cluster.chunks import Block
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.models.kdelta.anonymize.cluster.refinement import refine
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks, regroup

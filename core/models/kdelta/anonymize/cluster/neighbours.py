@@ -8,7 +8,7 @@ import numpy as np
 
 from core.kernels.fragments.distances import are_within
 from core.kernels.fragments.tracks import distances_mm, nearest_places
-from core.models.kdelta.anonymize.cluster.blocks import Block
+from core.models.kdelta.anonymize.cluster.chunks import Block
 from core.models.kdelta.anonymize.cluster.regrouping import Tracks
 from core.models.kdelta.anonymize.cluster.step_prices import StepPrices
 from core.records.arrays import FloatArray, IntArray

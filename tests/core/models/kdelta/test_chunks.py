@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.models.kdelta.anonymize.cluster.blocks import Block, chunk_of, similar_chunks
+from core.models.kdelta.anonymize.cluster.chunks import Block, chunk_of, similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import greedy_clustering
 from core.models.kdelta.anonymize.distance.lstd import Lstd
 from core.records.arrays import IntArray

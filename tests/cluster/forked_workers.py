@@ -1,7 +1,8 @@
 """Starts workers by a fork of a process that has imported everything already: of a start, imports are nearly all.
 
-``python -m tests.cluster.zygote`` reads a request a line from its standard input, and answers with the process id of
-the worker. When a worker has ended, the file ``exit-code`` in its folder holds the code. The end of the input ends all.
+``python -m tests.cluster.forked_workers`` reads one request a line from its standard input, and answers with a
+process id. When that worker has ended, the file ``exit-code`` in its folder holds the code. The end of the input ends
+all.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from typing import Any
 
 from tests.paths import ROOT
 
-__all__ = ["EXIT_CODE", "Zygote"]
+__all__ = ["EXIT_CODE", "ForkedWorkers"]
 
 EXIT_CODE = "exit-code"
 """Name of the file that says how a worker has ended, as :attr:`subprocess.Popen.returncode` does."""
 
 
-class Zygote:
+class ForkedWorkers:
     """The process that workers are forked from, for as long as a ``with`` block."""
 
     def __init__(self) -> None:
@@ -55,7 +56,7 @@ class Zygote:
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 
-    def __enter__(self) -> Zygote:
+    def __enter__(self) -> ForkedWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:

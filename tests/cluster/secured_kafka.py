@@ -1,4 +1,4 @@
-"""A real Kafka that lets in only whom it knows, and lets them do only what they may."""
+"""A real Kafka that admits only known principals, and allows each only what its rights allow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cluster.brokers import ApacheKafka
 from tests.cluster.certificates import Authority
 from tests.cluster.identity_provider import IdentityProvider, unsecured_token
 
-__all__ = ["CLIENT_SECRET", "PASSWORD", "PRINCIPALS", "Guarded", "guarded_kafka"]
+__all__ = ["CLIENT_SECRET", "PASSWORD", "PRINCIPALS", "SecuredKafka", "secured_kafka"]
 
 PASSWORD = "a word of the tests"  # noqa: S105 - of no worth anywhere
 CLIENT_SECRET = "another word of the tests"  # noqa: S105 - the same
@@ -30,7 +30,7 @@ PATTERN_TYPES = {"literal": 3, "prefixed": 4}
 
 
 @dataclass(frozen=True)
-class Guarded:
+class SecuredKafka:
     """A Kafka with a guard, and what opens its doors."""
 
     kafka: ApacheKafka
@@ -102,7 +102,7 @@ PRINCIPALS = {
 
 
 @contextlib.contextmanager
-def guarded_kafka(folder: Path) -> Iterator[Guarded]:
+def secured_kafka(folder: Path) -> Iterator[SecuredKafka]:
     """Run a Kafka that wants a certificate at one door, a password or a token at another, and allows nothing unasked.
 
     Args:
@@ -140,4 +140,4 @@ def guarded_kafka(folder: Path) -> Iterator[Guarded]:
     provider = IdentityProvider({"by-token-url": CLIENT_SECRET}, certificate=trusted.issue("provider"))
     scram = {"by-scram-sha-512": PASSWORD}
     with ApacheKafka(properties=properties, scram_users=scram) as kafka, provider:
-        yield Guarded(kafka, provider, folder, trusted, stranger, ports)
+        yield SecuredKafka(kafka, provider, folder, trusted, stranger, ports)

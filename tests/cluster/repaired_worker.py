@@ -1,4 +1,4 @@
-"""``shoal worker`` on a machine that is mended when it is sent SIGURG.
+"""``shoal worker`` on a machine that is repaired when it is sent SIGURG.
 
 Until then its clock is wrong by ``SHIFT_S`` seconds, and with ``CODECS_MISSING=1`` its Kafka client has neither snappy
 nor lz4 nor zstd, as without the package that brings them.

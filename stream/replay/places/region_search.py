@@ -10,7 +10,7 @@ import numpy as np
 from core.places.dense_regions import CellDivision, GridDivision, H3Division, least_people_for
 from core.places.found_regions import FoundRegion, find_regions
 from core.places.people_counts import CellsOfPeople, count_people
-from stream.replay.file_positions import FilePositions
+from stream.replay.places.file_positions import FilePositions
 
 __all__ = ["RegionSearch", "RegionSearchError", "RegionsOfFiles"]
 

@@ -1,4 +1,4 @@
-"""A worker with one planted fault: ``python -m tests.cluster.sabotage FAULT WINDOW``.
+"""A worker with one planted fault: ``python -m tests.cluster.faulty_worker FAULT WINDOW``.
 
 The fault strikes at the n-th window of a crowd (``tests/builders/feeds.py``), from 0; everything else is as in ``shoal
 worker``. The processes that anonymize import this module again, with the same arguments, so that a fault holds in them
@@ -38,7 +38,7 @@ from stream.windows.releasing import release
 from stream.windows.seals_log import SealsLog
 from tests.builders.feeds import window
 
-__all__ = ["BURN_S", "LEAK", "sabotaged"]
+__all__ = ["BURN_S", "LEAK", "faulty"]
 
 BURN_S = {"anonymizer-burns": 20.0, "anonymizer-is-slow": 6.0}
 """For how long some anonymizers keep a processor busy before they begin."""
@@ -47,7 +47,7 @@ LEAK = "somebody-very-special at 48.234567"
 """What the exception of an anonymizer that fails says."""
 
 
-def sabotaged(fault: str, window: int) -> tuple[str, ...]:
+def faulty(fault: str, window: int) -> tuple[str, ...]:
     """Return module and arguments of a worker with a fault."""
     return (__name__, fault, str(window))
 

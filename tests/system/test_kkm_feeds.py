@@ -10,7 +10,7 @@ import pytest
 from core.models.kkm.anonymize.bounding import anonymize_rt
 from core.models.kkm.anonymize.result import BoundNotMet, RTOptions
 from core.models.kkm.guarantee import KKmAnonymity
-from tests.benchmarks.bench_rt import FEEDS, check, drawn_attributes, windows_of
+from tests.benchmarks.bench_kkm import FEEDS, check, drawn_attributes, windows_of
 from tests.paths import DATA
 
 pytestmark = [

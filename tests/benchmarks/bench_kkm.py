@@ -1,6 +1,6 @@
 """Rum-bound and Tum-bound: seconds of one core, groups and losses, on drawn windows and on real feeds.
 
-    python -m tests.benchmarks.bench_rt [DATA_DIR]
+    python -m tests.benchmarks.bench_kkm [DATA_DIR]
 
 Neither has attributes of people, so these are drawn: an age, a device of three levels, and a plan.
 """

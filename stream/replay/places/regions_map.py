@@ -18,7 +18,7 @@ from core.places.found_regions import FoundRegion
 from core.places.geo import mean_position
 from core.places.locate import EARTH_MERIDIAN_M
 from core.places.outlines import parts_of, uncut
-from stream.replay.frontier_labels import CHAR, Box
+from stream.replay.picture_labels import CHAR, Box
 
 __all__ = ["regions_as_svg"]
 

@@ -1,0 +1,1 @@
+"""Places: dense regions of past feeds, and hierarchies of places, as files and pictures."""

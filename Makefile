@@ -15,6 +15,7 @@ SEED ?= 1
 HORIZON ?= 1
 FEEDS ?=
 ONLY_DEEP ?=
+PROFILE ?= deep
 ONLY ?=
 ALL ?=
 AUTHORS ?=
@@ -77,8 +78,8 @@ kernels-checkins kernels-fragments: kernels-%: install
 quick-tests: install kernels
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "$(EVERYDAY) and not deep"
 
-test-deep: install kernels ## the tests of `make test` and the slower ones, with all examples; ONLY_DEEP=1 runs only what `make test` leaves out
-	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "$(EVERYDAY)" $(if $(ONLY_DEEP),--only-deep)
+test-deep: install kernels ## the tests of `make test` and the slower ones, with all examples; ONLY_DEEP=1 runs only what `make test` leaves out, PROFILE=ci a quarter of the examples
+	HYPOTHESIS_PROFILE=$(PROFILE) $(PYTEST) -m "$(EVERYDAY)" $(if $(ONLY_DEEP),--only-deep)
 
 test-slow: install ## the tests that take minutes: full real feeds
 	$(BIN)/pytest -m slow

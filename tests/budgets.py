@@ -1,9 +1,10 @@
-"""How many examples a test draws: few for `make test`, all that it was written for in `make test-deep`.
+"""How many examples a test draws: few for `make test`, all that it was written for in `make test-deep`, some in CI.
 
 The environment variable ``HYPOTHESIS_PROFILE`` chooses a profile, for budgets and for hypothesis alike:
 
 - ``quick``, the default, draws a twentieth of each budget, and the same examples in every run: a failure then comes
   from the change at hand;
+- ``ci`` draws a quarter, and also the same examples in every run; `.ci/run` has half an hour;
 - ``deep`` draws whole budgets, and also the same examples in every run;
 - ``thorough`` draws other examples in every run, prints how to repeat a find, and looks for much longer where a budget
   says so.
@@ -16,24 +17,22 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["BY_DEFAULT", "LEAST", "PROFILE", "PROFILES", "SHARE", "examples"]
+__all__ = ["BY_DEFAULT", "LEAST", "PROFILE", "SHARES", "examples"]
 
-PROFILES = ("quick", "deep", "thorough")
+SHARES = {"quick": 20, "ci": 4, "deep": 1, "thorough": 1}
+"""The profiles. Each draws one example of so many."""
 
 BY_DEFAULT = 100
 """The budget of a test that names none; hypothesis' own default."""
 
-SHARE = 20
-"""A quick run draws one example of so many."""
-
 LEAST = 5
-"""What a quick run draws of a small budget: hypothesis begins with the simplest examples, and they find most faults."""
+"""What every run draws of a small budget: hypothesis begins with the simplest examples, and they find most faults."""
 
 
 def _profile() -> str:
-    chosen = os.environ.get("HYPOTHESIS_PROFILE") or PROFILES[0]
-    if chosen not in PROFILES:
-        raise ValueError(f"HYPOTHESIS_PROFILE={chosen} is no profile: choose one of {', '.join(PROFILES)}")
+    chosen = os.environ.get("HYPOTHESIS_PROFILE") or "quick"
+    if chosen not in SHARES:
+        raise ValueError(f"HYPOTHESIS_PROFILE={chosen} is no profile: choose one of {', '.join(SHARES)}")
     return chosen
 
 
@@ -52,6 +51,4 @@ def examples(budget: int, *, least: int = LEAST, thorough: int | None = None, pr
     """
     if profile == "thorough" and thorough is not None:
         return thorough
-    if profile == "quick":
-        return min(budget, max(least, budget // SHARE))
-    return budget
+    return min(budget, max(least, budget // SHARES[profile]))

@@ -23,6 +23,7 @@ choose_kernel_cache()  # a kernel that calls a changed one in another file is co
 # No deadline anywhere: on a shared machine it measures the neighbours.
 _BY_DEFAULT = examples(BY_DEFAULT, least=15)
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=_BY_DEFAULT)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=_BY_DEFAULT)
 hypothesis.settings.register_profile("deep", deadline=None, derandomize=True, max_examples=_BY_DEFAULT)
 hypothesis.settings.register_profile("thorough", deadline=None, derandomize=False, print_blob=True)
 hypothesis.settings.load_profile(PROFILE)

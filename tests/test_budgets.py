@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.budgets import LEAST, PROFILES, SHARE, examples
+from tests.budgets import LEAST, SHARES, examples
 from tests.paths import ROOT
 from tests.selection import gains_by_a_deep_run, has_a_budget
 
@@ -21,13 +21,14 @@ MODULES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT
 
 
 @pytest.mark.parametrize("budget", [1, LEAST, 60, 100, 500])
-def test_a_deep_run_draws_the_whole_budget_and_a_quick_run_a_share(budget: int) -> None:
+def test_a_deep_run_draws_the_whole_budget_and_the_others_a_share(budget: int) -> None:
     """
-    A quick run draws a twentieth, but five at least and never more than the budget; a thorough run as much as a deep
-    one where nothing else is said.
+    A quick run draws a twentieth, CI a quarter, but five at least and never more than the budget; a thorough run as
+    much as a deep one where nothing else is said.
     """
-    quick, deep, thorough = (examples(budget, profile=profile) for profile in PROFILES)
-    assert quick == min(budget, max(LEAST, budget // SHARE))
+    quick, ci, deep, thorough = (examples(budget, profile=profile) for profile in SHARES)
+    assert quick == min(budget, max(LEAST, budget // 20))
+    assert ci == min(budget, max(LEAST, budget // 4))
     assert deep == thorough == budget
     assert examples(budget, thorough=9999, profile="thorough") == 9999
     assert examples(budget, least=50, profile="quick") == min(budget, 50)
@@ -45,7 +46,7 @@ def test_a_profile_that_does_not_exist_is_refused() -> None:
         check=False,
     )
     assert done.returncode != 0
-    assert "HYPOTHESIS_PROFILE=deeep is no profile: choose one of quick, deep, thorough" in done.stderr
+    assert "HYPOTHESIS_PROFILE=deeep is no profile: choose one of quick, ci, deep, thorough" in done.stderr
 
 
 def test_every_number_of_examples_is_a_budget() -> None:
@@ -127,4 +128,4 @@ def test_what_is_left_out_of_a_deep_run_is_in_the_quick_one(tmp_path: Path) -> N
 
     makefile, ci = (ROOT / "Makefile").read_text(), (ROOT / ".ci" / "run").read_text()
     assert re.findall(r'\$\(PYTEST\) -m "(.+)"', makefile) == ["$(EVERYDAY) and not deep", "$(EVERYDAY)"]
-    assert re.findall(r"^(?:exec )?make (.+)", ci, re.MULTILINE) == ["test", "test-deep ONLY_DEEP=1"]
+    assert re.findall(r"^(?:exec )?make (.+)", ci, re.MULTILINE) == ["test", "test-deep ONLY_DEEP=1 PROFILE=ci"]

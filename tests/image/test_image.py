@@ -185,7 +185,7 @@ def _check_ins() -> Messages:
     """The first check-ins of New York, as records of the topic."""
     path = DATA / "gowalla_nyc.csv.gz"
     if not path.is_file():
-        pytest.skip("the real feeds are not here: ../shared/data beside the repository (see its README.md)")
+        pytest.skip("the real feeds are not here: they belong into ../shared/data, beside the repository")
     with gzip.open(path, "rt", newline="", encoding="utf-8") as file:
         return [
             (row["user"].encode(), json.dumps(row | {key: float(row[key]) for key in ("lat", "lon", "ts")}).encode())

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         not DATA.is_dir(),
-        reason="the real feeds are not here: ../shared/data beside the repository (see its README.md)",
+        reason="the real feeds are not here: they belong into ../shared/data, beside the repository",
     ),
 ]
 

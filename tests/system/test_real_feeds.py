@@ -29,7 +29,7 @@ from tests.paths import DATA
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 
 pytestmark = pytest.mark.skipif(
-    not DATA.is_dir(), reason="the real feeds are not here: ../shared/data beside the repository (see its README.md)"
+    not DATA.is_dir(), reason="the real feeds are not here: they belong into ../shared/data, beside the repository"
 )
 
 Released = dict[str, list[dict[str, Any]]]

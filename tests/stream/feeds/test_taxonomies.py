@@ -380,7 +380,7 @@ def test_a_taxonomy_and_a_list_with_the_same_content_are_not_mixed_up(files: Fil
 def real() -> Path:
     """The folder of real data, or the test is skipped."""
     if not DATA.is_dir():
-        pytest.skip("the real feeds are not here: ../shared/data beside the repository (see its README.md)")
+        pytest.skip("the real feeds are not here: they belong into ../shared/data, beside the repository")
     return DATA
 
 

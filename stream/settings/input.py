@@ -15,6 +15,7 @@ from stream.formats.files.dialect import DELIMITERS, delimiter_of, text_encoding
 from stream.formats.files.metric_projection import projection_in_metres
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.paths import path_from
+from stream.formats.input.time_formats import format_fault
 from stream.formats.input.times import Ambiguous
 from stream.formats.presets.registry import PRESETS
 from stream.settings.section import Section
@@ -53,6 +54,12 @@ def _delimiter(value: str) -> str:
 def _text_encoding(value: str) -> str:
     if text_encoding(value) is None:
         raise ValueError("it must be an encoding of text that Python knows, such as utf-8, latin-1, cp1252 or utf-16")
+    return value
+
+
+def _time_format(value: str) -> str:
+    if (fault := format_fault(value)) is not None:
+        raise ValueError(fault)
     return value
 
 
@@ -173,8 +180,9 @@ class TimeSettings(Section):
     """What to do with a local time of ``time.zone`` that occurs twice, because clocks are put back: ``reject`` it, or
     take the ``earlier`` or the ``later`` instant."""
 
-    format: str | None = None
-    """Form of time stamps given as text, in the notation of Python's ``strptime``, such as ``%d/%m/%Y %H:%M:%S``. By
+    format: Annotated[str, AfterValidator(_time_format)] | None = None
+    """The only form of time stamps given as text, in the notation of Python's ``strptime``, such as ``%d/%m/%Y
+    %H:%M:%S``. It must say a whole date and an hour. Of names of zones, ``%Z`` reads ``UTC``, ``GMT`` and ``Z``. By
     default RFC 3339, such as ``2025-10-09T08:53:20Z``."""
 
 

@@ -296,10 +296,11 @@ class DocumentMapping:
         if self._options.numbers_as_text:
             if not value.strip():
                 return None
-            try:
-                return to_number(value, self._options.decimal)
-            except ValueError:
-                pass
+            if self._options.times.format is None:  # 20251009085320 is a number, too
+                try:
+                    return to_number(value, self._options.decimal)
+                except ValueError:
+                    pass
         return self._options.times.read(value, name)
 
     def _degrees(self, value: Any, name: str) -> Any:

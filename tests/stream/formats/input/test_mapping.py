@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -15,6 +17,7 @@ from core.records.record import INPUT_KINDS, CheckIn, Fragment, Kind, Reason
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Skipped, Unreadable
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.paths import Origin
+from stream.formats.input.times import TextTimes
 from tests.builders.inputs import NAMES
 
 C, F = Kind.CHECKINS, Kind.FRAGMENTS
@@ -226,6 +229,22 @@ def test_the_person_may_be_in_the_key_and_the_time_in_the_message() -> None:
     origin = Origin(key=b"p", timestamp_ms=5_000)
     found = one(C, {"lat": 1, "lon": 2}, origin, names={"user": "kafka:key", "ts": "kafka:timestamp"})
     assert (found["user"], found["ts"].timestamp()) == ("p", 5.0)
+
+
+@pytest.mark.parametrize("numbers_as_text", [False, True])
+@pytest.mark.parametrize("form", ["%y%m%d%H%M", "%Y%m%d%H%M%S", "%Y%j%H%M%S", "%Y%m%d%H%M%S%f", "%d.%m%y%H%M%S"])
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+def test_a_stated_form_of_times_is_the_only_one_of_texts(kind: Kind, form: str, numbers_as_text: bool) -> None:
+    """
+    A text of digits alone, such as 2502251310, is no Unix time then; a number still is one.
+    """
+    time = datetime(2025, 2, 25, 13, 10, tzinfo=UTC)
+    given_: dict[str, Any] = {"times": TextTimes(zone=ZoneInfo("UTC"), format=form), "numbers_as_text": numbers_as_text}
+    records = [VISIT | {"ts": value} for value in (time.strftime(form), 1_502_251_310, "1502251310.5")]
+    records += [{"user": "p", "points": [[record["ts"], 1, 2]]} for record in records * (kind is Kind.FRAGMENTS)]
+    found = [one(kind, record, **given_) for record in records]
+    times = [one if isinstance(one, Reason) else one.get("ts", one.get("points", [[0]])[0][0]) for one in found]
+    assert times == [time, 1_502_251_310, Reason.WRONG_TYPE] * (len(records) // 3)
 
 
 JSON = st.recursive(

@@ -298,6 +298,16 @@ def test_units_do_not_overlap(seconds: int, unit: tuple[str, int]) -> None:
     assert time_form([seconds * unit[1]]) == ({"unit": unit[0]}, False, ())
 
 
+@given(st.integers(300_000_000, 4_100_000_000), st.sampled_from([("s", 1), ("ms", 10**3)]))
+def test_a_unix_time_as_text_is_no_date(seconds: int, unit: tuple[str, int]) -> None:
+    """
+    1712123456 also fits %Y%m%d%H%M%S, in a year of which no feed speaks.
+    """
+    found = time_form([str(seconds * unit[1])])
+    assert found is not None
+    assert found[0] == {"unit": unit[0]} or 1979 <= int(str(seconds)[:4]) <= 2103
+
+
 def test_degrees() -> None:
     """
     Degrees are themselves; integers beyond them have one unit; other numbers are no positions.

@@ -20,6 +20,7 @@ from stream.formats.input.conditions import condition_from
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
+from stream.formats.input.position_texts import NO_POSITION
 from stream.formats.input.record_path import MISSING, RecordPath
 from stream.formats.input.rejection_reasons import rejection_reason
 from stream.formats.input.times import TextTimes
@@ -291,6 +292,7 @@ class DocumentMapping:
         return values
 
     def _time(self, value: Any, name: str) -> Any:
+        _refuse_no_position(value, name)
         if not isinstance(value, str):
             return value
         if self._options.numbers_as_text:
@@ -304,6 +306,7 @@ class DocumentMapping:
         return self._options.times.read(value, name)
 
     def _degrees(self, value: Any, name: str) -> Any:
+        _refuse_no_position(value, name)
         value = self._number(value, name)
         per_unit = self._options.degrees_per_unit
         if per_unit == 1.0 or not isinstance(value, (int, float)) or isinstance(value, bool):
@@ -337,11 +340,20 @@ def _given(place: Sequence[Any]) -> dict[str, Any]:
     return {name: value for name, value in zip(_POINT, place, strict=True) if value is not None}
 
 
+def _refuse_no_position(value: Any, name: str) -> None:
+    if value is NO_POSITION:
+        raise UnreadableError(
+            Reason.WRONG_TYPE,
+            f"{name} must be a number of a position such as 48.2, 16.4 or geo:48.2,16.4 or POINT(16.4 48.2), in "
+            "degrees of WGS 84 with decimal points; a text of another form was found",
+        )
+
+
 def _kind_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, (int, float)):
         return "a number"
-    if isinstance(value, (str, datetime)):
+    if isinstance(value, (str, datetime)) or value is NO_POSITION:
         return "a text"
     return "null" if value is None else "a list"

@@ -104,6 +104,19 @@ def test_how_values_are_written(values: dict[str, Any], settings: dict[str, Any]
     assert found.items() >= settings.items()
 
 
+@pytest.mark.parametrize("name", ["latlng", "latLng", "point", "where"])
+@pytest.mark.parametrize(
+    "text",
+    ["48,20; 16,37", "48,2°, 16,3°", "33.80°, 70.6°, S W", "geo:48.2,16.3;crs=EPSG:31287", "SRID=31287;POINT(16 48)"],
+)
+def test_a_text_that_is_no_position(name: str, text: str) -> None:
+    """
+    Although it has two numbers of a position, nobody can say where it is.
+    """
+    found = guess_documents(Sample([{"user": "a", "ts": T, name: text}], [Origin()]), Kind.CHECKINS)
+    assert found is None or not found.has_position
+
+
 def test_what_only_the_owner_knows() -> None:
     """
     A zone, the order of day and month, and an unnamed order of coordinates are asked for and not guessed.

@@ -135,20 +135,22 @@ class InputSettings(Section):
 
     only: Annotated[Conditions, BeforeValidator(separated_by_commas)] = ()
     """Conditions such as ``_type=location``, ``valid=true``, ``event!=exit|dwell`` or ``position`` (there is a value).
-    A record that does not meet all of them is skipped, and counted as filtered."""
+    A record that does not meet all of them is skipped, and counted as filtered. For ``true`` and ``false`` other words
+    count as well, such as ``True``, ``t``, ``yes`` and ``1``."""
 
     numbers_as_text: bool = False
     """Whether numbers, and times as numbers, may be given as text. In CSV they always are."""
 
     degrees_per_unit: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Degrees in one unit of latitude and longitude: ``1e-7`` for integers such as 482082000."""
+    """Degrees in one unit of latitude and longitude: ``1e-7`` for integers such as 482082000. Numbers with a fraction
+    are then rejected: they are most likely degrees."""
 
     delimiter: Annotated[str, AfterValidator(_delimiter)] = "auto"
     """What separates the values of a CSV: ``comma``, ``semicolon``, ``tab``, ``pipe``, any one character, or ``auto``:
     the one with which the first line has the columns that are needed."""
 
     decimal: Literal[".", ","] = "."
-    """The decimal sign of numbers in a CSV."""
+    """The decimal sign of numbers in a CSV, and of those that ``input.numbers_as_text`` reads."""
 
     columns: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
     """Names of the columns of a CSV that has no header."""

@@ -6,6 +6,7 @@ datetimes from encodings that have a type for times.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,6 +75,8 @@ class MappingOptions:
     """Decimal sign of numbers that are given as text."""
 
     degrees_per_unit: float = 1.0
+    """Degrees in one unit of latitude and longitude, which are whole numbers unless it is 1."""
+
     times: TextTimes = field(default_factory=TextTimes)
 
     unit_ms: float = 1000
@@ -212,6 +215,9 @@ class DocumentMapping:
         except UnreadableError as fault:
             yield Unreadable(fault.reason, fault.detail)
             return
+        if not places:
+            paths = ", ".join(self._names[name] for name in _POINT)
+            yield Unreadable(Reason.MISSING_FIELD, f"the record has no place: the lists at {paths} are empty")
         for place in places:
             try:
                 yield self._made(values | _given(self._read(place)))
@@ -311,6 +317,12 @@ class DocumentMapping:
         per_unit = self._options.degrees_per_unit
         if per_unit == 1.0 or not isinstance(value, (int, float)) or isinstance(value, bool):
             return value
+        if isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+            # It would be a place near 0,0, the same for everybody: most likely it is in degrees already.
+            raise UnreadableError(
+                Reason.WRONG_TYPE,
+                f"{name} must be a whole number, as input.degrees_per_unit is set; a number with a fraction was found",
+            )
         return value * per_unit
 
     def _number(self, value: Any, name: str) -> Any:

@@ -247,6 +247,63 @@ def test_a_stated_form_of_times_is_the_only_one_of_texts(kind: Kind, form: str, 
     assert times == [time, 1_502_251_310, Reason.WRONG_TYPE] * (len(records) // 3)
 
 
+@pytest.mark.parametrize("unit", [1e-7, 1e-6, 1e-5, 0.5])
+@pytest.mark.parametrize(
+    ("lat", "lon"),
+    [(48.2082, 16.3738), (482_082_000, 16.3738), (48.2082, 163_738_000), ("48.2082", "16.3738"), (0.5, 0)],
+)
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+def test_degrees_where_whole_numbers_are_meant(kind: Kind, lat: Any, lon: Any, unit: float) -> None:
+    """
+    They would be a place near 0,0, the same for everybody, so their record is rejected, in any form of points.
+    """
+    records = [VISIT | {"lat": lat, "lon": lon}]
+    if kind is Kind.FRAGMENTS:
+        records += [
+            {"user": "p", "points": [[5, lat, lon]]},
+            {"user": "p", "points": [{"ts": 5, "lat": lat, "lon": lon}]},
+        ]
+    for record in records:
+        ((_, entry),) = read(kind, record, degrees_per_unit=unit, numbers_as_text=True)
+        assert isinstance(entry, Unreadable)
+        assert entry.reason is Reason.WRONG_TYPE
+        assert "must be a whole number, as input.degrees_per_unit is set" in entry.detail
+
+
+@pytest.mark.parametrize("number", [482_082_000, 482_082_000.0, "482082000", "482082000.0", 0, -0.0])
+def test_whole_numbers_however_they_are_written(number: Any) -> None:
+    """
+    Some formats have one type for all numbers.
+    """
+    found = one(C, VISIT | {"lat": number}, degrees_per_unit=1e-7, numbers_as_text=True)
+    assert found["lat"] == pytest.approx(float(number) * 1e-7)
+
+
+EMPTY_LISTS = [
+    ({"at": [], "xy": []}, "at[]", "xy[][1]", "xy[][0]"),
+    ({"at": 5, "xy": []}, "at", "xy[][1]|xy[1]", "xy[][0]|xy[0]"),
+    ({"at": 5, "xy": [[], []]}, "at", "xy[][1]|xy[1]", "xy[][0]|xy[0]"),
+    ({"at": [], "y": 1, "x": 2}, "at[]", "y", "x"),
+    ({"at": [], "y": [], "x": []}, "at[]", "y[]", "x[]"),
+    ({"at": [], "xy": None}, "at[]", "xy[][1]", "xy[][0]"),
+]
+
+
+@pytest.mark.parametrize(("record", "ts", "lat", "lon"), EMPTY_LISTS)
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+def test_a_record_without_places_is_one_entry(kind: Kind, record: dict[str, Any], ts: str, lat: str, lon: str) -> None:
+    """
+    Alone, or between others in a list: it is a reason, or a fragment without points, which validation rejects.
+    """
+    names = {"ts": ts, "lat": lat, "lon": lon}
+    record = {"user": "p", **record}
+    for document, numbers in ((record, [None]), ([record, 7, record], [1, 2, 3])):
+        found = read(kind, document, names=names)
+        assert [number for number, _ in found] == numbers
+        for _, entry in found:
+            assert isinstance(entry, Unreadable) or plain(entry) == {"user": "p", "points": []}
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*NAMES, "a"]), inner, max_size=4),

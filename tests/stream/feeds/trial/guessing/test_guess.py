@@ -90,6 +90,7 @@ def test_lists_of_records_and_of_points() -> None:
         ({"ts": T * 10**9}, {"time.unit": "ns"}),
         ({"ts": str(T)}, {"input.numbers_as_text": True}),
         ({"lat": "48.2"}, {"input.numbers_as_text": True}),
+        ({"lat": "48,2082", "lon": "16,3738"}, {"input.numbers_as_text": True, "input.decimal": ","}),
         ({"ts": "09.10.2025 08:53:20"}, {"time.format": "%d.%m.%Y %H:%M:%S"}),
         ({"ts": "Thu Oct 09 08:53:20 +0000 2025"}, {"time.format": "%a %b %d %H:%M:%S %z %Y"}),
         ({"lat": None, "lon": None, "latE6": 48_208_200, "lonE6": 16_373_800}, {"input.degrees_per_unit": 1e-6}),

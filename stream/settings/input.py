@@ -53,7 +53,9 @@ def _delimiter(value: str) -> str:
 
 def _text_encoding(value: str) -> str:
     if text_encoding(value) is None:
-        raise ValueError("it must be an encoding of text that Python knows, such as utf-8, latin-1, cp1252 or utf-16")
+        raise ValueError(
+            "it must be an encoding of text files that Python knows, such as utf-8, latin-1, cp1252 or utf-16"
+        )
     return value
 
 
@@ -156,7 +158,8 @@ class InputSettings(Section):
     """Names of the columns of a CSV that has no header."""
 
     text_encoding: Annotated[str, AfterValidator(_text_encoding)] = "utf-8"
-    """Encoding of the text of files, such as ``latin-1``."""
+    """Encoding of the text of files, such as ``latin-1``. ``utf-16`` and ``utf-32`` need a byte order mark; without
+    one, the order is part of the name, as in ``utf-16-le``."""
 
 
 class TimeSettings(Section):

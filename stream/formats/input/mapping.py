@@ -23,6 +23,7 @@ from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
 from stream.formats.input.position_texts import NO_POSITION
 from stream.formats.input.record_path import MISSING, RecordPath
+from stream.formats.input.reference_systems import StatedSystems
 from stream.formats.input.rejection_reasons import rejection_reason
 from stream.formats.input.times import TextTimes
 
@@ -91,9 +92,19 @@ class MappingOptions:
     observer: Observer | None = None
 
     @property
+    def has_columns(self) -> bool:
+        """Whether points that are lists have their values where paths such as ``[2]`` say, and not in our order."""
+        return any(self.names[name].startswith("[") for name in _POINT)
+
+    @property
     def is_as_it_is(self) -> bool:
         """Whether values are read as they are: no text is a number, no time lacks an offset, degrees are degrees."""
-        return not self.numbers_as_text and self.degrees_per_unit == 1.0 and self.times == TextTimes()
+        return (
+            not self.numbers_as_text
+            and self.degrees_per_unit == 1.0
+            and self.times == TextTimes()
+            and not self.has_columns
+        )
 
 
 _DEMANDS = ("k", "delta_m")
@@ -129,8 +140,8 @@ class DocumentMapping:
         self._is_parallel = any(is_of_lists(self._names[name]) for name in _POINT)
         """Whether times and positions are lists side by side rather than a list of points."""
         # A list [ts, lat, lon] needs no paths, unless they say that its values stand in another order.
-        self._has_columns = any(self._names[name].startswith("[") for name in _POINT)
-        self._is_as_it_is = options.is_as_it_is and not self._has_columns
+        self._has_columns, self._is_as_it_is = options.has_columns, options.is_as_it_is
+        self._systems = StatedSystems(self._names, options.records)
         self._observer = options.observer
 
     def entries(self, document: Any, origin: Origin) -> Iterable[tuple[int | None, Entry]]:
@@ -189,6 +200,7 @@ class DocumentMapping:
                 return Skipped.FILTERED
             if not isinstance(record, dict):
                 return Unreadable(Reason.WRONG_TYPE, f"a record must be an object; {_kind_of(record)} was found")
+            self._systems.refuse_others(record, origin)
             return self._fragment(record, origin) if self._type is Fragment else self._check_in(record, origin)
         except UnreadableError as fault:
             return Unreadable(fault.reason, fault.detail)
@@ -211,6 +223,7 @@ class DocumentMapping:
             if not self._is_meant(record, origin):
                 yield Skipped.FILTERED
                 return
+            self._systems.refuse_others(record, origin)
             values, places = self._values(record, origin), self._places(record, origin)
         except UnreadableError as fault:
             yield Unreadable(fault.reason, fault.detail)
@@ -272,6 +285,7 @@ class DocumentMapping:
 
     def _listed_point(self, point: Any, index: int, origin: Origin) -> Any:
         if isinstance(point, dict) or (self._has_columns and isinstance(point, list)):
+            self._systems.refuse_others(point, origin)
             ts, lat, lon = (path(point, origin) for path in self._point)
         elif isinstance(point, list) and point:
             ts, lat, lon = (*point, None, None)[:3]

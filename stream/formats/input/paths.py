@@ -52,6 +52,7 @@ __all__ = [
     "names_in",
     "needed_names",
     "path_from",
+    "steps_in",
 ]
 
 
@@ -148,6 +149,21 @@ def field_names(text: str) -> tuple[str, ...] | None:
     steps = _steps(text)
     names = tuple(step for step in steps if isinstance(step, str))
     return names if len(names) == len(steps) else None
+
+
+def steps_in(text: str) -> list[tuple[bool, list[str | int | None]]]:
+    """Return the steps of all paths inside a record or a message, and whether they begin at the message.
+
+    A step is the name of a field, an index, or None for every element of a list.
+
+    >>> steps_in("a.b[0]|/c[]|=x")
+    [(False, ['a', 'b', 0]), (True, ['c', None])]
+    """
+    parts = [
+        one for alternative in alternatives_in(text) for part in _parts(alternative) for one in _joined_parts(part)
+    ]
+    inside = [one for one in parts if one.startswith("/") or not _leads_out(one)]
+    return [(one.startswith("/"), _steps(one.removeprefix("/")) if one != "/" else []) for one in inside]
 
 
 def is_elsewhere(text: str) -> bool:

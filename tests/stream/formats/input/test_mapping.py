@@ -113,10 +113,12 @@ def test_a_record_is_found_wherever_it_is(document: Any, given_: dict[str, Any])
 )
 def test_points_are_lists_objects_or_lists_side_by_side(document: Any, given_: dict[str, Any]) -> None:
     """
-    All mean the same fragment.
+    All mean the same fragment, also as a message, which is decoded in a shorter way if it can be.
     """
     found = one(F, document, **given_)
     assert [tuple(round(value, 9) for value in values) for values in found["points"]] == [(5, 1, 2), (6, 1, 3)]
+    options = MappingOptions(names=NAMES | given_.get("names", {}), **{k: v for k, v in given_.items() if k != "names"})
+    assert [plain(entry) for _, entry in MessageReader(F, options).read(json.dumps(document).encode())] == [found]
 
 
 def test_a_bad_element_rejects_itself_only() -> None:
@@ -331,6 +333,8 @@ FORMS: list[dict[str, Any]] = [
     {"names": {"user": "a.user"}, "records": "a"},
     {"names": {"lat": "user.lat"}},  # an object and a field at once
     {"attributes": ("age", "a.age")},
+    {"names": {"ts": "[0]", "lat": "[2]", "lon": "[1]"}},
+    {"names": {"lat": "a.p.y", "lon": "a.p.x"}},
 ]
 
 

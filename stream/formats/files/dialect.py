@@ -121,8 +121,18 @@ class Transcoded:
         found = wide_encoding(self._start or b"")
         if found is not None and not self._encoding.startswith(found):
             return f"its bytes are those of {found}"
+        if self._encoding.startswith(("utf-16", "utf-32")) and _is_utf8(self._start or b""):
+            return "its bytes are those of utf-8"
         if self._is_at_end:
             return "it ends within a character: is it cut off?"
         if self._encoding in _MARKS.values():
             return f"it has no byte order mark; {self._encoding}-le and {self._encoding}-be need none"
         return "name the encoding that it has, or save it as UTF-8"
+
+
+def _is_utf8(start: bytes) -> bool:
+    """Whether the first bytes of a text are UTF-8 without a NUL character; the last character may be cut off."""
+    try:
+        return "\0" not in codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False

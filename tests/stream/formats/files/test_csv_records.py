@@ -218,8 +218,13 @@ def test_the_advice_for_a_wide_encoding_reads_the_file(tmp_path: Path, encoding:
         *((table(",").encode(one)[:-1], one, "it ends within a character: is it cut off?") for one in WIDE),
         *((table(",").encode(one) * 3000 + b"p", one, "it ends within a character") for one in WIDE),
         ("käse".encode("latin-1") * 4, "utf-16", "it has no byte order mark; utf-16-le and utf-16-be need none"),
-        (b"user,lat,lon,ts\n", "utf-32", "it has no byte order mark; utf-32-le and utf-32-be need none"),
-        (b"user,lat,lon,ts\n", "utf-32-le", "name the encoding that it has, or save it as UTF-8"),
+        ("käse".encode("latin-1") * 4, "utf-32", "it has no byte order mark; utf-32-le and utf-32-be need none"),
+        ("käse".encode("latin-1") * 4, "utf-32-le", "name the encoding that it has, or save it as UTF-8"),
+        *(
+            (f"{table(',')}é".encode(), one, "its bytes are those of utf-8")
+            for one in ("utf-16", "utf-32", "utf-32-be")
+        ),
+        (f"{table(',')}e".encode(), "utf-16-le", "its bytes are those of utf-8"),
         (table(",").encode("utf-16-le"), "utf-32-le", "its bytes are those of utf-16-le"),
         (b"a\xd8b\x20" * 4, "utf-16-le", "name the encoding that it has, or save it as UTF-8"),
     ],

@@ -16,7 +16,13 @@ from core.records.record import Reason
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.paths import Origin, steps_in
 
-__all__ = ["StatedSystems", "states_other_system"]
+__all__ = ["OTHER_SYSTEM", "StatedSystems", "states_other_system"]
+
+OTHER_SYSTEM = (
+    "states a reference system (crs or spatialReference) that is not longitude and latitude in degrees: write it in "
+    "EPSG:4326"
+)
+"""The fault of what states another system."""
 
 _NAMED = re.compile(r"(?:EPSG|ESRI|OGC|IGNF):\w+|urn:.*|https?:.*", re.IGNORECASE | re.DOTALL)
 """Names of systems that can be nothing else; ``crs`` alone may also be, say, the code of a railway station."""
@@ -60,11 +66,7 @@ class StatedSystems:
         for holder, ways in ((record, self._of_record), (origin.document, self._around)):
             for way in ways:
                 if states_other_system(_at(holder, way)):
-                    raise UnreadableError(
-                        Reason.WRONG_TYPE,
-                        "the record states a reference system (crs or spatialReference) that is not longitude and "
-                        "latitude in degrees: write it in EPSG:4326",
-                    )
+                    raise UnreadableError(Reason.WRONG_TYPE, f"the record {OTHER_SYSTEM}")
 
 
 def states_other_system(holder: Any) -> bool:

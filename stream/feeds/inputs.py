@@ -33,6 +33,7 @@ def mapping_options(settings: Settings, feed: Feed, observer: Observer | None = 
         records=own.input.records,
         only=own.input.only,
         numbers_as_text=own.input.numbers_as_text,
+        decimal=own.input.decimal,
         degrees_per_unit=own.input.degrees_per_unit,
         times=TextTimes(
             zone=None if own.time.zone is None else ZoneInfo(own.time.zone),

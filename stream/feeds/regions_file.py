@@ -17,6 +17,7 @@ from stream.formats.files.form_error import FormError
 from stream.formats.files.geojson import features, is_collection
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import BOM, json_document
+from stream.formats.input.reference_systems import OTHER_SYSTEM, states_other_system
 from stream.settings.errors import SettingsError
 
 __all__ = ["read_regions"]
@@ -48,6 +49,8 @@ def read_regions(file: Path | None) -> DrawnRegions:
     area_of: dict[str, Polygon | MultiPolygon] = {}
     for number, feature in enumerate(_features(file), 1):
         where = f"{_SETTING} {file}, feature {number}"
+        if states_other_system(feature) or states_other_system(feature.get("geometry")):
+            raise SettingsError(f"{where}: {OTHER_SYSTEM}")
         name = _name(feature)
         if not name:
             raise SettingsError(f"{where}: has no name: it needs a property name, a text or a whole number")

@@ -11,6 +11,7 @@ from core.models.common.values import show_duration
 from core.models.registry import FAMILIES, family_of, models_of
 from core.records.record import INPUT_KINDS, POINT, CheckIn, Kind
 from stream.formats.files.dialect import delimiter_of
+from stream.formats.input.time_formats import says_zone
 from stream.formats.release.encodings import needs_points
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import IngestSettings, LimitSettings
@@ -303,9 +304,10 @@ def _check_time(time: TimeSettings) -> None:
     if time.earliest >= time.latest:
         earliest, latest = show_instant(time.earliest), show_instant(time.latest)
         raise SettingsError(f"time.earliest is {earliest}: it must be before time.latest, {latest}")
-    if time.format is not None and "%z" not in time.format and time.zone is None:
+    if time.format is not None and not says_zone(time.format) and time.zone is None:
         raise SettingsError(
-            f"time.format is {time.format!r}, without %z: set time.zone to the zone of such time stamps, such as UTC"
+            f"time.format is {time.format!r}, without %z or %Z: set time.zone to the zone of such time stamps, such as "
+            "UTC"
         )
     if time.ambiguous != "reject" and time.zone is None:
         raise SettingsError(f"time.ambiguous is {time.ambiguous}: it needs time.zone")

@@ -15,6 +15,7 @@ from stream.formats.files.dialect import DELIMITERS, delimiter_of, text_encoding
 from stream.formats.files.metric_projection import projection_in_metres
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.paths import path_from
+from stream.formats.input.time_formats import format_fault
 from stream.formats.input.times import Ambiguous
 from stream.formats.presets.registry import PRESETS
 from stream.settings.section import Section
@@ -52,7 +53,15 @@ def _delimiter(value: str) -> str:
 
 def _text_encoding(value: str) -> str:
     if text_encoding(value) is None:
-        raise ValueError("it must be an encoding of text that Python knows, such as utf-8, latin-1, cp1252 or utf-16")
+        raise ValueError(
+            "it must be an encoding of text files that Python knows, such as utf-8, latin-1, cp1252 or utf-16"
+        )
+    return value
+
+
+def _time_format(value: str) -> str:
+    if (fault := format_fault(value)) is not None:
+        raise ValueError(fault)
     return value
 
 
@@ -128,26 +137,29 @@ class InputSettings(Section):
 
     only: Annotated[Conditions, BeforeValidator(separated_by_commas)] = ()
     """Conditions such as ``_type=location``, ``valid=true``, ``event!=exit|dwell`` or ``position`` (there is a value).
-    A record that does not meet all of them is skipped, and counted as filtered."""
+    A record that does not meet all of them is skipped, and counted as filtered. For ``true`` and ``false`` other words
+    count as well, such as ``True``, ``t``, ``yes`` and ``1``."""
 
     numbers_as_text: bool = False
     """Whether numbers, and times as numbers, may be given as text. In CSV they always are."""
 
     degrees_per_unit: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """Degrees in one unit of latitude and longitude: ``1e-7`` for integers such as 482082000."""
+    """Degrees in one unit of latitude and longitude: ``1e-7`` for integers such as 482082000. Numbers with a fraction
+    are then rejected: they are most likely degrees."""
 
     delimiter: Annotated[str, AfterValidator(_delimiter)] = "auto"
     """What separates the values of a CSV: ``comma``, ``semicolon``, ``tab``, ``pipe``, any one character, or ``auto``:
     the one with which the first line has the columns that are needed."""
 
     decimal: Literal[".", ","] = "."
-    """The decimal sign of numbers in a CSV."""
+    """The decimal sign of numbers in a CSV, and of those that ``input.numbers_as_text`` reads."""
 
     columns: Annotated[tuple[str, ...], BeforeValidator(separated_by_commas), NoDecode] = ()
     """Names of the columns of a CSV that has no header."""
 
     text_encoding: Annotated[str, AfterValidator(_text_encoding)] = "utf-8"
-    """Encoding of the text of files, such as ``latin-1``."""
+    """Encoding of the text of files, such as ``latin-1``. ``utf-16`` and ``utf-32`` need a byte order mark; without
+    one, the order is part of the name, as in ``utf-16-le``."""
 
 
 class TimeSettings(Section):
@@ -173,8 +185,9 @@ class TimeSettings(Section):
     """What to do with a local time of ``time.zone`` that occurs twice, because clocks are put back: ``reject`` it, or
     take the ``earlier`` or the ``later`` instant."""
 
-    format: str | None = None
-    """Form of time stamps given as text, in the notation of Python's ``strptime``, such as ``%d/%m/%Y %H:%M:%S``. By
+    format: Annotated[str, AfterValidator(_time_format)] | None = None
+    """The only form of time stamps given as text, in the notation of Python's ``strptime``, such as ``%d/%m/%Y
+    %H:%M:%S``. It must say a whole date and an hour. Of names of zones, ``%Z`` reads ``UTC``, ``GMT`` and ``Z``. By
     default RFC 3339, such as ``2025-10-09T08:53:20Z``."""
 
 

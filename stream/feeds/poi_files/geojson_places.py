@@ -14,6 +14,7 @@ from stream.formats.files.geojson import features, is_collection
 from stream.formats.files.json_values import documents, elements
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import BOM, json_document
+from stream.formats.input.reference_systems import OTHER_SYSTEM, states_other_system
 
 __all__ = ["geojson_places"]
 
@@ -43,6 +44,8 @@ def _place(where: str, feature: Any) -> FoundPlace:
     properties = feature.get("properties") if isinstance(feature, dict) else None
     if not isinstance(properties, dict) or feature.get("type") != "Feature":
         raise PoiFileError("must be a Feature with properties", where)
+    if states_other_system(feature) or states_other_system(feature.get("geometry")):
+        raise PoiFileError(OTHER_SYSTEM, where)
     lat, lon = _position(where, feature.get("geometry"))
     outer = {"id": feature["id"]} if "id" in feature else {}
     return FoundPlace(

@@ -15,6 +15,7 @@ from core.records.record import Kind, attribute_field
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, path_from
+from stream.formats.input.position_texts import NoPosition
 from stream.formats.input.times import moment
 
 __all__ = ["Coverage", "FieldCoverage", "FieldValues", "type_of"]
@@ -124,6 +125,7 @@ _WORDS: dict[type, str] = {
     datetime: "time",
     list: "list",
     dict: "object",
+    NoPosition: "text",
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from stream.formats.files.dialect import wide_encoding
 from stream.formats.files.form_error import FormError
 from stream.formats.files.geojson import is_collection
 from stream.formats.files.json_values import RECORD_SEPARATOR
@@ -145,7 +146,8 @@ def _refuse_binary(head: bytes) -> None:
         if start_of.match(head):
             raise FormError(f"is {name}: unpack or export it to CSV, NDJSON or Parquet, gzipped or not")
     if is_utf16(head):
-        raise FormError("is UTF-16 or UTF-32: save it as UTF-8, or set input.text_encoding, such as to utf-16")
+        encoding = wide_encoding(head) or "the one that it has"
+        raise FormError(f"is UTF-16 or UTF-32: save it as UTF-8, or set input.text_encoding to {encoding}")
     start = head[:_LOOKED_AT]
     if 10 * len(_CONTROL.findall(start)) > len(start):
         raise FormError(

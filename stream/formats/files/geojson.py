@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pyproj import CRS
-from pyproj.exceptions import CRSError
-
 from stream.formats.files.form_error import FormError
 from stream.formats.files.json_values import list_in, top_members
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import json_document
+from stream.formats.input.reference_systems import states_other_system
 
 __all__ = ["features", "is_collection"]
 
@@ -46,23 +44,9 @@ def features(content: bytes) -> tuple[list[bytes], dict[str, Any]]:
         collection = json_document(rest)
     except UnreadableError:
         collection = {}
-    _refuse_metres(collection)
-    return found, collection
-
-
-def _refuse_metres(collection: dict[str, Any]) -> None:
-    """Refuse another reference system, which GeoJSON had before RFC 7946: its metres could pass for degrees."""
-    crs = collection.get("crs")
-    properties = crs.get("properties") if isinstance(crs, dict) else None
-    name = properties.get("name") if isinstance(properties, dict) else None
-    if isinstance(name, str) and not _is_in_degrees(name):
+    if states_other_system(collection):
+        form = "Esri JSON whose spatialReference" if collection.get("crs") is None else "GeoJSON whose crs"
         raise FormError(
-            "is GeoJSON whose crs is not longitude and latitude: write the file in EPSG:4326, as RFC 7946 demands"
+            f"is {form} is not longitude and latitude: write the file in EPSG:4326, as RFC 7946 demands of GeoJSON"
         )
-
-
-def _is_in_degrees(crs: str) -> bool:
-    try:
-        return bool(CRS.from_user_input(crs).is_geographic)
-    except CRSError:
-        return False
+    return found, collection

@@ -6,6 +6,7 @@ datetimes from encodings that have a type for times.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ from stream.formats.input.conditions import condition_from
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
+from stream.formats.input.position_texts import NO_POSITION
 from stream.formats.input.record_path import MISSING, RecordPath
+from stream.formats.input.reference_systems import StatedSystems
 from stream.formats.input.rejection_reasons import rejection_reason
 from stream.formats.input.times import TextTimes
 
@@ -73,6 +76,8 @@ class MappingOptions:
     """Decimal sign of numbers that are given as text."""
 
     degrees_per_unit: float = 1.0
+    """Degrees in one unit of latitude and longitude, which are whole numbers unless it is 1."""
+
     times: TextTimes = field(default_factory=TextTimes)
 
     unit_ms: float = 1000
@@ -87,9 +92,19 @@ class MappingOptions:
     observer: Observer | None = None
 
     @property
+    def has_columns(self) -> bool:
+        """Whether points that are lists have their values where paths such as ``[2]`` say, and not in our order."""
+        return any(self.names[name].startswith("[") for name in _POINT)
+
+    @property
     def is_as_it_is(self) -> bool:
         """Whether values are read as they are: no text is a number, no time lacks an offset, degrees are degrees."""
-        return not self.numbers_as_text and self.degrees_per_unit == 1.0 and self.times == TextTimes()
+        return (
+            not self.numbers_as_text
+            and self.degrees_per_unit == 1.0
+            and self.times == TextTimes()
+            and not self.has_columns
+        )
 
 
 _DEMANDS = ("k", "delta_m")
@@ -125,8 +140,8 @@ class DocumentMapping:
         self._is_parallel = any(is_of_lists(self._names[name]) for name in _POINT)
         """Whether times and positions are lists side by side rather than a list of points."""
         # A list [ts, lat, lon] needs no paths, unless they say that its values stand in another order.
-        self._has_columns = any(self._names[name].startswith("[") for name in _POINT)
-        self._is_as_it_is = options.is_as_it_is and not self._has_columns
+        self._has_columns, self._is_as_it_is = options.has_columns, options.is_as_it_is
+        self._systems = StatedSystems(self._names, options.records)
         self._observer = options.observer
 
     def entries(self, document: Any, origin: Origin) -> Iterable[tuple[int | None, Entry]]:
@@ -185,6 +200,7 @@ class DocumentMapping:
                 return Skipped.FILTERED
             if not isinstance(record, dict):
                 return Unreadable(Reason.WRONG_TYPE, f"a record must be an object; {_kind_of(record)} was found")
+            self._systems.refuse_others(record, origin)
             return self._fragment(record, origin) if self._type is Fragment else self._check_in(record, origin)
         except UnreadableError as fault:
             return Unreadable(fault.reason, fault.detail)
@@ -207,10 +223,14 @@ class DocumentMapping:
             if not self._is_meant(record, origin):
                 yield Skipped.FILTERED
                 return
+            self._systems.refuse_others(record, origin)
             values, places = self._values(record, origin), self._places(record, origin)
         except UnreadableError as fault:
             yield Unreadable(fault.reason, fault.detail)
             return
+        if not places:
+            paths = ", ".join(self._names[name] for name in _POINT)
+            yield Unreadable(Reason.MISSING_FIELD, f"the record has no place: the lists at {paths} are empty")
         for place in places:
             try:
                 yield self._made(values | _given(self._read(place)))
@@ -265,6 +285,7 @@ class DocumentMapping:
 
     def _listed_point(self, point: Any, index: int, origin: Origin) -> Any:
         if isinstance(point, dict) or (self._has_columns and isinstance(point, list)):
+            self._systems.refuse_others(point, origin)
             ts, lat, lon = (path(point, origin) for path in self._point)
         elif isinstance(point, list) and point:
             ts, lat, lon = (*point, None, None)[:3]
@@ -291,22 +312,31 @@ class DocumentMapping:
         return values
 
     def _time(self, value: Any, name: str) -> Any:
+        _refuse_no_position(value, name)
         if not isinstance(value, str):
             return value
         if self._options.numbers_as_text:
             if not value.strip():
                 return None
-            try:
-                return to_number(value, self._options.decimal)
-            except ValueError:
-                pass
+            if self._options.times.format is None:  # 20251009085320 is a number, too
+                try:
+                    return to_number(value, self._options.decimal)
+                except ValueError:
+                    pass
         return self._options.times.read(value, name)
 
     def _degrees(self, value: Any, name: str) -> Any:
+        _refuse_no_position(value, name)
         value = self._number(value, name)
         per_unit = self._options.degrees_per_unit
         if per_unit == 1.0 or not isinstance(value, (int, float)) or isinstance(value, bool):
             return value
+        if isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+            # It would be a place near 0,0, the same for everybody: most likely it is in degrees already.
+            raise UnreadableError(
+                Reason.WRONG_TYPE,
+                f"{name} must be a whole number, as input.degrees_per_unit is set; a number with a fraction was found",
+            )
         return value * per_unit
 
     def _number(self, value: Any, name: str) -> Any:
@@ -336,11 +366,20 @@ def _given(place: Sequence[Any]) -> dict[str, Any]:
     return {name: value for name, value in zip(_POINT, place, strict=True) if value is not None}
 
 
+def _refuse_no_position(value: Any, name: str) -> None:
+    if value is NO_POSITION:
+        raise UnreadableError(
+            Reason.WRONG_TYPE,
+            f"{name} must be a number of a position such as 48.2, 16.4 or geo:48.2,16.4 or POINT(16.4 48.2), in "
+            "degrees of WGS 84 with decimal points; a text of another form was found",
+        )
+
+
 def _kind_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, (int, float)):
         return "a number"
-    if isinstance(value, (str, datetime)):
+    if isinstance(value, (str, datetime)) or value is NO_POSITION:
         return "a text"
     return "null" if value is None else "a list"

@@ -24,7 +24,7 @@ have lost zeros at its beginning. Where one text is missing, there is no value.
 
 A backslash before a character takes away its meaning: ``a\\.b`` is the field ``a.b``. An index also takes a number out
 of a position that is one text: ``latLng[0]`` is the first number of ``48.2°, 16.4°``, ``48.2,16.4``, ``geo:48.2,16.4``,
-or ``POINT(16.4 48.2)``, whose first number is the longitude.
+or ``POINT(16.4 48.2)``, whose first number is the longitude. An altitude may follow.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from typing import Any
 
 import msgspec
 
+from stream.formats.input.position_texts import NO_POSITION, position_in
+
 __all__ = [
     "NOWHERE",
     "FieldPath",
@@ -50,6 +52,7 @@ __all__ = [
     "names_in",
     "needed_names",
     "path_from",
+    "steps_in",
 ]
 
 
@@ -76,7 +79,8 @@ NOWHERE = Origin()
 """The origin of a record that needs none."""
 
 FieldPath = Callable[[Any, Origin], Any]
-"""Returns the value at a path of a record; None if there is none, or if it is null."""
+"""Returns the value at a path of a record; None if there is none, or if it is null; :data:`NO_POSITION` if an index
+stands behind a text that is no position."""
 
 _Step = str | int | None
 """The name of a field, the index in a list, or every element of a list."""
@@ -84,16 +88,6 @@ _Step = str | int | None
 _STEP = re.compile(r"(?P<name>(?:[^\\.\[\]|]|\\.)+)|\[(?P<index>-?[0-9]{1,6})?\]|(?P<dot>\.)", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _BAR, _AND, _PLUS = (re.compile(rf"(?<!\\)((?:\\\\)*)\{sign}") for sign in "|&+")
-
-_NUMBER = r"[-+]?[0-9]{1,3}(?:\.[0-9]{1,20})?"
-_PAIR = re.compile(
-    rf"\s*(?:geo:)?\s*({_NUMBER})\s*°?\s*,\s*({_NUMBER})\s*°?\s*(?:[,;].*)?"
-    rf"|\s*(?:SRID=[0-9]+;)?\s*POINT\s*(?:Z|M|ZM)?\s*\(\s*({_NUMBER})\s+({_NUMBER})(?:\s+[-+.0-9]+)*\s*\)\s*",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A position in one text: of a phone's timeline, a geo URI (RFC 5870), or well-known text."""
-
-_LONGEST_PAIR = 200
 
 
 def path_from(text: str) -> FieldPath:
@@ -112,10 +106,13 @@ def path_from(text: str) -> FieldPath:
         return alternatives[0]
 
     def first(record: Any, origin: Origin) -> Any:
+        no_position = None
         for path in alternatives:
-            if (found := path(record, origin)) is not None:
+            if (found := path(record, origin)) is NO_POSITION:
+                no_position = found
+            elif found is not None:
                 return found
-        return None
+        return no_position
 
     return first
 
@@ -152,6 +149,21 @@ def field_names(text: str) -> tuple[str, ...] | None:
     steps = _steps(text)
     names = tuple(step for step in steps if isinstance(step, str))
     return names if len(names) == len(steps) else None
+
+
+def steps_in(text: str) -> list[tuple[bool, list[str | int | None]]]:
+    """Return the steps of all paths inside a record or a message, and whether they begin at the message.
+
+    A step is the name of a field, an index, or None for every element of a list.
+
+    >>> steps_in("a.b[0]|/c[]|=x")
+    [(False, ['a', 'b', 0]), (True, ['c', None])]
+    """
+    parts = [
+        one for alternative in alternatives_in(text) for part in _parts(alternative) for one in _joined_parts(part)
+    ]
+    inside = [one for one in parts if one.startswith("/") or not _leads_out(one)]
+    return [(one.startswith("/"), _steps(one.removeprefix("/")) if one != "/" else []) for one in inside]
 
 
 def is_elsewhere(text: str) -> bool:
@@ -326,23 +338,18 @@ def _walked(value: Any, steps: Sequence[_Step], at: int) -> Any:
         if isinstance(step, str):
             value = value.get(step) if isinstance(value, dict) else None
         else:
-            if not isinstance(value, list) and (value := _pair(value)) is None:
-                return None
+            if isinstance(value, str):
+                value = position_in(value) or (NO_POSITION if step is not None and i == len(steps) - 1 else None)
+            if not isinstance(value, list):
+                return value if value is NO_POSITION else None
             if step is None:
                 found = [_walked(element, steps, i + 1) for element in value]
                 # A list without any value at the path is of another form, for which there may be another path.
-                return found if not found or any(one is not None for one in found) else None
+                return found if not found or any(one not in (None, NO_POSITION) for one in found) else None
             value = value[step] if -len(value) <= step < len(value) else None
         if value is None:
             return None
     return value
-
-
-def _pair(value: Any) -> list[float] | None:
-    """Return the two numbers of a position that is one text."""
-    if not isinstance(value, str) or len(value) > _LONGEST_PAIR or (match := _PAIR.fullmatch(value)) is None:
-        return None
-    return [float(number) for number in match.groups() if number is not None]
 
 
 def _steps(text: str) -> list[_Step]:

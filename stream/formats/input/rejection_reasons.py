@@ -38,6 +38,7 @@ _FOUND = {
     "null": "null",
     "array": "a list",
     "object": "an object",
+    "NoPosition": "a text that is no position",
 }
 _POINT = ("ts", "lat", "lon")
 

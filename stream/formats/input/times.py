@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
+from time import strptime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -13,6 +14,7 @@ import msgspec
 from core.records.record import Moment, Reason
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.rejection_reasons import NO_OFFSET, TIME
+from stream.formats.input.time_formats import UTC_NAMES, with_names_of_utc
 
 __all__ = ["AMBIGUOUS", "Ambiguous", "TextTimes", "moment"]
 
@@ -22,8 +24,11 @@ Ambiguous = Literal["reject", "earlier", "later"]
 AMBIGUOUS: tuple[Ambiguous, ...] = ("reject", "earlier", "later")
 
 _SECOND_60 = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}):60(?:\.[0-9]+)?([Zz]|[+-][0-9]{2}:?[0-9]{2})"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]+[0-9]{2}:[0-9]{2}):60(?:\.[0-9]+)?([Zz]|[+-][0-9]{2}(?::?[0-9]{2})?|)"
 )
+_BEFORE_60 = ":59.999"
+"""A leap second counts as the last millisecond before it."""
+
 _SHORT_OFFSET = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?[+-][0-9]{2}")
 """PostgreSQL writes offsets of whole hours so."""
 
@@ -47,30 +52,27 @@ def moment(text: str) -> datetime:
     try:
         return msgspec.convert(text, Moment)
     except msgspec.ValidationError:
-        if (found := _leap_second(text)) is not None:
-            return found
-        if _SHORT_OFFSET.fullmatch(text):
+        if (leap := _SECOND_60.fullmatch(text)) is not None:
+            before = moment(f"{leap[1]}{_BEFORE_60}{leap[2]}")
+            if _ends_month(before):
+                return before
+        elif _SHORT_OFFSET.fullmatch(text):
             return msgspec.convert(f"{text}:00", Moment)
-        if _UTC_WORD.search(text) and _LOCAL.fullmatch(local := _UTC_WORD.sub("", text)):
+        elif _UTC_WORD.search(text) and _LOCAL.fullmatch(local := _UTC_WORD.sub("", text)):
             return moment(f"{local}Z")
         raise
 
 
-def _leap_second(text: str) -> datetime | None:
-    """Return the last millisecond before a leap second; None if the text is not one.
+def _ends_month(before: datetime) -> bool:
+    """Whether a time is the last millisecond of a month of UTC.
 
-    Leap seconds end a month of UTC (ITU-R TF.460-6, 2.1): a second 60 anywhere else is a wrong time.
+    Leap seconds end such a month (ITU-R TF.460-6, 2.1): a second 60 anywhere else is a wrong time.
     """
-    if (match := _SECOND_60.fullmatch(text)) is None:
-        return None
     try:
-        before = msgspec.convert(f"{match[1]}:59.999{match[2]}", Moment)
-        after = before + timedelta(milliseconds=1)
-        after -= after.utcoffset() or timedelta()
-    except (msgspec.ValidationError, OverflowError):  # such as the last second of the year 9999
-        return None
-    is_end_of_month = (after.day, after.hour, after.minute, after.second) == (1, 0, 0, 0)
-    return before if is_end_of_month else None
+        after = (before + timedelta(milliseconds=1)).astimezone(UTC)
+    except OverflowError:  # the last second of the year 9999
+        return False
+    return (after.day, after.hour, after.minute, after.second) == (1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,7 @@ class TextTimes:
     """What to do with a local time that occurs twice. One that never occurs is always rejected."""
 
     format: str | None = None
-    """A format of :meth:`datetime.datetime.strptime`; None for RFC 3339."""
+    """A format of :meth:`datetime.datetime.strptime`, the only form of texts; None for RFC 3339."""
 
     def read(self, text: str, name: str) -> datetime:
         """Read a time.
@@ -103,27 +105,50 @@ class TextTimes:
         Raises:
             UnreadableError: The text is not such a time, or it has no offset and no zone is set.
         """
-        found = self._with_format(text, name) if self.format is not None else self._with_rfc3339(text, name)
-        return found if found.tzinfo is not None else self._in_zone(found, name)
-
-    def _with_format(self, text: str, name: str) -> datetime:
-        try:
-            return datetime.strptime(text.strip(), self.format or "")  # noqa: DTZ007 - a zone follows
-        except ValueError:
-            raise UnreadableError(Reason.WRONG_TYPE, f"{name} does not have the form of time.format") from None
-
-    def _with_rfc3339(self, text: str, name: str) -> datetime:
         text = text.strip()
+        found, is_leap = self._with_format(text, name) if self.format is not None else self._with_rfc3339(text, name)
+        found = found if found.tzinfo is not None else self._in_zone(found, name)
+        if is_leap and not _ends_month(found):
+            raise self._of_another_form(name)
+        return found
+
+    def _with_format(self, text: str, name: str) -> tuple[datetime, bool]:
+        """Return a time, and whether it stands for a leap second."""
+        form = self.format or ""
+        for zoned in with_names_of_utc(form):
+            if (found := _parsed(text, zoned)) is not None:
+                of_zone, is_leap = found
+                return of_zone if of_zone.tzinfo is not None else of_zone.replace(tzinfo=UTC), is_leap
+        if with_names_of_utc(form) or (found := _parsed(text, form)) is None:
+            raise self._of_another_form(name)
+        return found
+
+    def _with_rfc3339(self, text: str, name: str) -> tuple[datetime, bool]:
+        """Return a time, and whether it stands for a leap second whose zone is still to come."""
         try:
-            return moment(text)
+            return moment(text), False
         except msgspec.ValidationError:
             pass
+        leap = _SECOND_60.fullmatch(text)
+        if leap is not None and not leap[2]:
+            text = f"{leap[1]}{_BEFORE_60}"
         if (match := _LOCAL.fullmatch(text)) is None:
-            raise _of_another_form(name)
+            raise self._of_another_form(name)
         try:
-            return datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ':00'}{(match[4] or '')[:7]}")
+            local = datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ':00'}{(match[4] or '')[:7]}")
         except ValueError:
-            raise _of_another_form(name) from None
+            raise self._of_another_form(name) from None
+        return local, leap is not None
+
+    def _of_another_form(self, name: str) -> UnreadableError:
+        if self.format is None:
+            detail = f"must be {TIME}; a text of another form was found"
+        elif with_names_of_utc(self.format):
+            *others, last = UTC_NAMES
+            detail = f"does not have the form of time.format, in which %Z is {', '.join(others)} or {last}"
+        else:
+            detail = "does not have the form of time.format"
+        return UnreadableError(Reason.WRONG_TYPE, f"{name} {detail}")
 
     def _in_zone(self, local: datetime, name: str) -> datetime:
         if self.zone is None:
@@ -147,5 +172,17 @@ class TextTimes:
         return earlier if self.ambiguous == "earlier" else later
 
 
-def _of_another_form(name: str) -> UnreadableError:
-    return UnreadableError(Reason.WRONG_TYPE, f"{name} must be {TIME}; a text of another form was found")
+def _parsed(text: str, form: str) -> tuple[datetime, bool] | None:
+    """Return a time that is written in a format, and whether it stands for a leap second; None if it is not."""
+    try:
+        return datetime.strptime(text, form), False  # noqa: DTZ007 - a zone follows
+    except ValueError:
+        pass
+    try:
+        found = strptime(text, form)  # which reads a second 60
+        if found.tm_sec != 60:
+            return None
+        zone = None if found.tm_gmtoff is None else timezone(timedelta(seconds=found.tm_gmtoff))
+        return datetime(*found[:5], 59, 999_000, tzinfo=zone), True
+    except ValueError:
+        return None

@@ -17,6 +17,7 @@ from core.ingest.intake import Record
 from core.records.record import Fragment, Kind, attribute_field, checkin_type
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.paths import field_names
+from stream.formats.input.reference_systems import StatedSystems
 
 __all__ = ["Wire", "wire_of"]
 
@@ -52,6 +53,8 @@ _Tree = dict[str, Any]
 def wire_of(kind: Kind, options: MappingOptions) -> Wire | None:
     """Return how messages of the expected form are decoded; None if the options leave no form to expect."""
     if not options.is_as_it_is or options.only or options.observer is not None:
+        return None
+    if StatedSystems(options.names, options.records).are_possible:
         return None
     base: type[Record] = checkin_type(len(options.attributes)) if kind is Kind.CHECKINS else Fragment
     names = dict(options.names) | {attribute_field(i): name for i, name in enumerate(options.attributes)}

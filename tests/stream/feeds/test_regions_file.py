@@ -16,6 +16,7 @@ from stream.feeds.regions_file import read_regions
 from stream.settings.errors import SettingsError
 from stream.settings.load import load_settings
 from stream.worker.shapes import outline
+from tests.builders.reference_systems import OTHERS
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 
@@ -86,6 +87,11 @@ def test_a_byte_order_mark_and_white_space_do_not_matter(tmp_path: Path) -> None
         (
             collection(feature("a", polygon(SQUARE)), crs={"properties": {"name": "EPSG:3857"}}),
             ": is GeoJSON whose crs is not longitude and latitude: write the file in EPSG:4326",
+        ),
+        *(
+            (collection(one), ", feature 1: states a reference system (crs or spatialReference) that is not longitude")
+            for stated in OTHERS
+            for one in (feature("a", polygon(SQUARE)) | stated, feature("a", polygon(SQUARE) | stated))
         ),
         (collection(feature("", polygon(SQUARE))), ", feature 1: has no name: it needs a property name, a text"),
         (collection(feature(None, polygon(SQUARE))), ", feature 1: has no name"),

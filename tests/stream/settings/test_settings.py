@@ -352,6 +352,9 @@ def test_a_section_or_an_input_topic_without_a_value_is_as_if_empty(write: Write
         ("limits.message_bytes", True, "900KiB or 1MiB"),
         ("time.earliest", "yesterday", "2000-01-01T00:00:00Z"),
         ("time.unit", "h", "'s', 'ms', 'us' or 'ns'"),
+        ("time.format", "%Q", "it has %Q, which strptime does not read: allowed are %%"),
+        ("time.format", "%d/%m/%Y %H:%M:%S %d", "it has %d twice"),
+        ("time.format", "%Y-%m-%d", "a whole date and an hour"),
         ("location.area", "40.5,-74.3,41.0", "south, west, north, east"),
         ("location.cells", "20", "20x20"),
         ("location.cells", "0x20", "greater than or equal to 1"),
@@ -616,6 +619,20 @@ def test_the_accepted_time_must_not_be_empty() -> None:
     """
     sentence = fault({"time.earliest": "2020-01-01", "time.latest": "2020-01-01"})
     assert sentence == "time.earliest is 2020-01-01T00:00:00Z: it must be before time.latest, 2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("form", "needs_zone"),
+    [("%c", True), ("%c %z", False), ("%c %Z", False), ("%c %%z", True), ("%c %%Z", True), ("%c %%%z", False)],
+)
+def test_a_form_of_times_without_a_zone_needs_one(form: str, needs_zone: bool) -> None:
+    """
+    An offset or the name of UTC in each time is enough.
+    """
+    if needs_zone:
+        assert "without %z or %Z: set time.zone" in fault({"time.format": form})
+    else:
+        assert load_settings(None, {"time.format": form}).time.format == form
 
 
 def test_two_fields_cannot_share_a_name() -> None:

@@ -60,6 +60,8 @@ def guess_fields(shape: Shape, *, is_text: bool, decimal: str = ".") -> Guess:
     """
     guess, leaves = Guess(), shape.often()
     lat_lon = next(filter(None, (named_pair(leaves, decimal), standard_pair(leaves), text_pair(leaves))), None)
+    if lat_lon is None and not is_text and (lat_lon := named_pair(leaves, ",")) is not None:
+        decimal = guess.settings["input.decimal"] = ","
     if lat_lon is not None:
         lat, lon = lat_lon
         guess.n_found += 1

@@ -27,6 +27,8 @@ __all__ = [
 _EARLIEST_S, _LATEST_S = 3e8, 4.2e9
 """Years 1979 to 2103: the units do not overlap."""
 
+_YEARS = range(1979, 2104)
+
 FORMATS = (
     "%a %b %d %H:%M:%S %z %Y",
     "%a, %d %b %Y %H:%M:%S %z",
@@ -155,7 +157,7 @@ def _reads(times: TextTimes, text: str) -> bool:
 
 def _parses(text: str, form: str) -> bool:
     try:
-        datetime.strptime(text.strip(), form)  # noqa: DTZ007 - only whether it fits
+        found = datetime.strptime(text.strip(), form)  # noqa: DTZ007 - only whether it fits
     except ValueError:
         return False
-    return True
+    return found.year in _YEARS  # 1712123456, a Unix time, also fits %Y%m%d%H%M%S: in the year 1712

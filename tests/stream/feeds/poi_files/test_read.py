@@ -20,6 +20,7 @@ from osmium.osm import mutable
 from stream.feeds.poi_files.found_place import FoundPlace
 from stream.feeds.poi_files.read import public_names, read_places
 from stream.settings.errors import SettingsError
+from tests.builders.reference_systems import OTHERS
 from tests.paths import CASES
 
 CSV = "name,lat,lon,category\nNord,48.2,16.37,Health > Clinic\nSüd,-33.5,179.9,\n"
@@ -224,6 +225,11 @@ def test_overture_in_geojson_is_read(file: Path) -> None:
         (
             json.dumps({"type": "FeatureCollection", "crs": {"properties": {"name": "EPSG:3857"}}, "features": []}),
             ": is no GeoJSON of places: is GeoJSON whose crs is not longitude and latitude",
+        ),
+        *(
+            (json.dumps(one), ", feature 1: states a reference system (crs or spatialReference) that is not longitude")
+            for stated in OTHERS
+            for one in (feature(point(1, 2), name="A") | stated, feature(point(1, 2) | stated, name="A"))
         ),
     ],
 )

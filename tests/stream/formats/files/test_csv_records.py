@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from datetime import UTC, datetime
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import Any
 
@@ -184,9 +187,84 @@ def test_what_cannot_separate_values_is_refused(name: str) -> None:
     assert delimiter_of(name) is None
 
 
-@pytest.mark.parametrize("name", ["", "klingon", "base64", "rot13", "zip"])
+WIDE = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
+
+
+@pytest.mark.parametrize("encoding", WIDE)
+@pytest.mark.parametrize("form", ["feed.csv", "feed.ndjson", "feed.json"])
+def test_the_advice_for_a_wide_encoding_reads_the_file(tmp_path: Path, encoding: str, form: str) -> None:
+    """
+    Without a byte order mark it names the order, which bytes that are 0 say; with one it need not.
+    """
+    records = [dict(zip(HEADER, row, strict=True)) for row in ROWS]
+    lines = [
+        json.dumps(one | {"lat": float(one["lat"]), "lon": float(one["lon"]), "ts": float(one["ts"])})
+        for one in records
+    ]
+    content = {"feed.csv": table(","), "feed.ndjson": "\n".join(lines), "feed.json": f"[{','.join(lines)}]"}[form]
+    for named in ("utf-8", "latin-1")[: 2 - (encoding == "utf-32")]:
+        with pytest.raises(FileFormatError, match="is UTF-16 or UTF-32: save it as UTF-8, or set") as fault:
+            read(tmp_path / form, content.encode(encoding), encoding=named)
+        advice = str(fault.value).rpartition(" ")[2]
+        assert named == "latin-1" or advice == encoding
+        assert read(tmp_path / form, content.encode(encoding), encoding=advice) == RECORDS
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "says"),
+    [
+        *((table(",").encode(f"{one}-le"), one, f"its bytes are those of {one}-le") for one in ("utf-16", "utf-32")),
+        *((table(",").encode(f"{one}-be"), one, f"its bytes are those of {one}-be") for one in ("utf-16", "utf-32")),
+        *((table(",").encode(one)[:-1], one, "it ends within a character: is it cut off?") for one in WIDE),
+        *((table(",").encode(one) * 3000 + b"p", one, "it ends within a character") for one in WIDE),
+        ("käse".encode("latin-1") * 4, "utf-16", "it has no byte order mark; utf-16-le and utf-16-be need none"),
+        ("käse".encode("latin-1") * 4, "utf-32", "it has no byte order mark; utf-32-le and utf-32-be need none"),
+        ("käse".encode("latin-1") * 4, "utf-32-le", "name the encoding that it has, or save it as UTF-8"),
+        *(
+            (f"{table(',')}é".encode(), one, "its bytes are those of utf-8")
+            for one in ("utf-16", "utf-32", "utf-32-be")
+        ),
+        (f"{table(',')}e".encode(), "utf-16-le", "its bytes are those of utf-8"),
+        (table(",").encode("utf-16-le"), "utf-32-le", "its bytes are those of utf-16-le"),
+        (b"a\xd8b\x20" * 4, "utf-16-le", "name the encoding that it has, or save it as UTF-8"),
+    ],
+)
+def test_bytes_of_another_encoding_end_the_run_with_a_sentence(
+    tmp_path: Path, content: bytes, encoding: str, says: str
+) -> None:
+    """
+    At the start, or wherever they are.
+    """
+    with pytest.raises(FileFormatError) as fault:
+        read(tmp_path / "feed.csv", content, encoding=encoding)
+    assert f"is not text in {encoding} (input.text_encoding): {says}" in str(fault.value)
+
+
+@given(
+    st.sampled_from(sorted({name for name in aliases.values() if text_encoding(name) is not None})),
+    st.sampled_from([table(",").encode(), table(",").encode("utf-16-le"), b"\x80\xff\x00\xd8", b"+AGE-+2AA-"]),
+    st.binary(max_size=9),
+)
+def test_no_bytes_in_any_encoding_are_anything_but_entries_or_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, encoding: str, start: bytes, rest: bytes
+) -> None:
+    """
+    Of all encodings that may be set.
+    """
+    path = tmp_path_factory.mktemp("files") / "feed.csv"
+    with suppress(FileFormatError):
+        assert all(isinstance(entry, (CheckIn, Unreadable)) for entry in read(path, start + rest, encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "klingon", "base64", "rot13", "zip", "uu", "bz2", "hex", "a\0b"),
+        *("idna", "punycode", "unicode_escape", "unicode-escape", "raw_unicode_escape", "undefined"),
+    ],
+)
 def test_what_is_no_encoding_of_text_is_refused(name: str) -> None:
     """
-    Python knows codecs of bytes, too.
+    Python knows codecs of bytes, too, and some for names of hosts and source code.
     """
     assert text_encoding(name) is None

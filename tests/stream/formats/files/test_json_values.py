@@ -13,6 +13,7 @@ from stream.formats.files.form_error import FormError
 from stream.formats.files.geojson import features, is_collection
 from stream.formats.files.json_values import documents, elements, list_in, texts_of_sequence
 from tests.budgets import examples
+from tests.builders.reference_systems import OTHERS
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
@@ -139,6 +140,16 @@ def test_a_reference_system_in_metres_is_refused(name: str, is_read: bool) -> No
     else:
         with pytest.raises(FormError, match="EPSG:4326"):
             features(content)
+
+
+@pytest.mark.parametrize("stated", OTHERS)
+def test_another_reference_system_is_refused_however_it_is_stated(stated: dict[str, Any]) -> None:
+    """
+    The file is refused, and no feature of it is read.
+    """
+    content = json.dumps({"type": "FeatureCollection", "features": [FEATURE], **stated}).encode()
+    with pytest.raises(FormError, match="is not longitude and latitude: write the file in EPSG:4326"):
+        features(content)
 
 
 @pytest.mark.parametrize(

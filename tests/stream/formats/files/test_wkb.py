@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream.formats.files.wkb import geometry_from
+from stream.formats.input.reference_systems import states_other_system
 from tests.budgets import examples
 
 shapely = pytest.importorskip("shapely", reason="shapely is not installed: geometries have no other writer here")
@@ -51,6 +52,17 @@ def test_a_line_string_of_another_program_is_read(positions: list[list[float]], 
     """
     wkb = shapely.to_wkb(shapely.LineString(positions), flavor=flavor)
     assert geometry_from(wkb) == {"type": "LineString", "coordinates": positions}
+
+
+@pytest.mark.parametrize("byte_order", [0, 1])
+@pytest.mark.parametrize("geometry", [shapely.Point(16, 48), shapely.LineString([(16, 48), (17, 48)])])
+@pytest.mark.parametrize("srid", [3857, 31287])
+def test_another_reference_system_is_stated(geometry: Any, byte_order: int, srid: int) -> None:
+    """
+    As GeoJSON stated it, so that the record is rejected.
+    """
+    wkb = shapely.to_wkb(shapely.set_srid(geometry, srid), flavor="extended", byte_order=byte_order, include_srid=True)
+    assert states_other_system(geometry_from(wkb))
 
 
 @pytest.mark.parametrize("kind", [2001, 1 | M])

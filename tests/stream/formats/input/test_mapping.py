@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -15,6 +17,7 @@ from core.records.record import INPUT_KINDS, CheckIn, Fragment, Kind, Reason
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Skipped, Unreadable
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.paths import Origin
+from stream.formats.input.times import TextTimes
 from tests.builders.inputs import NAMES
 
 C, F = Kind.CHECKINS, Kind.FRAGMENTS
@@ -110,10 +113,12 @@ def test_a_record_is_found_wherever_it_is(document: Any, given_: dict[str, Any])
 )
 def test_points_are_lists_objects_or_lists_side_by_side(document: Any, given_: dict[str, Any]) -> None:
     """
-    All mean the same fragment.
+    All mean the same fragment, also as a message, which is decoded in a shorter way if it can be.
     """
     found = one(F, document, **given_)
     assert [tuple(round(value, 9) for value in values) for values in found["points"]] == [(5, 1, 2), (6, 1, 3)]
+    options = MappingOptions(names=NAMES | given_.get("names", {}), **{k: v for k, v in given_.items() if k != "names"})
+    assert [plain(entry) for _, entry in MessageReader(F, options).read(json.dumps(document).encode())] == [found]
 
 
 def test_a_bad_element_rejects_itself_only() -> None:
@@ -228,6 +233,79 @@ def test_the_person_may_be_in_the_key_and_the_time_in_the_message() -> None:
     assert (found["user"], found["ts"].timestamp()) == ("p", 5.0)
 
 
+@pytest.mark.parametrize("numbers_as_text", [False, True])
+@pytest.mark.parametrize("form", ["%y%m%d%H%M", "%Y%m%d%H%M%S", "%Y%j%H%M%S", "%Y%m%d%H%M%S%f", "%d.%m%y%H%M%S"])
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+def test_a_stated_form_of_times_is_the_only_one_of_texts(kind: Kind, form: str, numbers_as_text: bool) -> None:
+    """
+    A text of digits alone, such as 2502251310, is no Unix time then; a number still is one.
+    """
+    time = datetime(2025, 2, 25, 13, 10, tzinfo=UTC)
+    given_: dict[str, Any] = {"times": TextTimes(zone=ZoneInfo("UTC"), format=form), "numbers_as_text": numbers_as_text}
+    records = [VISIT | {"ts": value} for value in (time.strftime(form), 1_502_251_310, "1502251310.5")]
+    records += [{"user": "p", "points": [[record["ts"], 1, 2]]} for record in records * (kind is Kind.FRAGMENTS)]
+    found = [one(kind, record, **given_) for record in records]
+    times = [one if isinstance(one, Reason) else one.get("ts", one.get("points", [[0]])[0][0]) for one in found]
+    assert times == [time, 1_502_251_310, Reason.WRONG_TYPE] * (len(records) // 3)
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1e-6, 1e-5, 0.5])
+@pytest.mark.parametrize(
+    ("lat", "lon"),
+    [(48.2082, 16.3738), (482_082_000, 16.3738), (48.2082, 163_738_000), ("48.2082", "16.3738"), (0.5, 0)],
+)
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+def test_degrees_where_whole_numbers_are_meant(kind: Kind, lat: Any, lon: Any, unit: float) -> None:
+    """
+    They would be a place near 0,0, the same for everybody, so their record is rejected, in any form of points.
+    """
+    records = [VISIT | {"lat": lat, "lon": lon}]
+    if kind is Kind.FRAGMENTS:
+        records += [
+            {"user": "p", "points": [[5, lat, lon]]},
+            {"user": "p", "points": [{"ts": 5, "lat": lat, "lon": lon}]},
+        ]
+    for record in records:
+        ((_, entry),) = read(kind, record, degrees_per_unit=unit, numbers_as_text=True)
+        assert isinstance(entry, Unreadable)
+        assert entry.reason is Reason.WRONG_TYPE
+        assert "must be a whole number, as input.degrees_per_unit is set" in entry.detail
+
+
+@pytest.mark.parametrize("number", [482_082_000, 482_082_000.0, "482082000", "482082000.0", 0, -0.0])
+def test_whole_numbers_however_they_are_written(number: Any) -> None:
+    """
+    Some formats have one type for all numbers.
+    """
+    found = one(C, VISIT | {"lat": number}, degrees_per_unit=1e-7, numbers_as_text=True)
+    assert found["lat"] == pytest.approx(float(number) * 1e-7)
+
+
+EMPTY_LISTS = [
+    ({"at": [], "xy": []}, "at[]", "xy[][1]", "xy[][0]"),
+    ({"at": 5, "xy": []}, "at", "xy[][1]|xy[1]", "xy[][0]|xy[0]"),
+    ({"at": 5, "xy": [[], []]}, "at", "xy[][1]|xy[1]", "xy[][0]|xy[0]"),
+    ({"at": [], "y": 1, "x": 2}, "at[]", "y", "x"),
+    ({"at": [], "y": [], "x": []}, "at[]", "y[]", "x[]"),
+    ({"at": [], "xy": None}, "at[]", "xy[][1]", "xy[][0]"),
+]
+
+
+@pytest.mark.parametrize(("record", "ts", "lat", "lon"), EMPTY_LISTS)
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+def test_a_record_without_places_is_one_entry(kind: Kind, record: dict[str, Any], ts: str, lat: str, lon: str) -> None:
+    """
+    Alone, or between others in a list: it is a reason, or a fragment without points, which validation rejects.
+    """
+    names = {"ts": ts, "lat": lat, "lon": lon}
+    record = {"user": "p", **record}
+    for document, numbers in ((record, [None]), ([record, 7, record], [1, 2, 3])):
+        found = read(kind, document, names=names)
+        assert [number for number, _ in found] == numbers
+        for _, entry in found:
+            assert isinstance(entry, Unreadable) or plain(entry) == {"user": "p", "points": []}
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*NAMES, "a"]), inner, max_size=4),
@@ -255,6 +333,8 @@ FORMS: list[dict[str, Any]] = [
     {"names": {"user": "a.user"}, "records": "a"},
     {"names": {"lat": "user.lat"}},  # an object and a field at once
     {"attributes": ("age", "a.age")},
+    {"names": {"ts": "[0]", "lat": "[2]", "lon": "[1]"}},
+    {"names": {"lat": "a.p.y", "lon": "a.p.x"}},
 ]
 
 

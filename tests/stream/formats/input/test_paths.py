@@ -8,10 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.records.record import CheckIn, Fragment, Kind
+from core.records.record import CheckIn, Fragment, Kind, Reason
 from stream.feeds.trial.guessing.shape import escaped
 from stream.formats.input.mapping import DocumentMapping, MappingOptions, Skipped, Unreadable
 from stream.formats.input.paths import NOWHERE, Origin, PathError, is_of_lists, names_in, needed_names, path_from
+from stream.formats.input.position_texts import NO_POSITION
 from stream.formats.input.record_path import MISSING, RecordPath
 from tests.builders.inputs import NAMES
 
@@ -41,9 +42,13 @@ from tests.builders.inputs import NAMES
         ("p[0]", {"p": "SRID=4326;POINT(16.4 48.2)"}, 16.4),
         ("p[1]", {"p": "POINT Z (16.4 48.2 171)"}, 48.2),
         ("p[2]", {"p": "48.2,16.4"}, None),
-        ("p[0]", {"p": "somewhere"}, None),
+        ("p[0]", {"p": "somewhere"}, NO_POSITION),
+        ("p[0]|a", {"p": "somewhere", "a": 1}, 1),
+        ("p[0]|a", {"p": "somewhere"}, NO_POSITION),
+        ("p[0].a|p[][0]", {"p": "somewhere"}, None),
+        ("p[][0]|p[0]", {"p": ["somewhere"]}, "somewhere"),
         ("p[0]", {"p": 48.2}, None),
-        ("p[0]", {"p": "1," * 10**6}, None),
+        ("p[0]", {"p": "1," * 10**6}, NO_POSITION),
     ],
 )
 def test_a_path_leads_to_a_value(path: str, record: dict[str, Any], value: object) -> None:
@@ -110,14 +115,116 @@ def test_a_wrong_path_is_refused(path: str) -> None:
         path_from(path)
 
 
-@given(st.floats(-90, 90), st.floats(-180, 180))
-def test_positions_in_one_text(lat: float, lon: float) -> None:
+@given(
+    st.floats(-90, 90),
+    st.floats(-180, 180),
+    st.sampled_from(
+        [
+            "{}, {}",
+            "{}°, {}°",
+            " {},{},170.5 ",
+            "{}, {}, -12",
+            "geo:{},{}",
+            "geo:{},{},170",
+            "GEO:{},{};crs=WGS84;u=35.5",
+            "geo:{},{};u=35;z=11;a",
+            "geo:{},{};crsx=EPSG%3A1",
+        ]
+    ),
+)
+def test_positions_in_one_text(lat: float, lon: float, form: str) -> None:
     """
-    Whatever a position is, its two numbers come back from a text with them.
+    Whatever a position is, its two numbers come back from a text with them; an altitude and other parameters of a geo
+    URI change nothing.
     """
-    record = {"p": f"{lat:.7f}°, {lon:.7f}°"}
+    record = {"p": form.format(f"{lat:.7f}", f"{lon:.7f}")}
     found = path_from("p[0]")(record, NOWHERE), path_from("p[1]")(record, NOWHERE)
     assert found == (float(f"{lat:.7f}"), float(f"{lon:.7f}"))
+
+
+@given(
+    st.floats(-90, 90),
+    st.floats(-180, 180),
+    st.integers(0, 4),
+    st.sampled_from(
+        [
+            *("{}, {}, 170", "{},{}", "{}, {}", "{}; {}", "{};{}", "{}°, {}°", "{}° / {}°", "{} {}", "geo:{},{}"),
+            *("POINT({} {})", "{}, {},", "({}, {})", "{}, {} N"),
+        ]
+    ),
+)
+def test_decimal_commas_in_one_text(lat: float, lon: float, n_digits: int, form: str) -> None:
+    """
+    They are never taken for what stands between two numbers; whole numbers without an altitude are a position.
+    """
+    numbers = [f"{value:.{n_digits}f}" for value in (lat, lon)]
+    assume(n_digits or form == "{}, {}, 170")
+    text = form.format(*(number.replace(".", ",") for number in numbers))
+    for index in (0, 1):
+        assert path_from(f"p[{index}]")({"p": text}, NOWHERE) is NO_POSITION
+
+
+@pytest.mark.parametrize("kind", [Kind.CHECKINS, Kind.FRAGMENTS])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "48,20; 16,37",
+        "48,20,16,37",
+        "48,2;16,3",
+        "48,12,29.5; 16,22,25.7",
+        "48°12'29.5\"N, 16°22'25.7\"E",
+        "48° 12.5, 16° 22.4",
+        "48,20°, 16,37°",
+        "48,2°, 16,3°",
+        "33.80°, 70.6°, S W",
+        "33.80, 70.6, S",
+        "33.80; 70.6",
+        "48.2, 16.4, 1.5, 7",
+        "48.2, 16.4;u=35",
+        "48.2, 16.4 (Vienna)",
+        "48.2, 16.4\n48.3, 16.5",
+        "geo:48.2,16.3;crs=EPSG:31287",
+        "geo:48.2,16.3;u=35;crs=nad27",
+        "geo:48.2,16.3;CRS=wgs72",
+        "geo:48.2,16.3;crs",
+        "geo:48.2,16.3;crs=wgs84x",
+        "geo:48,2;u=16,3",
+        "geo:0,0?q=48.2,16.3",
+        "SRID=31287;POINT(16 48)",
+        "SRID=3857;POINT(16 48)",
+        "POINT(16,4 48,2)",
+        "POINT EMPTY",
+        "LINESTRING(16 48, 17 48)",
+        "somewhere",
+        "",
+    ],
+)
+def test_a_text_that_is_no_position_rejects_its_record(kind: Kind, text: str) -> None:
+    """
+    With what is allowed, and nothing of the text: also in the list of points of a fragment, or beside a time as list.
+    """
+    names = NAMES | {"lat": "at.p[0]|p[0]", "lon": "at.p[1]|p[1]"}
+    records: list[dict[str, Any]] = [{"user": "a", "ts": 1, "p": text}]
+    if kind is Kind.FRAGMENTS:
+        records.append({"user": "a", "points": [{"ts": 1, "p": text}]})
+    for record in records:
+        for numbers_as_text in (False, True):
+            (found,) = entries(kind, record, MappingOptions(names=names, numbers_as_text=numbers_as_text))
+            assert isinstance(found, Unreadable)
+            assert found.reason is Reason.WRONG_TYPE
+            assert "p[0] must be a number of a position such as" in found.detail
+            assert len(text) < 5 or text not in found.detail
+
+
+def test_a_person_in_a_text_that_is_no_position() -> None:
+    """
+    Whatever field an index of a text is for, the sentence says what was found.
+    """
+    (found,) = entries(Kind.CHECKINS, {"name": "a", "ts": 1}, MappingOptions(names=NAMES | {"user": "name[0]"}))
+    assert found == (
+        Reason.WRONG_TYPE,
+        "name[0] must be a text or a number; a text that is no position was found",
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.records.record import Reason
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.time_formats import format_fault
 from stream.formats.input.times import AMBIGUOUS, TextTimes
 
 VIENNA = ZoneInfo("Europe/Vienna")
@@ -116,6 +118,151 @@ def test_a_stated_format_is_the_only_one() -> None:
     danish = TextTimes(format="%d/%m/%Y %H:%M:%S", zone=ZoneInfo("UTC"))
     assert danish.read("03/04/2012 18:00:09", "ts") == datetime(2012, 4, 3, 18, 0, 9, tzinfo=UTC)
     assert fault_of(danish, "2012-04-03T18:00:09Z") == (Reason.WRONG_TYPE, "ts does not have the form of time.format")
+
+
+@pytest.mark.parametrize("zone", [None, VIENNA])
+@pytest.mark.parametrize("name", ["UTC", "GMT", "Z", "utc"])
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("%Y-%m-%d %H:%M:%S %Z", "2025-10-09 08:53:20 {}"),
+        ("%a %b %d %H:%M:%S %Z %Y", "Thu Oct 09 08:53:20 {} 2025"),
+        ("%Y%m%d%H%M%S%Z", "20251009085320{}"),
+        ("%Y-%m-%d %H:%M:%S %Z%z", "2025-10-09 10:53:20 {}+0200"),
+        ("%%Z %Y-%m-%d %H:%M:%S %Z", "%Z 2025-10-09 08:53:20 {}"),
+    ],
+)
+def test_a_name_of_utc_wins_over_the_zone(form: str, text: str, name: str, zone: ZoneInfo | None) -> None:
+    """
+    As an offset does, which wins over a name.
+    """
+    found = TextTimes(zone=zone, format=form).read(text.format(name), "ts")
+    assert found == datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("zone_of_machine", ["UTC", "Europe/Vienna", "Asia/Kolkata"])
+@pytest.mark.parametrize("name", ["CEST", "CET", "EST", "IST", "BST", "Europe/Vienna", ""])
+def test_other_names_of_zones_are_rejected(name: str, zone_of_machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    They mean different offsets in different countries; that the machine is in such a zone changes nothing.
+    """
+    monkeypatch.setenv("TZ", zone_of_machine)
+    time.tzset()
+    try:
+        times = TextTimes(zone=VIENNA, format="%Y-%m-%d %H:%M:%S %Z")
+        reason, detail = fault_of(times, f"2025-10-09 08:53:20 {name}")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert (reason, "%Z is UTC, GMT or Z" in detail) == (Reason.WRONG_TYPE, True)
+
+
+LEAP = datetime(2016, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "form"),
+    [
+        ("2016-12-31T23:59:60Z", None, None),
+        ("2016-12-31 23:59:60 UTC", None, None),
+        ("2016-12-31 23:59:60+00", None, None),
+        ("2017-01-01 00:59:60+01", None, None),
+        ("2017-01-01 00:59:60.5+01", None, None),
+        ("2017-01-01 05:29:60+0530", None, None),
+        ("2016-12-31 18:59:60-05:00", None, None),
+        ("2016-12-31 23:59:60", "UTC", None),
+        ("2016-12-31T23:59:60.25", "UTC", None),
+        ("2017-01-01 00:59:60", "Europe/Vienna", None),
+        ("2017-01-01 05:29:60", "Asia/Kolkata", None),
+        ("31/12/2016 23:59:60", "UTC", "%d/%m/%Y %H:%M:%S"),
+        ("01/01/2017 00:59:60", "Europe/Vienna", "%d/%m/%Y %H:%M:%S"),
+        ("01/01/2017 00:59:60 +0100", None, "%d/%m/%Y %H:%M:%S %z"),
+        ("31/12/2016 23:59:60 UTC", None, "%d/%m/%Y %H:%M:%S %Z"),
+        ("20161231235960", "UTC", "%Y%m%d%H%M%S"),
+    ],
+)
+def test_a_leap_second(text: str, zone: str | None, form: str | None) -> None:
+    """
+    However it is written, it is the last millisecond before it.
+    """
+    times = TextTimes(zone=None if zone is None else ZoneInfo(zone), format=form)
+    assert times.read(text, "ts") == LEAP
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "form"),
+    [
+        ("2016-12-30T23:59:60Z", None, None),
+        ("2016-12-31 23:59:60+01", None, None),
+        ("2017-01-01 00:59:60+00", None, None),
+        ("2016-12-31 23:58:60", "UTC", None),
+        ("2016-12-31 23:59:60", "Europe/Vienna", None),
+        ("2016-12-31 23:59:61", "UTC", None),
+        ("9999-12-31 23:59:60", "UTC", None),
+        ("31/12/2016 23:59:60", "Europe/Vienna", "%d/%m/%Y %H:%M:%S"),
+        ("31/12/2016 23:59:61", "UTC", "%d/%m/%Y %H:%M:%S"),
+        ("31/12/2016 23:59:60 +0100", None, "%d/%m/%Y %H:%M:%S %z"),
+        ("31/12/9999 23:59:60", "UTC", "%d/%m/%Y %H:%M:%S"),
+    ],
+)
+def test_a_second_60_at_another_time(text: str, zone: str | None, form: str | None) -> None:
+    """
+    Only the end of a month of UTC has one.
+    """
+    times = TextTimes(zone=None if zone is None else ZoneInfo(zone), format=form)
+    assert fault_of(times, text)[0] is Reason.WRONG_TYPE
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ("%Q", "it has %Q, which"),
+        ("%s", "it has %s, which"),
+        ("%-d.%m.%Y %H:%M", "it has %-d, which"),
+        ("%D %T", "it has %D, which"),
+        ("%F %H:%M", "it has %F, which"),
+        ("%Y-%m-%dT%H:%M%:z", "it has %:z, which"),
+        ("%Y-%m-%d %H:%M %", "it has %, which"),
+        ("%d/%m/%Y %H:%M:%S %d", "it has %d twice"),
+        ("%Y-%m-%d %H:%m:%S", "it has %m twice"),
+        ("%Y-%m-%d %I:%M", "it has %I without %p"),
+        ("%Y-%m-%d %H:%M %p", "it has %p without %I"),
+        ("%Y-W%V-%u %H:%M", "a whole date and an hour"),
+        ("%G-%m-%d %H:%M", "a whole date and an hour"),
+        ("%Y-%m-%d", "a whole date and an hour"),
+        ("%d %b %H:%M", "a whole date and an hour"),
+        ("%Y %b %H:%M", "a whole date and an hour"),
+        ("%H:%M:%S", "a whole date and an hour"),
+        ("%%Y-%%m-%%d %%H:%%M", "a whole date and an hour"),
+        ("noon", "a whole date and an hour"),
+    ],
+)
+def test_a_format_that_cannot_say_when(form: str, says: str) -> None:
+    """
+    It has a fault, which names the directive.
+    """
+    assert says in (format_fault(form) or "")
+
+
+@given(
+    st.sampled_from(
+        ["%Y-%m-%d", "%d/%m/%y", "%d %b %Y", "%A, %d. %B %Y", "%Y%j", "%G-W%V-%u", "%Y %U %w", "%x", "%% %Y%m%d"]
+    ),
+    st.sampled_from(["%H", "%H:%M", "%H%M%S%f", "%I:%M %p", "%X"]),
+    st.sampled_from(["", " %z", " %Z", "%Z%z"]),
+    st.sampled_from([" ", "T", "([", "\t"]),
+    st.integers(315_532_800, 2_840_140_800).map(lambda unix_s: datetime.fromtimestamp(unix_s, tz=UTC)),
+)
+def test_a_format_without_fault_reads_what_it_writes(
+    day: str, clock: str, zone: str, sign: str, when: datetime
+) -> None:
+    """
+    Whatever the time: but for what the format does not say, which is 0.
+    """
+    form = f"{day}{sign}{clock}{zone}"
+    assert format_fault(form) is None
+    found = TextTimes(format=form, zone=ZoneInfo("UTC")).read(when.strftime(form), "ts")
+    assert found.replace(minute=0, second=0, microsecond=0) == when.replace(minute=0, second=0, microsecond=0)
 
 
 @pytest.mark.parametrize("text", ["", "noon", "2025-13-09 08:53:20", "2025-10-09", "08:53:20", "1760000000"])

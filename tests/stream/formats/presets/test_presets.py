@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.records.instants import UNIT_MS
 from core.records.record import CheckIn, Fragment, Kind
@@ -15,6 +18,7 @@ from stream.feeds.inputs import message_reader
 from stream.feeds.record_files import open_files
 from stream.formats.input.mapping import Entry, Skipped
 from stream.formats.input.paths import Origin
+from stream.formats.input.record_path import RecordPath
 from stream.formats.presets.preset import Example
 from stream.formats.presets.registry import PRESETS
 from stream.settings.load import load_settings
@@ -136,3 +140,59 @@ def test_deletions_are_tombstones(name: str, value: bytes) -> None:
     An envelope without a row says that one was deleted, whichever of its forms it has.
     """
     assert read_one(name, Kind.CHECKINS, value) == [Skipped.TOMBSTONE]
+
+
+def emptied(draw: st.DrawFn, value: Any) -> Any:
+    """Return plain data in which some lists are empty, or hold only empty lists, and elements of others occur twice."""
+    if isinstance(value, dict):
+        return {name: emptied(draw, inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        how = draw(st.sampled_from(["kept", "kept", "twice", "empty", "hollow"]))
+        kept = [] if how == "empty" else value * (2 if how == "twice" else 1)
+        return [[] for _ in kept] if how == "hollow" else [emptied(draw, one) for one in kept]
+    return value
+
+
+IN_JSON = [one for one in EXAMPLES if not isinstance(one[1].content, str) and one[0] != "gtfs-realtime"]
+
+
+@pytest.mark.parametrize(("name", "example", "kind"), IN_JSON, ids=ids(IN_JSON))
+@given(data=st.data())
+def test_every_record_is_in_one_count(name: str, example: Example, kind: Kind, data: st.DataObject) -> None:
+    """
+    Whatever lists are empty, each record of a message is read, rejected or filtered; only an empty list of records
+    holds none.
+    """
+    document = data.draw(st.composite(emptied)(example.content))
+    settings = settings_of(name, kind)
+    reader = message_reader(settings, Feed(settings, kind, secret=SECRET))
+    entries = list(reader.read(json.dumps(document).encode(), Origin(key=b"p", file="p01")))
+    path = settings.for_kind(kind).input.records
+    found = RecordPath(path)(document, Origin(document=document)) if path else document
+    expected = set(range(1, len(found) + 1)) if isinstance(found, list) else {None}
+    assert {number for number, _ in entries} == expected
+
+
+@pytest.mark.parametrize("word", ["false", "False", "FALSE", "f", "0", "no"])
+def test_positions_that_a_tracker_calls_invalid(word: str, tmp_path: Path) -> None:
+    """
+    They are left out of a CSV as well, whichever program wrote it.
+    """
+    settings = settings_of("traccar", Kind.CHECKINS)
+    path = tmp_path / "positions.csv"
+    path.write_text(f"deviceId,fixTime,latitude,longitude,valid\np01,1760000000000,48.2,16.3,{word}\n")
+    (file,) = open_files(settings, Feed(settings, Kind.CHECKINS, secret=SECRET), [path])
+    assert [entry for _, entry in file.entries()] == [Skipped.FILTERED]
+    file.close()
+
+
+@pytest.mark.parametrize("kind", [Kind.CHECKINS, Kind.FRAGMENTS])
+def test_numbers_with_a_decimal_comma_in_json(kind: Kind) -> None:
+    """
+    The settings that read them in a CSV read them where they are text in a message.
+    """
+    settings = load_settings(given={"input.numbers_as_text": True, "input.decimal": ","})
+    reader = message_reader(settings, Feed(settings, kind, secret=SECRET))
+    value = b'{"user": "p01", "ts": "1760000000", "lat": "48,2082", "lon": "16,3738"}'
+    entries = [entry for _, entry in reader.read(value)]
+    assert read(entries, settings, kind) == [("p01", 1_760_000_000_000, 48.2082, 16.3738)]

@@ -90,6 +90,7 @@ def test_lists_of_records_and_of_points() -> None:
         ({"ts": T * 10**9}, {"time.unit": "ns"}),
         ({"ts": str(T)}, {"input.numbers_as_text": True}),
         ({"lat": "48.2"}, {"input.numbers_as_text": True}),
+        ({"lat": "48,2082", "lon": "16,3738"}, {"input.numbers_as_text": True, "input.decimal": ","}),
         ({"ts": "09.10.2025 08:53:20"}, {"time.format": "%d.%m.%Y %H:%M:%S"}),
         ({"ts": "Thu Oct 09 08:53:20 +0000 2025"}, {"time.format": "%a %b %d %H:%M:%S %z %Y"}),
         ({"lat": None, "lon": None, "latE6": 48_208_200, "lonE6": 16_373_800}, {"input.degrees_per_unit": 1e-6}),
@@ -102,6 +103,19 @@ def test_how_values_are_written(values: dict[str, Any], settings: dict[str, Any]
     """
     found = guessed({"user": "a", "ts": T, "lat": 48.2, "lon": 16.4} | values).settings
     assert found.items() >= settings.items()
+
+
+@pytest.mark.parametrize("name", ["latlng", "latLng", "point", "where"])
+@pytest.mark.parametrize(
+    "text",
+    ["48,20; 16,37", "48,2°, 16,3°", "33.80°, 70.6°, S W", "geo:48.2,16.3;crs=EPSG:31287", "SRID=31287;POINT(16 48)"],
+)
+def test_a_text_that_is_no_position(name: str, text: str) -> None:
+    """
+    Although it has two numbers of a position, nobody can say where it is.
+    """
+    found = guess_documents(Sample([{"user": "a", "ts": T, name: text}], [Origin()]), Kind.CHECKINS)
+    assert found is None or not found.has_position
 
 
 def test_what_only_the_owner_knows() -> None:
@@ -296,6 +310,16 @@ def test_units_do_not_overlap(seconds: int, unit: tuple[str, int]) -> None:
     The magnitude of a number says its unit, from 1979 to 2100.
     """
     assert time_form([seconds * unit[1]]) == ({"unit": unit[0]}, False, ())
+
+
+@given(st.integers(300_000_000, 4_100_000_000), st.sampled_from([("s", 1), ("ms", 10**3)]))
+def test_a_unix_time_as_text_is_no_date(seconds: int, unit: tuple[str, int]) -> None:
+    """
+    1712123456 also fits %Y%m%d%H%M%S, in a year of which no feed speaks.
+    """
+    found = time_form([str(seconds * unit[1])])
+    assert found is not None
+    assert found[0] == {"unit": unit[0]} or 1979 <= int(str(seconds)[:4]) <= 2103
 
 
 def test_degrees() -> None:

@@ -50,6 +50,9 @@ def columns_of(
         paths |= {attribute_field(i): path for i, path in enumerate(options.attributes)}
     else:
         needed = {"user", "points"} if has_points else {*needed, "lat", "lon"}
+    if not has_points:
+        paths |= {f"sign of {name}": path for name, path in options.signs.items()}
+        needed |= {f"sign of {name}" for name in needed}
     conditions = [name for text in options.only for name in names_of_condition(text)]
     return Columns(
         used=list(dict.fromkeys([*chain.from_iterable(map(names_in, paths.values())), *conditions])),
@@ -64,7 +67,7 @@ def columns_of(
 
 def reads_whole_rows(options: MappingOptions) -> bool:
     """Whether paths may lead to any column: to a record inside a row, or from the top of a row."""
-    paths = (*options.names.values(), *options.attributes, *options.only)
+    paths = (*options.names.values(), *options.signs.values(), *options.attributes, *options.only)
     return bool(options.records) or any("/" in path for path in paths)
 
 

@@ -22,6 +22,7 @@ from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
 from stream.formats.input.record_path import MISSING, RecordPath
 from stream.formats.input.rejection_reasons import rejection_reason
+from stream.formats.input.signs import LATITUDE_SIGNS, LONGITUDE_SIGNS, signed
 from stream.formats.input.times import TextTimes
 
 __all__ = ["DocumentMapping", "Entry", "MappingOptions", "Observer", "Skipped", "Unreadable"]
@@ -73,6 +74,9 @@ class MappingOptions:
     """Decimal sign of numbers that are given as text."""
 
     degrees_per_unit: float = 1.0
+    signs: Mapping[str, str] = field(default_factory=dict)
+    """For ``lat`` and ``lon`` the path of the field with their hemisphere, if it is not in the number."""
+
     times: TextTimes = field(default_factory=TextTimes)
 
     unit_ms: float = 1000
@@ -89,7 +93,8 @@ class MappingOptions:
     @property
     def is_as_it_is(self) -> bool:
         """Whether values are read as they are: no text is a number, no time lacks an offset, degrees are degrees."""
-        return not self.numbers_as_text and self.degrees_per_unit == 1.0 and self.times == TextTimes()
+        is_plain = not self.numbers_as_text and self.degrees_per_unit == 1.0 and not self.signs
+        return is_plain and self.times == TextTimes()
 
 
 _DEMANDS = ("k", "delta_m")
@@ -121,7 +126,7 @@ class DocumentMapping:
             self._type, fields = Fragment, ("user", *_DEMANDS)
             self._points = path_from(self._names["points"])
         self._paths: list[tuple[str, FieldPath]] = [(name, path_from(self._names[name])) for name in fields]
-        self._point = tuple(path_from(self._names[name]) for name in _POINT)
+        self._point = tuple(_point_path(name, self._names[name], options.signs.get(name)) for name in _POINT)
         self._is_parallel = any(is_of_lists(self._names[name]) for name in _POINT)
         """Whether times and positions are lists side by side rather than a list of points."""
         # A list [ts, lat, lon] needs no paths, unless they say that its values stand in another order.
@@ -329,6 +334,12 @@ class DocumentMapping:
                 text = _OWN_POINT.sub(lambda match: f"$.{_POINT[int(match[1])]}", text)
             return Unreadable(*rejection_reason(msgspec.ValidationError(text), self._names))
         return made
+
+
+def _point_path(name: str, path: str, sign: str | None) -> FieldPath:
+    if sign is None:
+        return path_from(path)
+    return signed(path, sign, LATITUDE_SIGNS if name == "lat" else LONGITUDE_SIGNS)
 
 
 def _given(place: Sequence[Any]) -> dict[str, Any]:

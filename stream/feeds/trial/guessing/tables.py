@@ -49,6 +49,7 @@ def _of_delimiter(lines: Sequence[str], sign: str) -> Guess | None:
     guess = guess_fields(shape_of(records), is_text=True, decimal=decimal)
     if not guess.has_position:
         return guess_unknown_names(header, rows[1:], _NAMES_OF_SIGNS[sign])
+    guess.take_weak_user()
     if decimal == ",":
         guess.settings["input.decimal"] = ","
         if sign == ",":

@@ -18,6 +18,7 @@ __all__ = [
     "TimeForm",
     "are_times",
     "degrees_unit",
+    "degrees_units",
     "most",
     "number_of",
     "numbers_of",
@@ -51,6 +52,8 @@ FORMATS = (
     "%b %d, %Y %H:%M:%S",
 )
 """Forms of times that are tried."""
+
+_LEAST_DEGREES = 0.1
 
 _SHARE = 0.8
 """Share of the values that must be of a form: some records of every feed are broken."""
@@ -113,19 +116,30 @@ def are_times(values: Sequence[Any]) -> bool:
 
 
 def degrees_unit(lat: Sequence[float], lon: Sequence[float]) -> float | None:
-    """Return the unit of latitudes and longitudes, in degrees; None if they are no positions in any that is known."""
+    """Return a unit of latitudes and longitudes, in degrees; None if they are no positions in any that is known."""
+    return next(iter(degrees_units(lat, lon)), None)
+
+
+def degrees_units(lat: Sequence[float], lon: Sequence[float]) -> list[float]:
+    """Return all units, in degrees, that make positions of latitudes and longitudes; numbers that may be degrees are.
+
+    >>> degrees_units([482_082_000], [163_738_000]), degrees_units([48_208_200], [16_373_800])
+    ([1e-07], [1e-07, 1e-06])
+    """
     if not lat or not lon:
-        return None
+        return []
     if most(abs(value) <= 90 for value in lat) and most(abs(value) <= 180 for value in lon):
-        return 1.0
+        return [1.0]
     if not most(float(value).is_integer() for value in (*lat, *lon)):
-        return None
-    for unit in (1e-7, 1e-6, 1e-5):
-        fits = most(abs(value) * unit <= 90 for value in lat) and most(abs(value) * unit <= 180 for value in lon)
-        # Near 0,0 every unit fits: the smallest is meant only if the numbers are as large as it makes them elsewhere.
-        if fits and max(map(abs, (*lat, *lon))) * unit >= 1:
-            return unit
-    return None
+        return []
+    return [
+        unit
+        for unit in (1e-7, 1e-6, 1e-5)
+        if most(abs(value) * unit <= 90 for value in lat)
+        and most(abs(value) * unit <= 180 for value in lon)
+        # Close to 0,0 are no people: every unit would fit there.
+        and max(map(abs, (*lat, *lon))) * unit >= _LEAST_DEGREES
+    ]
 
 
 def _text_form(texts: Sequence[str], n: int) -> TimeForm | None:

@@ -219,3 +219,40 @@ def test_a_time_in_two_columns(tmp_path: Path, header: str, path: str) -> None:
     assert set(trial.proposal.needs) == {"time.zone"}
     assert trial.proposal.findings is not None
     assert trial.proposal.findings.understood == N
+
+
+@pytest.mark.parametrize("user", ["user", "device_id"])
+@pytest.mark.parametrize(("n_people", "doubted"), [(1, False), (5, False), (19, True), (20, True)])
+def test_as_many_people_as_records(tmp_path: Path, user: str, n_people: int, *, doubted: bool) -> None:
+    """
+    A remark says that the id may be that of the record, whether the settings in force read it or a proposal does.
+    """
+    content = [{user: f"p{i % n_people}", "ts": T + i, "lat": 48.2, "lon": 16.4} for i in range(20)]
+    trial = tried(tmp_path / "feed.ndjson", content)
+    remarks = trial.remarks if trial.proposal is None else trial.proposal.remarks
+    assert any("another person" in remark for remark in remarks) is doubted
+    assert ("another person" in report(trial)) is doubted
+    few = tried(tmp_path / "feed.ndjson", content[:5])
+    assert "another person" not in report(few)
+
+
+@pytest.mark.parametrize("ending", ["ndjson", "csv"])
+@pytest.mark.parametrize(
+    "signs", [{"N/S": "S", "E/W": "W"}, {"latitudeRef": "S", "longitudeRef": "W"}, {"lat_hemi": "S"}]
+)
+def test_settings_that_leave_out_the_signs(tmp_path: Path, ending: str, signs: dict[str, str]) -> None:
+    """
+    Positions without their signs are not understood; what is proposed reads them, and is then complete.
+    """
+    row = {"user": "a", "ts": T, "lat": 33.85, "lon": 70.65} | signs
+    content = [",".join(row), *[",".join(map(str, row.values()))] * N] if ending == "csv" else [row] * N
+    trial = tried(tmp_path / f"feed.{ending}", content)
+    assert not trial.in_force.is_all_understood
+    assert "without their signs" in report(trial)
+    names = dict(zip(("input.latitude_sign", "input.longitude_sign"), signs, strict=False))
+    assert proposed(trial) == names
+    given = {f"checkins.{name}": value for name, value in names.items()}
+    source = FileSource(tmp_path / f"feed.{ending}", 100)
+    complete = try_source(source, load_settings(given=given), Kind.CHECKINS, 100)
+    assert complete.in_force.is_all_understood
+    assert complete.proposal is None

@@ -256,3 +256,23 @@ def test_settings_that_leave_out_the_signs(tmp_path: Path, ending: str, signs: d
     complete = try_source(source, load_settings(given=given), Kind.CHECKINS, 100)
     assert complete.in_force.is_all_understood
     assert complete.proposal is None
+
+
+@pytest.mark.parametrize("known", ["user", "venue", "latitude", "id", "traj_id"])
+@pytest.mark.parametrize(
+    "record",
+    [
+        ["anna.meier", "48.2082\N{DEGREE SIGN}N, 16.3738\N{DEGREE SIGN}E", "Thu Oct 09 08:53:20 +0000 2025"],
+        ["anna.meier", "u2edhx", "Donnerstag"],
+        ["anna.meier", "geo:48.2,16.4", "gestern"],
+        ["anna.meier", "POINT(16.4 48.2)", "2025-W41"],
+    ],
+)
+def test_no_value_of_a_first_line_is_shown(tmp_path: Path, known: str, record: list[str]) -> None:
+    """
+    Even if one of its values happens to be a name of a column.
+    """
+    for first in ([*record, known], [record[0], known, *record[1:]]):
+        trial = tried(tmp_path / "feed.csv", [";".join(first)] * 3)
+        printed = report(trial) + json.dumps(trial.as_dict(), ensure_ascii=False)
+        assert not any(value in printed for value in record)

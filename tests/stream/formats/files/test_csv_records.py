@@ -89,7 +89,13 @@ def test_a_file_without_a_header_has_the_columns_of_the_settings(tmp_path: Path,
         (table("\t"), {"delimiter": ","}, "it is one column, which input.delimiter tab would divide"),
         (table(";"), {"delimiter": ","}, "it is one column, which input.delimiter semicolon would divide"),
         ("who;ts;lat;lon", {}, "it has who, ts, lat, lon"),
-        ("user;x\u200by\n", {}, "it has user, and 1 more"),
+        ("user;x\u200by\n", {}, "it has user, and 1 more, which may be a value and no name"),
+        (
+            "User_ID;UTC TIME;gps.latitude;LONGITUDE_E7;HEIGHT(m);Taux",
+            {},
+            "it has User_ID, UTC TIME, gps.latitude, "
+            "LONGITUDE_E7, HEIGHT(m), and 1 more, which may be a value and no name",
+        ),
     ],
 )
 def test_a_header_without_a_column_is_told_in_a_sentence(
@@ -101,6 +107,33 @@ def test_a_header_without_a_column_is_told_in_a_sentence(
     with pytest.raises(FileFormatError) as fault:
         read(tmp_path / "feed.csv", content, **dialect)
     assert f"; {says}: " in str(fault.value)
+
+
+ID, PLACE, TIME = "anna.meier", "48.2082\N{DEGREE SIGN}N, 16.3738\N{DEGREE SIGN}E", "Thu Oct 09 08:53:20 +0000 2025"
+
+
+@pytest.mark.parametrize("known", ["user", "venue", "ts", "LAT", "device_id", "date", "id"])
+@pytest.mark.parametrize(
+    "record",
+    [
+        [ID, PLACE, TIME],
+        [ID, "u2edhx", "Donnerstag"],
+        ["Person Anna", "892a100d2c3ffff", "gestern"],
+        ["user_anna", "POINT(16.3 48.2)", "10 past 9"],
+        ["Doris Day", "Place Vend\u00f4me", "date: tomorrow"],
+        ["id4711", "lat48", "time9"],
+    ],
+)
+@pytest.mark.parametrize("at", [0, 1, 3])
+def test_no_value_of_a_first_record_is_shown(tmp_path: Path, known: str, record: list[str], at: int) -> None:
+    """
+    Even if one of them happens to be a name of a column.
+    """
+    first = [*record[:at], known, *record[at:]]
+    content = "".join(";".join(f'"{value}"' for value in row) + "\n" for row in (first, first))
+    with pytest.raises(FileFormatError) as fault:
+        read(tmp_path / "feed.csv", content)
+    assert not any(value in str(fault.value) for value in record)
 
 
 def test_a_time_in_two_columns(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from core.records.record import Reason
 from stream.formats.files.columns import Columns
 from stream.formats.files.dialect import DELIMITERS, Dialect
+from stream.formats.files.form_error import FormError
 from stream.formats.files.headers import are_names, hold_values, shown_names
 from stream.formats.files.lines import CsvError, NumberedLines, cells
 from stream.formats.input.mapping import Unreadable
@@ -16,6 +17,9 @@ __all__ = ["CsvLines", "CsvRow", "HeaderError"]
 
 CsvRow = dict[str, str]
 """The values of a line that are not empty, by the names that paths use for their columns."""
+
+
+_SPELLINGS = (str.lower, str.upper, str.title, str.capitalize)
 
 
 class HeaderError(Exception):
@@ -50,13 +54,26 @@ class CsvLines:
         if twice := sorted({name for name, found in at.items() if len(found) > 1}):
             raise HeaderError(f"the header has the column {twice[0]} more than once: it must occur once")
         self._columns = [(name, found[0]) for name, found in at.items() if found]
+        self._own_names = {i: names[i].casefold() for _, i in self._columns}
         if missing := _missing(columns, names):
             is_header = not dialect.columns
             raise HeaderError(_without(missing, names, columns.used) if is_header else _unnamed(missing, names))
 
+    def fits(self, line: bytes) -> bool:
+        """Whether a line has a value for each column."""
+        try:
+            return len(cells(line.decode(), self._delimiter)) == self._n_columns
+        except (UnicodeDecodeError, CsvError):
+            return False
+
     def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, CsvRow | Unreadable]]:
-        """Yield the values of each line that is not blank, or why they cannot be read."""
+        """Yield the values of each line that is not blank, or why they cannot be read.
+
+        Raises:
+            FormError: A line names the columns in another order.
+        """
         columns, n_columns, delimiter = self._columns, self._n_columns, self._delimiter
+        names = frozenset(write(name) for name in self._own_names.values() for write in _SPELLINGS)
         for number, line in lines:
             if not line.strip():
                 continue
@@ -73,7 +90,20 @@ class CsvLines:
             except CsvError as fault:
                 yield number, Unreadable(Reason.NOT_CSV, str(fault))
             else:
-                yield number, {name: value for name, i in columns if (value := row[i].strip())}
+                found = {name: value for name, i in columns if (value := row[i].strip())}
+                if not names.isdisjoint(found.values()):
+                    self._refuse_other_header(number, row)
+                yield number, found
+
+    def _refuse_other_header(self, number: int, row: Sequence[str]) -> None:
+        """Refuse a table that goes on with its columns in another order: values would be read as those of others."""
+        names = frozenset(self._own_names.values())
+        found = {i: cell for i in self._own_names if (cell := row[i].strip().casefold()) in names}
+        if len(found) > 1 and any(cell != self._own_names[i] for i, cell in found.items()):
+            raise FormError(
+                f"line {number} is another header, with the columns in another order: write what follows it to a file "
+                "of its own"
+            )
 
 
 def _split(line: str, columns: Columns, dialect: Dialect) -> tuple[str, list[str]]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-__all__ = ["are_names", "hold_values", "shown_names"]
+from stream.formats.files.dialect import delimiter_of
+
+__all__ = ["are_names", "hold_values", "is_comment", "separator_in", "shown_names"]
 
 _NUMBER_OR_TIME = re.compile(
     r"[-+]?(?:nan|inf(?:inity)?|\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*", re.IGNORECASE
@@ -41,6 +43,23 @@ _OF_WORDS = re.compile(
 _BETWEEN = re.compile(r"[ _.:/#()\-]+|(?<=[a-z])(?=[A-Z])")
 _LONGEST_SHOWN = 40
 _MOST_SHOWN = 20
+
+_SEPARATOR = re.compile(rb'\s*"?sep=([\t!-~])"?[\s,;]*', re.IGNORECASE)
+
+
+def separator_in(line: bytes) -> str | None:
+    """Return what separates values, if the first line of a file says it for spreadsheets; else None.
+
+    >>> separator_in(b"sep=;"), separator_in(b"SEP=\\t"), separator_in(b"user;ts")
+    (';', '\\t', None)
+    """
+    match = _SEPARATOR.fullmatch(line)
+    return match[1].decode() if match is not None and delimiter_of(match[1].decode()) is not None else None
+
+
+def is_comment(line: bytes | str) -> bool:
+    """Whether a line before the header may be a comment; it may be the header as well."""
+    return line.lstrip()[:1] in (b"#", "#")
 
 
 def are_names(first: Sequence[str]) -> bool:

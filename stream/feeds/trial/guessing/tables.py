@@ -12,6 +12,7 @@ from stream.feeds.trial.guessing.shape import shape_of
 from stream.feeds.trial.guessing.values import DECIMAL_COMMA, number_of, time_form
 from stream.feeds.trial.guessing.written import Guess
 from stream.formats.files.dialect import DELIMITERS
+from stream.formats.files.headers import is_comment, separator_in
 from stream.formats.files.lines import CsvError, cells
 
 __all__ = ["guess_table"]
@@ -21,13 +22,26 @@ _NAMES_OF_SIGNS = {sign: name for name, sign in DELIMITERS.items() if sign}
 
 def guess_table(lines: Sequence[bytes]) -> Guess | None:
     """Return the best guess for the first lines of a table; None if nothing in it looks like a position."""
-    texts, encoding = _decoded([line for line in lines if line.strip()])
-    guesses = [_of_delimiter(texts, sign) for sign in _NAMES_OF_SIGNS] if len(texts) > 1 else []
+    filled = [line for line in lines if line.strip()]
+    sign = separator_in(filled[0]) if filled else None
+    texts, encoding = _decoded(filled if sign is None else filled[1:])
+    signs = list(_NAMES_OF_SIGNS) if sign is None else [sign]
+    guesses = [_of_delimiter(_without_comments(texts, one), one) for one in signs] if len(texts) > 1 else []
     found = max((one for one in guesses if one is not None), key=lambda one: one.n_found, default=None)
     if found is not None and encoding is not None:
         found.settings["input.text_encoding"] = encoding
         found.remarks.append(f"the text is not UTF-8, and {encoding} can be any text: check letters such as ä in names")
     return found
+
+
+def _without_comments(texts: Sequence[str], sign: str) -> Sequence[str]:
+    """Return the lines without comments before the header, which may begin as they do."""
+    at = next((i for i, text in enumerate(texts) if not is_comment(text)), len(texts))
+    if at in (0, len(texts)):
+        return texts
+    last, first = _rows([texts[at - 1]], sign), _rows([texts[at]], sign)
+    is_header = bool(last and first) and len(last[0]) == len(first[0]) > 1
+    return texts[at - is_header :]
 
 
 def _decoded(lines: Sequence[bytes]) -> tuple[list[str], str | None]:
@@ -43,18 +57,22 @@ def _of_delimiter(lines: Sequence[str], sign: str) -> Guess | None:
         return None
     header = rows[0]
     if not _is_header(header, rows[1:]):
-        return guess_columns(rows, _NAMES_OF_SIGNS[sign])
+        return guess_columns(rows, _name_of(sign))
     records = [dict(zip(header, row, strict=False)) for row in rows[1:]]
     decimal = "," if _has_decimal_commas(records) else "."
     guess = guess_fields(shape_of(records), is_text=True, decimal=decimal)
     if not guess.has_position:
-        return guess_unknown_names(header, rows[1:], _NAMES_OF_SIGNS[sign])
+        return guess_unknown_names(header, rows[1:], _name_of(sign))
     guess.take_weak_user()
     if decimal == ",":
         guess.settings["input.decimal"] = ","
         if sign == ",":
             guess.remarks.append("numbers have a decimal comma inside quotation marks")
     return guess
+
+
+def _name_of(sign: str) -> str:
+    return _NAMES_OF_SIGNS.get(sign, sign)
 
 
 def _rows(lines: Sequence[str], sign: str) -> list[list[str]]:

@@ -179,6 +179,87 @@ def test_bytes_that_are_no_text_cost_their_line(tmp_path: Path) -> None:
         assert [type(entry) for entry in found] == [Unreadable, CheckIn], encoding
 
 
+BEFORE = {
+    "separator": "sep={sign}\n",
+    "separator of capitals": "SEP={sign}\n",
+    "quoted separator": '"sep={sign}"\n',
+    "comment": "# comment\n",
+    "comments": "# made by a logger, version 1.5\n#\n\n# 2025-10-09; Vienna | x\n",
+    "both": "sep={sign}\n# comment{sign}{sign}\n",
+    "blank": "\n\n",
+}
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("has_header", [True, False])
+def test_lines_before_the_records(tmp_path: Path, before: str, sign: str, *, has_header: bool) -> None:
+    """
+    What spreadsheets write before a header is read, and comments are skipped; lines keep their numbers.
+    """
+    content = (
+        before.format(sign=sign) + table(sign, header=HEADER if has_header else None) + sign.join(["p3", "x", "", ""])
+    )
+    found = read(tmp_path / "feed.csv", content, columns=() if has_header else HEADER)
+    assert found[:-1] == RECORDS
+    assert isinstance(found[-1], Unreadable)
+    file = record_file(tmp_path / "feed.csv", Kind.CHECKINS, dialect=Dialect(columns=() if has_header else HEADER))
+    assert [number for number, _ in file][-1] == len(content.splitlines())
+    file.close()
+
+
+@pytest.mark.parametrize("sign", ["~", "^", ":", " ", "!"])
+def test_any_separator_that_is_named_is_read(tmp_path: Path, sign: str) -> None:
+    """
+    The setting wins over the line.
+    """
+    if sign != " ":
+        assert read(tmp_path / "feed.csv", f"sep={sign}\n" + table(sign)) == RECORDS
+    assert read(tmp_path / "feed.csv", "sep=;\n" + table(sign), delimiter=sign) == RECORDS
+
+
+@pytest.mark.parametrize("header", ["# user,lat,lon,ts", "#user,lat,lon,ts", "# made by x\n#user,lat,lon,ts"])
+def test_a_header_may_look_like_a_comment(tmp_path: Path, header: str) -> None:
+    """
+    If it has the columns that are needed, with the sign or without.
+    """
+    assert read(tmp_path / "feed.csv", f"{header}\n{table(',', header=None)}") == RECORDS
+    named = read(tmp_path / "feed.csv", "# t,user,lat,lon\n5,p1,1,2\n", {"ts": "# t"})
+    assert named == [CheckIn(user="p1", ts=5, lat=1, lon=2)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "user,lon,lat,ts",
+        "USER,Lon,Lat,TS",
+        '"user","lon","lat","ts"',
+        "ts,lat,lon,user",
+        " lat , lon,user,ts",
+        "time,lon,lat,user",
+        "user,ts",
+    ],
+)
+@pytest.mark.parametrize("has_header", [True, False])
+def test_columns_that_change_their_order(tmp_path: Path, other: str, *, has_header: bool) -> None:
+    """
+    What follows would be read as something else, so the file is refused.
+    """
+    content = table(",", header=HEADER if has_header else None) + f"{other}\n" + table(",", header=None)
+    with pytest.raises(FileFormatError, match=f"line {3 + has_header} is another header, with the columns in another"):
+        read(tmp_path / "feed.csv", content, columns=() if has_header else HEADER)
+
+
+@pytest.mark.parametrize("again", ["user,lat,lon,ts", "User, Lat, Lon, TS"])
+def test_a_repeated_header_costs_its_line(tmp_path: Path, again: str) -> None:
+    """
+    So does a person whose id is the name of a column.
+    """
+    content = table(",") + f"{again}\n" + table(",", header=None) + "lat,1,2,5\n"
+    found = read(tmp_path / "feed.csv", content)
+    assert [type(entry) for entry in found] == [CheckIn, CheckIn, Unreadable, CheckIn, CheckIn, CheckIn]
+
+
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=6).map(str.strip)
 
 

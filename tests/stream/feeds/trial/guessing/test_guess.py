@@ -410,6 +410,24 @@ def test_tables(lines: list[str], settings: dict[str, Any]) -> None:
     assert found.settings.items() >= settings.items()
 
 
+@pytest.mark.parametrize(
+    "before", [["sep=;"], ["# comment"], ["# a", "", "#", "# 2025-10-09; Vienna"], ["sep=;", "# comment"]]
+)
+@pytest.mark.parametrize("header", ["uid;when;lat;lon", "# uid;when;lat;lon"])
+def test_lines_before_a_header(before: list[str], header: str) -> None:
+    """
+    They are no part of the table.
+    """
+    found = guess_table([line.encode() for line in [*before, header, *[f"a;{ISO};48.2;16.4"] * 2]])
+    assert found is not None
+    assert found.settings == {
+        "fields.user": header.partition(";")[0],
+        "fields.ts": "when",
+        "fields.lat": "lat",
+        "fields.lon": "lon",
+    }
+
+
 def test_text_of_another_encoding() -> None:
     """
     Text that is not UTF-8 may be Latin-1, which nothing can prove.

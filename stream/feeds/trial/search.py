@@ -79,7 +79,7 @@ class SettingsSearch:
         self._most, self._feed = most, feed
         self.sample = source.sample(settings, kind)
         table = self.sample.lines
-        self.guess = guess_table(table) if table else guess_documents(self.sample, kind)
+        self.guess = guess_table(table, kind) if table else guess_documents(self.sample, kind)
         own, found = settings.for_kind(kind), {} if self.guess is None else self.guess.settings | self.guess.needs
         unsigned = [
             getattr(own.fields, field)

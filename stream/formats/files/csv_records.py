@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from core.records.record import Reason
 from stream.formats.files.columns import Columns
@@ -10,13 +11,16 @@ from stream.formats.files.dialect import DELIMITERS, Dialect
 from stream.formats.files.form_error import FormError
 from stream.formats.files.headers import are_names, hold_values, shown_names
 from stream.formats.files.lines import CsvError, NumberedLines, cells
+from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import json_document
 from stream.formats.input.mapping import Unreadable
 from stream.formats.input.rejection_reasons import NOT_UTF8
 
 __all__ = ["CsvLines", "CsvRow", "HeaderError"]
 
-CsvRow = dict[str, str]
-"""The values of a line that are not empty, by the names that paths use for their columns."""
+CsvRow = dict[str, Any]
+"""The values of a line that are not empty, by the names that paths use for their columns: texts or, where a path leads
+into them, the objects and lists that they are in JSON."""
 
 
 _SPELLINGS = (str.lower, str.upper, str.title, str.capitalize)
@@ -54,6 +58,7 @@ class CsvLines:
         if twice := sorted({name for name, found in at.items() if len(found) > 1}):
             raise HeaderError(f"the header has the column {twice[0]} more than once: it must occur once")
         self._columns = [(name, found[0]) for name, found in at.items() if found]
+        self._nested = [name for name, _ in self._columns if name in columns.nested]
         self._own_names = {i: names[i].casefold() for _, i in self._columns}
         if missing := _missing(columns, names):
             is_header = not dialect.columns
@@ -73,6 +78,7 @@ class CsvLines:
             FormError: A line names the columns in another order.
         """
         columns, n_columns, delimiter = self._columns, self._n_columns, self._delimiter
+        nested = self._nested
         names = frozenset(write(name) for name in self._own_names.values() for write in _SPELLINGS)
         for number, line in lines:
             if not line.strip():
@@ -90,9 +96,12 @@ class CsvLines:
             except CsvError as fault:
                 yield number, Unreadable(Reason.NOT_CSV, str(fault))
             else:
-                found = {name: value for name, i in columns if (value := row[i].strip())}
+                found: CsvRow = {name: value for name, i in columns if (value := row[i].strip())}
                 if not names.isdisjoint(found.values()):
                     self._refuse_other_header(number, row)
+                for name in nested:
+                    if found.get(name, "")[:1] in ("{", "["):
+                        found[name] = _inner(found[name])
                 yield number, found
 
     def _refuse_other_header(self, number: int, row: Sequence[str]) -> None:
@@ -104,6 +113,14 @@ class CsvLines:
                 f"line {number} is another header, with the columns in another order: write what follows it to a file "
                 "of its own"
             )
+
+
+def _inner(text: str) -> Any:
+    """Return what a value in JSON holds; the text itself if it is none."""
+    try:
+        return json_document(text.encode())
+    except UnreadableError:
+        return text
 
 
 def _split(line: str, columns: Columns, dialect: Dialect) -> tuple[str, list[str]]:

@@ -27,12 +27,13 @@ _HEADER_WORD = re.compile(
 _WORDS = (
     "account|accuracy|address|age|altitude|angle|animal|base|battery|bearing|begin|bike|born|category|checkin|"
     "city|code|coord|coordinate|coordinates|country|course|created|customer|date|day|degrees|device|direction|"
-    "distance|driver|elevation|end|entity|epoch|event|first|fix|geom|geometry|gps|group|header|heading|height|"
-    "hour|imei|index|kind|last|lat|latitude|lng|location|lon|long|longitude|member|message|minute|mmsi|mobile|"
-    "mode|month|name|number|object|order|participant|person|phone|place|poi|point|points|position|received|"
-    "record|recorded|rider|row|second|sent|sequence|server|session|source|speed|start|state|status|street|"
-    "subscriber|tag|taxi|time|timestamp|tour|track|tracked|tracker|trajectory|transport|trip|type|uid|unix|"
-    "updated|user|users|utc|uuid|valid|value|vehicle|velocity|venue|visit|weekday|when|where|who|year|zip|zone"
+    "distance|driver|elevation|end|entity|epoch|event|fid|first|fix|geom|geometry|gid|gps|group|header|heading|"
+    "height|hemisphere|hour|imei|index|journey|kind|last|lat|latitude|line|lng|location|lon|long|longitude|"
+    "member|message|minute|mmsi|mobile|mode|month|name|number|object|order|participant|path|person|phone|place|"
+    "poi|point|points|polyline|position|received|record|recorded|ref|ride|rider|route|row|second|segment|sent|"
+    "sequence|server|session|source|speed|start|state|status|street|subscriber|tag|taxi|time|timestamp|tour|"
+    "trace|track|tracked|tracker|traj|trajectory|transport|trip|type|uid|unix|updated|user|users|utc|uuid|valid|"
+    "value|vehicle|velocity|venue|visit|weekday|when|where|who|year|zip|zone"
 )
 _OF_WORDS = re.compile(
     rf"(?:{_WORDS}){{1,6}}(?:ids?|ts|at|ms|deg|e[5-7])?|acc|alt|at|deg|e[5-7]|ids?|in|k|km|m|ms|no|nr|of|t|ts|x|y|z",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from core.records.record import Kind, Reason
 from stream.formats.files.avro_container import AvroRows
-from stream.formats.files.columns import columns_of, reads_whole_rows
+from stream.formats.files.columns import Columns, columns_of, reads_whole_rows, top_levels
 from stream.formats.files.csv_records import CsvLines, HeaderError
 from stream.formats.files.dialect import COMMAS, Dialect
 from stream.formats.files.form_error import FormError
@@ -28,7 +28,7 @@ from stream.formats.input.encodings.decoding import Decoder
 from stream.formats.input.json_messages import BOM
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable
 from stream.formats.input.messages import MessageReader
-from stream.formats.input.paths import Origin
+from stream.formats.input.paths import Origin, names_in
 
 __all__ = ["FileFormatError", "Place", "RecordFile"]
 
@@ -229,7 +229,10 @@ class RecordFile:
 
     def _first_line(self, needed: Collection[str]) -> CsvLines:
         head, is_whole, dialect = self._file.head, self._file.is_whole, self._dialect
-        columns = columns_of(self._options, self._kind, needed)
+        columns = [columns_of(self._options, self._kind, needed)]
+        if self._kind is Kind.FRAGMENTS:  # a line may be a whole fragment, with its points in JSON
+            points = top_levels(names_in(self._options.names["points"]))
+            columns.append(columns_of(self._options, self._kind, needed, nested=points))
         lines = head.removeprefix(BOM).splitlines(keepends=True)
         filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
         if not filled and is_whole:
@@ -245,7 +248,7 @@ class RecordFile:
             # A header may begin as comments do, with a name such as "# Timestamp".
             for first in (line, line.lstrip(b"# \t")) if is_comment(line) else (line,):
                 try:
-                    csv = CsvLines(first.rstrip(b"\r\n"), columns, dialect)
+                    csv = _csv_lines(first.rstrip(b"\r\n"), columns, dialect)
                 except HeaderError as found:
                     fault = found
                     continue
@@ -256,3 +259,18 @@ class RecordFile:
             if not is_comment(line):
                 break
         raise fault or HeaderError(f"its header does not end within {min(self._max_bytes, HEAD)} bytes")
+
+
+def _csv_lines(first: bytes, columns: Sequence[Columns], dialect: Dialect) -> CsvLines:
+    """Return the reader of a CSV with the first of several lists of columns that its header has.
+
+    Raises:
+        HeaderError: It has none of them; the message says what the first one lacks.
+    """
+    faults: list[HeaderError] = []
+    for one in columns:
+        try:
+            return CsvLines(first, one, dialect)
+        except HeaderError as fault:
+            faults.append(fault)
+    raise faults[0]

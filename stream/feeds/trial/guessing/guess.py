@@ -10,12 +10,12 @@ from core.records.record import Kind
 from stream.feeds.trial.guessing.names import POINTS, TIMES, USERS, WEAK_USERS, normal, rank
 from stream.feeds.trial.guessing.positions import (
     IN_METRES_TOO,
-    columns_of,
     named_pair,
     positive_west_or_south,
     signs_beside,
     standard_pair,
     text_pair,
+    unordered_pair,
 )
 from stream.feeds.trial.guessing.shape import Shape, ShapeLeaf, escaped, shape_of
 from stream.feeds.trial.guessing.split_time import split_time
@@ -39,6 +39,12 @@ _TIME_ELSEWHERE = (
     "fields.lat and fields.lon to [{first}] and [{second}], or the other way round; nothing says which is the latitude"
 )
 
+_NO_TIMES = (
+    "{path} has lists of positions without times: if the times are in a list beside it, set fields.ts to that, and "
+    "fields.lat and fields.lon to {path}[][0] and {path}[][1], or the other way round; if nothing has them, write each "
+    "position with its time"
+)
+
 
 def guess_documents(sample: Sample, kind: Kind) -> Guess | None:
     """Return the best guess for documents; None if nothing in them looks like a position."""
@@ -51,6 +57,8 @@ def guess_documents(sample: Sample, kind: Kind) -> Guess | None:
             guesses.append(_of_list(parts, inner, whole, guesses[0], kind))
         elif kind is Kind.FRAGMENTS and normal(parts[-1]) in POINTS:
             guesses.append(_of_triples(parts, whole))
+        else:
+            guesses.append(_of_pairs(parts, lists))
     found = max(guesses, key=lambda one: (one.has_position, one.n_found))
     if not found.has_position:
         return next((one for one in guesses if one.remarks), None)
@@ -82,12 +90,8 @@ def guess_fields(shape: Shape, *, is_text: bool, decimal: str = ".") -> Guess:
         guess.add_text_numbers(
             [value for leaf in lat_lon if leaf.index is None for value in leaf.values], is_text=is_text
         )
-    else:
-        guess.remarks += [
-            _ORDER_UNKNOWN.format(path=".".join(map(escaped, leaf.parts)))
-            for leaf in leaves
-            if leaf.index == 1 and degrees_unit(*columns_of([leaf, leaf], decimal)) == 1.0
-        ][:1]
+    elif (leaf := unordered_pair(leaves)) is not None:
+        guess.remarks.append(_ORDER_UNKNOWN.format(path=".".join(map(escaped, leaf.parts))))
     if times := time_in(leaves):
         guess.n_found += 1
         guess.settings["fields.ts"] = path = " + ".join(leaf.path for leaf in times)
@@ -170,6 +174,14 @@ def _of_triples(parts: tuple[str, ...], whole: Shape) -> Guess:
         guess.n_found += 1
     guess.weak_user = _id_beside(parts, whole)
     return guess
+
+
+def _of_pairs(parts: tuple[str, ...], lists: Sequence[Sequence[Any]]) -> Guess:
+    """Return a remark on lists of positions without times; they may have them elsewhere."""
+    pairs = [pair for points in lists for pair in points if isinstance(pair, list) and len(pair) == 2]
+    is_of_positions = bool(pairs) and degrees_unit(*(numbers_of(column) for column in zip(*pairs, strict=True))) == 1.0
+    path = ".".join(map(escaped, parts))
+    return Guess(remarks=[_NO_TIMES.format(path=path)] if is_of_positions else [])
 
 
 def _id_beside(parts: tuple[str, ...], whole: Shape) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from stream.feeds.trial.guessing.names import LATITUDES, LONGITUDES, PAIRS, normal, rank
 from stream.feeds.trial.guessing.shape import ShapeLeaf
-from stream.feeds.trial.guessing.values import degrees_unit, numbers_of
+from stream.feeds.trial.guessing.values import degrees_unit, most, numbers_of
 from stream.formats.input.paths import NOWHERE, path_from
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "signs_beside",
     "standard_pair",
     "text_pair",
+    "unordered_pair",
 ]
 
 IN_METRES_TOO = frozenset({"x", "y", "xcoord", "ycoord"})
@@ -71,23 +73,45 @@ def standard_pair(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ShapeLeaf] | 
 def text_pair(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ShapeLeaf] | None:
     """Return latitude and longitude in one text whose form, or name, says their order."""
     for leaf in leaves:
-        texts = [value for value in leaf.values if isinstance(value, str)]
-        if leaf.index is not None or not texts:
-            continue
-        start = texts[0].strip().upper()
-        order = PAIRS.get(normal(leaf.parts[-1]))
-        if start.startswith("GEO:") or "°" in start:
-            order = (0, 1)
-        elif start.startswith(("POINT", "SRID=4326")):
-            order = (1, 0)
+        texts = _texts(leaf)
+        order = _order_in(leaf, texts[0].strip().upper()) if texts else None
         if order is not None:
-            lat, lon = (ShapeLeaf(leaf.parts, i) for i in order)
-            for one in (lat, lon):
-                path = path_from(f"x[{one.index}]")
-                one.values = [path({"x": text}, NOWHERE) for text in texts]
+            lat, lon = (_in_texts(leaf, texts, i) for i in order)
             if degrees_unit(*columns_of([lat, lon], ".")) == 1.0:
                 return lat, lon
     return None
+
+
+def unordered_pair(leaves: Sequence[ShapeLeaf]) -> ShapeLeaf | None:
+    """Return a list or a text with two numbers that may be a position, in an order that nothing says."""
+    for leaf in leaves:
+        if leaf.index == 1 and degrees_unit(*columns_of([leaf, leaf], ".")) == 1.0:
+            return leaf
+        texts = _texts(leaf)
+        both = [_in_texts(leaf, texts, i) for i in (0, 1)]
+        if texts and degrees_unit(*columns_of(both, ".")) == 1.0 and most(None not in pair for pair in _pairs(both)):
+            return leaf
+    return None
+
+
+def _texts(leaf: ShapeLeaf) -> list[str]:
+    return [value for value in leaf.values if isinstance(value, str)] if leaf.index is None else []
+
+
+def _in_texts(leaf: ShapeLeaf, texts: Sequence[str], index: int) -> ShapeLeaf:
+    path = path_from(f"x[{index}]")
+    return ShapeLeaf(leaf.parts, index, values=[path({"x": text}, NOWHERE) for text in texts])
+
+
+def _pairs(leaves: Sequence[ShapeLeaf]) -> list[tuple[Any, ...]]:
+    return list(zip(*(leaf.values for leaf in leaves), strict=True))
+
+
+def _order_in(leaf: ShapeLeaf, first: str) -> tuple[int, int] | None:
+    """Return where latitude and longitude are in texts, by the first of them, or by their name."""
+    if first.startswith("GEO:") or "°" in first:
+        return 0, 1
+    return (1, 0) if first.startswith(("POINT", "SRID=4326")) else PAIRS.get(normal(leaf.parts[-1]))
 
 
 def signs_beside(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.records.record import CheckIn, Kind, Reason
+from core.records.record import CheckIn, Fragment, Kind, Reason
 from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
 from stream.formats.files.lines import CsvError, cells
-from stream.formats.files.record_file import FileFormatError
-from stream.formats.input.mapping import Entry, Unreadable
+from stream.formats.files.record_file import FileFormatError, RecordFile
+from stream.formats.input.mapping import Entry, MappingOptions, Skipped, Unreadable
 from tests.builders.inputs import NAMES, record_file
 
 
@@ -258,6 +258,87 @@ def test_a_repeated_header_costs_its_line(tmp_path: Path, again: str) -> None:
     content = table(",") + f"{again}\n" + table(",", header=None) + "lat,1,2,5\n"
     found = read(tmp_path / "feed.csv", content)
     assert [type(entry) for entry in found] == [CheckIn, CheckIn, Unreadable, CheckIn, CheckIn, CheckIn]
+
+
+PAIRS = {
+    "pair": ("48.2,16.3", "p[0]", "p[1]"),
+    "geo": ("geo:48.2,16.3", "p[0]", "p[1]"),
+    "well-known text": ("POINT (16.3 48.2)", "p[1]", "p[0]"),
+    "list": ("[16.3, 48.2]", "p[1]", "p[0]"),
+    "object": ('{"lat": 48.2, "lon": 16.3}', "p.lat", "p.lon"),
+    "object of texts": ('{"lat": "48.2", "lon": "16.3"}', "p.lat", "p.lon"),
+    "geojson": ('{"type": "Point", "coordinates": [16.3, 48.2]}', "p.coordinates[1]", "p.coordinates[0]"),
+    "alternatives": ('{"at": [48.2, 16.3]}', "lat|p.at[0]", "lon|p.at[1]"),
+    "other case": ("[16.3, 48.2]", "P[1]", "P[0]"),
+}
+
+
+@pytest.mark.parametrize(("text", "lat", "lon"), PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_a_position_in_one_column(tmp_path: Path, text: str, lat: str, lon: str, sign: str) -> None:
+    """
+    The paths are those of JSON; a column whose own name is the path comes first, and broken values cost their line.
+    """
+    quoted = '"' + text.replace('"', '""') + '"'
+    content = "".join(
+        sign.join(row) + "\n" for row in (("user", "ts", "p"), ("a", "5", quoted), ("b", "5", "{x"), ("c", "5", ""))
+    )
+    found = read(tmp_path / "feed.csv", content, {"lat": lat, "lon": lon})
+    assert found[0] == CheckIn(user="a", ts=5, lat=48.2, lon=16.3)
+    assert [getattr(entry, "lat", None) for entry in found[1:]] == [None, None]
+    literal = f"user,ts,{lat},{lon},p\na,5,1,2,{quoted}\n".replace("lat|", "").replace("lon|", "")
+    assert read(tmp_path / "feed.csv", literal, {"lat": lat, "lon": lon}) == [CheckIn(user="a", ts=5, lat=1, lon=2)]
+    others = NAMES | {"lat": "q[0]", "lon": "q.b"}
+    with pytest.raises(FileFormatError, match="no column"):
+        record_file(tmp_path / "feed.csv", Kind.CHECKINS, others, needed=("lat", "lon"))
+
+
+def test_a_condition_on_a_value_in_a_column(tmp_path: Path) -> None:
+    """
+    Its path leads into a column, too.
+    """
+    rows = [f'{user};5;"{{""type"":""{kind}"",""at"":[1,2]}}"' for user, kind in (("a", "Point"), ("b", "Line"))]
+    (tmp_path / "feed.csv").write_text("\n".join(["user;ts;g", *rows]))
+    options = MappingOptions(names=NAMES | {"lat": "g.at[0]", "lon": "g.at[1]"}, only=("g.type=Point",))
+    file = RecordFile(tmp_path / "feed.csv", Kind.CHECKINS, options, max_bytes=1000)
+    assert [entry for _, entry in file] == [CheckIn(user="a", ts=5, lat=1, lon=2), Skipped.FILTERED]
+    file.close()
+
+
+@pytest.mark.parametrize(
+    ("points", "names"),
+    [
+        ("[[5,48.2,16.3],[6,48.3,16.4]]", {}),
+        ('[{"ts":5,"lat":48.2,"lon":16.3},{"ts":6,"lat":48.3,"lon":16.4}]', {}),
+        ('[{"t":5,"p":[16.3,48.2]},{"t":6,"p":[16.4,48.3]}]', {"ts": "t", "lat": "p[1]", "lon": "p[0]"}),
+        ("[[16.3,48.2,5],[16.4,48.3,6]]", {"ts": "[2]", "lat": "[1]", "lon": "[0]"}),
+        ('{"list":[[5,48.2,16.3],[6,48.3,16.4]]}', {"points": "points.list"}),
+    ],
+)
+def test_points_in_one_column(tmp_path: Path, points: str, names: dict[str, str]) -> None:
+    """
+    A line is then a whole fragment; other lines are rejected by themselves.
+    """
+    quoted = points.replace('"', '""')
+    (tmp_path / "feed.csv").write_text(f'user;points\na;"{quoted}"\nb;x\n')
+    file = record_file(tmp_path / "feed.csv", Kind.FRAGMENTS, NAMES | names)
+    first, second = [entry for _, entry in file]
+    file.close()
+    assert isinstance(first, Fragment)
+    assert [(point.ts, point.lat, point.lon) for point in first.points] == [(5, 48.2, 16.3), (6, 48.3, 16.4)]
+    assert isinstance(second, Unreadable)
+
+
+def test_points_beside_columns_of_a_point(tmp_path: Path) -> None:
+    """
+    A table of points stays one, whatever a column that is called points holds.
+    """
+    (tmp_path / "feed.csv").write_text("user,ts,lat,lon,points\na,5,48.2,16.3,7\n")
+    file = record_file(tmp_path / "feed.csv", Kind.FRAGMENTS)
+    ((_, entry),) = file
+    file.close()
+    assert isinstance(entry, Fragment)
+    assert len(entry.points) == 1
 
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=6).map(str.strip)

@@ -428,6 +428,45 @@ def test_lines_before_a_header(before: list[str], header: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("column", "text", "lat", "lon"),
+    [
+        ("latlng", "48.2,16.4", "latlng[0]", "latlng[1]"),
+        ("lon_lat", "16.4, 48.2", "lon_lat[1]", "lon_lat[0]"),
+        ("geometry", "POINT (16.4 48.2)", "geometry[1]", "geometry[0]"),
+        ("where", "geo:48.2,16.4", "where[0]", "where[1]"),
+        ("geom", '{"type":"Point","coordinates":[16.4,48.2]}', "geom.coordinates[1]", "geom.coordinates[0]"),
+        ("at", '{"lat":48.2,"lng":16.4}', "at.lat", "at.lng"),
+        ("location", "48.2,16.4", None, None),
+        ("location", "[48.2,16.4]", None, None),
+    ],
+)
+def test_a_position_in_one_column(column: str, text: str, lat: str | None, lon: str | None) -> None:
+    """
+    It is found as in JSON; where nothing says its order, a remark says what can be set.
+    """
+    quoted = text.replace('"', '""')
+    found = guess_table([f"user;ts;{column}".encode(), *[f'a;{ISO};"{quoted}"'.encode()] * 2])
+    assert found is not None
+    assert (found.settings.get("fields.lat"), found.settings.get("fields.lon")) == (lat, lon)
+    assert any("nothing says which of them is the latitude" in remark for remark in found.remarks) is (lat is None)
+
+
+@pytest.mark.parametrize("kind", [Kind.CHECKINS, Kind.FRAGMENTS])
+def test_points_in_one_column(kind: Kind) -> None:
+    """
+    They are a fragment if they have times; a remark says that positions alone are none.
+    """
+    found = guess_table([b"uid;trace", *[f"a;[[{T},48.2,16.4],[{T},48.3,16.5]]".encode()] * 2], kind)
+    if kind is Kind.FRAGMENTS:
+        assert found is not None
+        assert found.settings["fields.points"] == "trace"
+    polyline = guess_table([b"TAXI_ID;TIMESTAMP;POLYLINE", *[f"7;{T};[[-8.6,41.1],[-8.7,41.2]]".encode()] * 2], kind)
+    assert polyline is not None
+    assert not polyline.has_position
+    assert "without times" in polyline.remarks[0]
+
+
 def test_text_of_another_encoding() -> None:
     """
     Text that is not UTF-8 may be Latin-1, which nothing can prove.

@@ -127,6 +127,10 @@ class SettingsSearch:
         for name, preset in PRESETS.items():
             if preset.known_by and not self._knows(preset.known_by):
                 continue
+            # Settings for messages in another encoding read their records as JSON, too; those for JSON are meant.
+            encoding = preset_settings(name, self._kind).get("input", {}).get("encoding", "json")
+            if self.sample.is_text and encoding != "json":
+                continue
             chosen = {"input.preset": name}
             if (found := self._findings(chosen)) is None:
                 continue

@@ -12,6 +12,7 @@ from core.records.record import INPUT_KINDS, Kind
 from stream.cli.trial.report import report
 from stream.feeds.trial.file_source import FileSource
 from stream.feeds.trial.trial import Trial, try_source
+from stream.formats.presets.registry import PRESETS
 from stream.settings.load import load_settings
 
 T = 1_760_000_000
@@ -276,3 +277,27 @@ def test_no_value_of_a_first_line_is_shown(tmp_path: Path, known: str, record: l
         trial = tried(tmp_path / "feed.csv", [";".join(first)] * 3)
         printed = report(trial) + json.dumps(trial.as_dict(), ensure_ascii=False)
         assert not any(value in printed for value in record)
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name.startswith("gtfs")])
+@pytest.mark.parametrize("ending", ["json", "ndjson"])
+def test_an_encoding_is_that_of_the_file(tmp_path: Path, preset: str, ending: str) -> None:
+    """
+    A file of text is read by a preset for JSON, whatever other encoding its source has on topics.
+    """
+    (example,) = PRESETS[preset].examples
+    content = example.content if ending == "ndjson" else json.dumps(example.content, indent=1)
+    assert proposed(tried(tmp_path / f"feed.{ending}", content)) == {"input.preset": "gtfs-realtime-json"}
+
+
+@pytest.mark.parametrize(
+    ("between", "end", "says"), [("", "\n", "another follows its end"), ("\n", ",", "a comma follows")]
+)
+def test_documents_that_are_not_divided(tmp_path: Path, between: str, end: str, says: str) -> None:
+    """
+    What is wrong is said, and what is to be done.
+    """
+    text = between.join(json.dumps(row | {"ts": T}) + end.strip() for row in rows())
+    trial = tried(tmp_path / "feed.ndjson", [text, text])
+    assert trial.in_force.understood == 0
+    assert says in report(trial)

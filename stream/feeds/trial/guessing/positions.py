@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from stream.feeds.trial.guessing.names import LATITUDES, LONGITUDES, PAIRS, normal, rank
 from stream.feeds.trial.guessing.shape import ShapeLeaf
@@ -89,7 +88,8 @@ def unordered_pair(leaves: Sequence[ShapeLeaf]) -> ShapeLeaf | None:
             return leaf
         texts = _texts(leaf)
         both = [_in_texts(leaf, texts, i) for i in (0, 1)]
-        if texts and degrees_unit(*columns_of(both, ".")) == 1.0 and most(None not in pair for pair in _pairs(both)):
+        numbers = columns_of(both, ".")
+        if texts and degrees_unit(*numbers) == 1.0 and most(i < len(numbers[0]) for i in range(len(texts))):
             return leaf
     return None
 
@@ -101,10 +101,6 @@ def _texts(leaf: ShapeLeaf) -> list[str]:
 def _in_texts(leaf: ShapeLeaf, texts: Sequence[str], index: int) -> ShapeLeaf:
     path = path_from(f"x[{index}]")
     return ShapeLeaf(leaf.parts, index, values=[path({"x": text}, NOWHERE) for text in texts])
-
-
-def _pairs(leaves: Sequence[ShapeLeaf]) -> list[tuple[Any, ...]]:
-    return list(zip(*(leaf.values for leaf in leaves), strict=True))
 
 
 def _order_in(leaf: ShapeLeaf, first: str) -> tuple[int, int] | None:

@@ -48,10 +48,28 @@ FORMATS = (
     "%Y-%m-%d %H:%M:%S %z",
     "%Y-%m-%d_%H:%M:%S",
     "%Y-%m-%d %H.%M.%S",
+    "%d/%m/%Y %I:%M:%S %p",
+    "%d/%m/%Y %I:%M %p",
+    "%m/%d/%Y %I:%M %p",
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%a, %d %b %Y %H:%M:%S UTC",
+    "%a %b %d %H:%M:%S GMT %Y",
+    "%a %b %d %H:%M:%S UTC %Y",
+    "%Y-%m-%d %H:%M:%S %z UTC",
+    "%Y-%m-%d %H:%M:%S.%f %z UTC",
+    "%Y-%m-%d %H:%M:%S,%f",
+    "%Y-%m-%d %H:%M:%S,%f%z",
+    "%Y-%m-%dT%H:%M:%S,%f",
+    "%Y-%m-%dT%H:%M:%S,%f%z",
+    "%d.%m.%Y %H:%M:%S,%f",
+    "%d.%m.%Y %H:%M:%S.%f",
     "%d %b %Y %H:%M:%S",
     "%b %d, %Y %H:%M:%S",
 )
 """Forms of times that are tried."""
+
+_UTC = re.compile("GMT|UTC")
+"""Names of zones in a form that are no offset, but mean one. Others, such as CEST, differ with the season."""
 
 _LEAST_DEGREES = 0.1
 
@@ -62,7 +80,8 @@ DECIMAL_COMMA = re.compile(r"[-+]?\d{1,3},\d+")
 """A position with a decimal comma."""
 
 TimeForm = tuple[dict[str, str], bool, tuple[str, ...]]
-"""Settings ``unit`` or ``format``; whether an offset is missing; other formats that fit as well."""
+"""Settings ``unit`` or ``format``, and ``zone`` if the form says it; whether an offset is missing; other formats that
+fit as well."""
 
 
 def number_of(value: Any, decimal: str = ".") -> float | None:
@@ -155,8 +174,10 @@ def _text_form(texts: Sequence[str], n: int) -> TimeForm | None:
     best = max(counts.values())
     if best < _SHARE * n:
         return None
-    fitting = [one for one, count in counts.items() if count == best]
-    return {"format": fitting[0]}, "%z" not in fitting[0], tuple(fitting[1:])
+    form, *others = [one for one, count in counts.items() if count == best]
+    if "%z" not in form and _UTC.search(form):
+        return {"format": form, "zone": "UTC"}, False, tuple(others)
+    return {"format": form}, "%z" not in form, tuple(others)
 
 
 def _reads(times: TextTimes, text: str) -> bool:

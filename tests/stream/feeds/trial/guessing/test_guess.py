@@ -20,6 +20,7 @@ from stream.feeds.trial.guessing.tables import guess_table
 from stream.feeds.trial.guessing.values import FORMATS, degrees_unit, degrees_units, time_form
 from stream.feeds.trial.sample import Sample
 from stream.formats.input.paths import NOWHERE, Origin, path_from
+from stream.formats.input.times import TextTimes
 from tests.budgets import examples
 
 T = 1_760_000_000
@@ -345,6 +346,41 @@ def test_what_is_no_time_in_two_fields(values: dict[str, Any]) -> None:
 COLUMNS = [b"%s;48,2082;16,3738;09.10.2025 10:53:20", b"%s;48,21;16,36;09.10.2025 10:54:20"]
 
 
+@pytest.mark.parametrize(
+    ("text", "form", "needs"),
+    [
+        ("10/9/2025 8:53 AM", "%d/%m/%Y %I:%M %p", {"time.zone", "time.format"}),
+        ("10/19/2025 8:53 PM", "%m/%d/%Y %I:%M %p", {"time.zone"}),
+        ("19/10/2025 8:53:20 AM", "%d/%m/%Y %I:%M:%S %p", {"time.zone"}),
+        ("Thu, 09 Oct 2025 08:53:20 GMT", "%a, %d %b %Y %H:%M:%S GMT", set()),
+        ("Thu, 09 Oct 2025 08:53:20 +0000", "%a, %d %b %Y %H:%M:%S %z", set()),
+        ("Thu Oct 09 08:53:20 UTC 2025", "%a %b %d %H:%M:%S UTC %Y", set()),
+        ("2025-10-09 08:53:20 +0000 UTC", "%Y-%m-%d %H:%M:%S %z UTC", set()),
+        ("2025-10-09 08:53:20.123 +0000 UTC", "%Y-%m-%d %H:%M:%S.%f %z UTC", set()),
+        ("2025-10-09 08:53:20,123", "%Y-%m-%d %H:%M:%S,%f", {"time.zone"}),
+        ("2025-10-09T08:53:20,123Z", "%Y-%m-%dT%H:%M:%S,%f%z", set()),
+        ("19.10.2025 08:53:20,123", "%d.%m.%Y %H:%M:%S,%f", {"time.zone"}),
+    ],
+)
+def test_forms_of_programs(text: str, form: str, needs: set[str]) -> None:
+    """
+    What the forms of spreadsheets, mails, Java, Go and loggers leave open is asked for, and what is proposed reads them.
+    """
+    found = guessed({"user": "a", "ts": text, "lat": 48.2, "lon": 16.4})
+    assert (found.settings["time.format"], set(found.needs)) == (form, needs)
+    zone = found.settings.get("time.zone")
+    times = TextTimes(format=form, zone=ZoneInfo(zone or "UTC") if zone or needs else None)
+    assert times.read(text, "ts").tzinfo is not None
+
+
+@pytest.mark.parametrize("text", ["Thu Oct 09 08:53:20 CEST 2025", "Thu, 09 Oct 2025 08:53:20 EST"])
+def test_names_of_other_zones_are_no_offset(text: str) -> None:
+    """
+    They mean several offsets, or change with the season.
+    """
+    assert "fields.ts" not in guessed({"user": "a", "ts": text, "lat": 48.2, "lon": 16.4}).settings
+
+
 def test_columns_of_unknown_names() -> None:
     """
     Values tell the delimiter, the decimal sign and the time; columns have numbers, as the first line may be a record.
@@ -491,7 +527,7 @@ def test_a_form_that_is_found_reads_the_time(seconds: int, form: str) -> None:
     if "unit" in chosen:  # digits alone may be a number, too
         assert text.isdigit()
         return
-    assert lacks_offset is ("%z" not in form)
+    assert lacks_offset is not any(word in form for word in ("%z", "GMT", "UTC"))
     assert form in (chosen["format"], *others)
 
 

@@ -364,7 +364,7 @@ COLUMNS = [b"%s;48,2082;16,3738;09.10.2025 10:53:20", b"%s;48,21;16,36;09.10.202
 )
 def test_forms_of_programs(text: str, form: str, needs: set[str]) -> None:
     """
-    What the forms of spreadsheets, mails, Java, Go and loggers leave open is asked for, and what is proposed reads them.
+    What the forms of spreadsheets, mails, Java and Go leave open is asked for, and what is proposed reads them.
     """
     found = guessed({"user": "a", "ts": text, "lat": 48.2, "lon": 16.4})
     assert (found.settings["time.format"], set(found.needs)) == (form, needs)

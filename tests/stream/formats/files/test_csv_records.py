@@ -358,6 +358,15 @@ def test_what_was_written_is_read(row: list[str], delimiter: str, data: st.DataO
     assert cells(delimiter.join(map(written, row)), delimiter) == row
 
 
+@pytest.mark.parametrize("line", ['="p01",1', ' ="p01" ,"1"', '="p01",="1"', '"=""p01""",1', "=p01,1"])
+def test_a_value_that_is_protected_in_a_spreadsheet(line: str) -> None:
+    """
+    The sign before the quotation marks is no part of it; what is inside them, and a sign alone, is.
+    """
+    expected = "p01" if '="p01"' in line else '="p01"' if '""' in line else "=p01"
+    assert cells(line) == [expected, "1"]
+
+
 @given(st.text(max_size=12), st.sampled_from([",", ";", "\t", "|"]))
 def test_no_line_is_anything_but_cells_or_no_csv(line: str, delimiter: str) -> None:
     """

@@ -37,6 +37,12 @@ _SCIENTIFIC = re.compile(r"[+-]?[0-9](?:\.[0-9]+e\+?|e\+)[0-9]{1,3}")
 _IGNORABLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 """Code points without an appearance that Unicode does not count among format characters."""
 
+_QUOTES = frozenset(
+    [sign for sign in map(chr, range(0x3100)) if unicodedata.category(sign) in {"Pi", "Pf"}]
+    + list("\"'`\u201a\u201e\u2e42\u300c\u300d\u300e\u300f\u301d\u301e\u301f")
+)
+"""Quotation marks of all languages, after compatibility forms are replaced."""
+
 _CONTROLS = {code: None for code in (*range(32), 127) if not chr(code).isspace()}
 
 _MOST_SIGNS = 2**16
@@ -56,8 +62,9 @@ def canonical(name: Identifier) -> str:
     """Return the one spelling that stands for all spellings of an id or a name; empty if it names nobody.
 
     1. Compatibility forms, upper case, and code points without an appearance do not count (NFKC_Casefold of the
-       Unicode Standard, section 3.13), nor do control characters, white space and quotation marks around the name;
-       white space inside it is one space, and the minus sign is a hyphen.
+       Unicode Standard, section 3.13), nor do control characters, white space and quotation marks around the name
+       (nor ``="..."``, as spreadsheets protect texts); white space inside it is one space, and the minus sign is a
+       hyphen.
     2. UUIDs and MAC addresses are compared by their hexadecimal digits alone.
     3. Whole numbers are compared as numbers: ``7``, ``7.0``, ``007`` and ``7E+00`` are one, in any script. So are
        UUIDs and MAC addresses without a letter, because written as digits alone they look like numbers.
@@ -123,10 +130,16 @@ def _shown(text: str) -> tuple[str, bool]:
 
 
 def _unquoted(text: str) -> str:
-    """Remove all quotation marks around a text whose only white space is single spaces, also nested ones."""
+    """Remove all quotation marks around a text whose only white space is single spaces, also nested ones.
+
+    So is the equals sign with which spreadsheets protect a text: ``="007"``.
+    """
     begin, end = 0, len(text)
-    while end - begin > 1 and text[begin] == text[end - 1] == '"':
-        begin, end = begin + 1, end - 1
+    while end - begin > 1 and text[end - 1] in _QUOTES:
+        is_protected = end - begin > 2 and text[begin] == "=" and text[begin + 1] in _QUOTES
+        if not is_protected and text[begin] not in _QUOTES:
+            break
+        begin, end = begin + 1 + is_protected, end - 1
         if begin < end and text[begin] == " ":
             begin += 1
         if begin < end and text[end - 1] == " ":

@@ -31,7 +31,7 @@ from stream.settings.secret import secret_fault
 
 __all__ = ["Feed", "build_feeds", "places_digest"]
 
-_IDENTITY = "identity 2"
+_IDENTITY = "identity 3"
 """Version of the rule that decides which spellings of an id mean one person. Records hashed under different rules must
 not be mixed."""
 

@@ -35,6 +35,11 @@ def mapping_options(settings: Settings, feed: Feed, observer: Observer | None = 
         numbers_as_text=own.input.numbers_as_text,
         decimal=own.input.decimal,
         degrees_per_unit=own.input.degrees_per_unit,
+        signs={
+            name: path
+            for name, path in (("lat", own.input.latitude_sign), ("lon", own.input.longitude_sign))
+            if path is not None
+        },
         times=TextTimes(
             zone=None if own.time.zone is None else ZoneInfo(own.time.zone),
             ambiguous=own.time.ambiguous,

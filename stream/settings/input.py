@@ -147,6 +147,14 @@ class InputSettings(Section):
     """Degrees in one unit of latitude and longitude: ``1e-7`` for integers such as 482082000. Numbers with a fraction
     are then rejected: they are most likely degrees."""
 
+    latitude_sign: PathName | None = None
+    """Path of the field with the hemisphere of the latitude, if its numbers have no sign: ``N`` or ``+``, ``S`` or
+    ``-``. ``=S`` is south for all."""
+
+    longitude_sign: PathName | None = None
+    """Path of the field with the hemisphere of the longitude, if its numbers have no sign: ``E`` or ``+``, ``W`` or
+    ``-``. ``=W`` is west for all."""
+
     delimiter: Annotated[str, AfterValidator(_delimiter)] = "auto"
     """What separates the values of a CSV: ``comma``, ``semicolon``, ``tab``, ``pipe``, any one character, or ``auto``:
     the one with which the first line has the columns that are needed."""

@@ -39,6 +39,7 @@ _TABLE_BYTES = _LARGE // 16
 
 _MOST_LINES = 200
 _TABLES = (Form.CSV, Form.METRES)
+_BINARY_FORMS = (None, Form.MESSAGE, Form.PARQUET, Form.AVRO)
 
 
 class FileSource:
@@ -90,6 +91,7 @@ class FileSource:
             form = self._form()
         except FormError:
             form = None
+        found.is_text = form not in _BINARY_FORMS
         if form in _TABLES:
             found.lines = self._lines()
             return found

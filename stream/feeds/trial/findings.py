@@ -21,6 +21,13 @@ from stream.settings.secret import new_secret
 __all__ = ["Findings", "FoundRejection", "RecordSource", "findings"]
 
 
+_FEW = 10
+"""Of fewer records each may well be of another person."""
+
+_MANY_PEOPLE = 0.9
+"""People in a record, from which on their ids may be those of the records."""
+
+
 class RecordSource(Protocol):
     """Where records come from: a file, or messages of a topic."""
 
@@ -91,6 +98,17 @@ class Findings:
     def rank(self) -> tuple[int, int]:
         """What makes one reading of a source better than another."""
         return self.understood, -self.rejected
+
+    @property
+    def doubt_of_person(self) -> str | None:
+        """What is to be checked if there are about as many people as records, of which there are enough; else None."""
+        if self.understood < _FEW or self.people < _MANY_PEOPLE * self.understood:
+            return None
+        which = "every record has" if self.people == self.understood else "nearly every record has"
+        return (
+            f"{which} another person ({self.people} people in {self.understood} records): check that fields.user is "
+            "the id of the person, and not of the record"
+        )
 
     @property
     def share_understood(self) -> float:

@@ -26,6 +26,9 @@ class Sample:
     origins: list[Origin] = field(default_factory=list)
     """What surrounds each document."""
 
+    is_text: bool = False
+    """Whether it is a file of text, so that no binary encoding is meant."""
+
     lines: Sequence[bytes] = ()
     """The first lines of a table."""
 

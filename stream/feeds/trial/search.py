@@ -20,7 +20,7 @@ from stream.feeds.trial.guessing.written import NEEDS_USER
 from stream.feeds.trial.more_settings import with_more
 from stream.feeds.trial.sample import Sample
 from stream.formats.files.record_file import FileFormatError
-from stream.formats.input.paths import path_from
+from stream.formats.input.paths import alternatives_in, path_from
 from stream.formats.presets.registry import PRESETS, preset_settings
 from stream.settings.errors import SettingsError
 from stream.settings.model import Settings
@@ -28,7 +28,7 @@ from stream.settings.secret import new_secret
 
 __all__ = ["Proposal", "SettingsSearch", "TrialSource"]
 
-_TO_TRY = {"time.zone": "UTC", "fields.user": "=somebody"}
+_TO_TRY = {"time.zone": "UTC", "fields.user": "=somebody", "input.degrees_per_unit": 1e-7}
 """What stands for a setting that only the owner of the data can choose, to see whether the rest fits."""
 
 
@@ -79,12 +79,25 @@ class SettingsSearch:
         self._most, self._feed = most, feed
         self.sample = source.sample(settings, kind)
         table = self.sample.lines
-        self.guess = guess_table(table) if table else guess_documents(self.sample, kind)
+        self.guess = guess_table(table, kind) if table else guess_documents(self.sample, kind)
+        own, found = settings.for_kind(kind), {} if self.guess is None else self.guess.settings | self.guess.needs
+        unsigned = [
+            getattr(own.fields, field)
+            for field, name in (("lat", "latitude_sign"), ("lon", "longitude_sign"))
+            if f"input.{name}" in found and getattr(own.input, name) is None
+        ]
+        self._lacks_signs = bool(unsigned)
+        paths = {str(found.get(name)).casefold() for name in ("fields.lat", "fields.lon")}
+        self.misreads_signs = any(path.casefold() in paths for one in unsigned for path in alternatives_in(one))
+        """Whether the settings in force read numbers whose signs are in other fields, which they do not name."""
         self._by_preset: dict[str, Findings] = {}
 
     def best(self, now: Findings) -> Proposal | None:
         """Return the best proposal; None if nothing is better than the settings in force."""
-        proposals = [*self._presets(), *self._guessed()]
+        if self.misreads_signs:
+            now = Findings(self._kind)
+        # Where signs are in fields of their own, a preset that reads the numbers alone reads other places.
+        proposals: list[Proposal] = [*(() if self._lacks_signs else self._presets()), *self._guessed()]
         most = max((one.findings.understood for one in proposals if one.findings is not None), default=0)
         has_person = self.guess is not None and "fields.user" in self.guess.settings
 
@@ -113,6 +126,10 @@ class SettingsSearch:
     def _presets(self) -> Iterator[Proposal]:
         for name, preset in PRESETS.items():
             if preset.known_by and not self._knows(preset.known_by):
+                continue
+            # Settings for messages in another encoding read their records as JSON, too; those for JSON are meant.
+            encoding = preset_settings(name, self._kind).get("input", {}).get("encoding", "json")
+            if self.sample.is_text and encoding != "json":
                 continue
             chosen = {"input.preset": name}
             if (found := self._findings(chosen)) is None:

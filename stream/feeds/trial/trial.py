@@ -16,6 +16,9 @@ from stream.settings.secret import new_secret
 __all__ = ["Trial", "try_source"]
 
 
+_UNSIGNED = "positions are read without their signs, which other fields hold: south as north, or west as east"
+
+
 @dataclass(slots=True)
 class Trial:
     """The result."""
@@ -67,10 +70,14 @@ def try_source(source: TrialSource, settings: Settings, kind: Kind | None, most:
     feeds = {one: Feed(settings, one, secret=new_secret()) for one in kinds}
     in_force = {one: findings(source, settings, one, most, feeds[one]) for one in kinds}
     form = source.form()
+    search = {one: SettingsSearch(source, settings, one, most, feeds[one]) for one in kinds}
+    for one in kinds:
+        if search[one].misreads_signs and in_force[one].understood:
+            in_force[one].refusal = _UNSIGNED
     if done := {one.kind: one for one in in_force.values() if one.is_all_understood}:
         chosen = _natural(done)
-        return Trial(source.name, form, done[chosen], also=next((one for one in done if one is not chosen), None))
-    search = {one: SettingsSearch(source, settings, one, most, feeds[one]) for one in kinds}
+        also = next((one for one in done if one is not chosen), None)
+        return Trial(source.name, form, done[chosen], also=also, remarks=_doubts(done[chosen]))
     proposals = {one: search[one].best(in_force[one]) for one in kinds}
     incomplete = [one for one, proposal in proposals.items() if proposal is not None and proposal.findings is None]
     best = {
@@ -82,16 +89,23 @@ def try_source(source: TrialSource, settings: Settings, kind: Kind | None, most:
         chosen = _natural(best)
     else:
         chosen = max(kinds, key=lambda one: (one in incomplete, bool(hints[one])))
+    proposal = proposals[chosen]
+    if proposal is not None and proposal.findings is not None:
+        proposal.remarks += _doubts(proposal.findings)
     return Trial(
         source.name,
         form,
         in_force[chosen],
         also=_as_good(chosen, best),
         looks=dict(search[chosen].sample.looks),
-        proposal=proposals[chosen],
-        remarks=hints[chosen] if proposals[chosen] is None else [],
+        proposal=proposal,
+        remarks=hints[chosen] + _doubts(in_force[chosen]) if proposal is None else [],
         presets=search[chosen].ranking(),
     )
+
+
+def _doubts(found: Findings) -> list[str]:
+    return [] if found.doubt_of_person is None else [found.doubt_of_person]
 
 
 def _natural(best: Mapping[Kind, Findings]) -> Kind:

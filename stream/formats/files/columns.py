@@ -10,7 +10,7 @@ from itertools import chain
 from core.records.record import Kind, attribute_field
 from stream.formats.input.conditions import names_of_condition
 from stream.formats.input.mapping import MappingOptions
-from stream.formats.input.paths import is_elsewhere, names_in, needed_names
+from stream.formats.input.paths import holders_in, is_elsewhere, names_in, needed_names
 
 __all__ = ["Columns", "columns_of", "in_words", "reads_whole_rows", "top_levels"]
 
@@ -27,6 +27,9 @@ class Columns:
 
     needed: Sequence[Sequence[str]] = field(default_factory=tuple)
     """For each field that every record must have the names of the columns that it may be in."""
+
+    nested: Sequence[str] = field(default_factory=tuple)
+    """Those of the columns used whose values hold others: a path leads into them, or they are lists of points."""
 
 
 def columns_of(
@@ -50,9 +53,15 @@ def columns_of(
         paths |= {attribute_field(i): path for i, path in enumerate(options.attributes)}
     else:
         needed = {"user", "points"} if has_points else {*needed, "lat", "lon"}
+    if not has_points:
+        paths |= {f"sign of {name}": path for name, path in options.signs.items()}
+        needed |= {f"sign of {name}" for name in needed}
     conditions = [name for text in options.only for name in names_of_condition(text)]
+    holders = list(chain.from_iterable(map(holders_in, paths.values())))
+    holders += [name for name in top_levels(conditions) if name not in conditions]
     return Columns(
-        used=list(dict.fromkeys([*chain.from_iterable(map(names_in, paths.values())), *conditions])),
+        used=list(dict.fromkeys([*chain.from_iterable(map(names_in, paths.values())), *holders, *conditions])),
+        nested=[*holders, *(names_in(paths["points"]) if has_points else [])],
         needed=[
             either
             for name, path in paths.items()
@@ -64,7 +73,7 @@ def columns_of(
 
 def reads_whole_rows(options: MappingOptions) -> bool:
     """Whether paths may lead to any column: to a record inside a row, or from the top of a row."""
-    paths = (*options.names.values(), *options.attributes, *options.only)
+    paths = (*options.names.values(), *options.signs.values(), *options.attributes, *options.only)
     return bool(options.records) or any("/" in path for path in paths)
 
 

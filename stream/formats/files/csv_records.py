@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from core.records.record import Reason
-from stream.formats.files.columns import Columns, in_words
+from stream.formats.files.columns import Columns
 from stream.formats.files.dialect import DELIMITERS, Dialect
+from stream.formats.files.form_error import FormError
+from stream.formats.files.headers import are_names, hold_values, shown_names
 from stream.formats.files.lines import CsvError, NumberedLines, cells
+from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import json_document
 from stream.formats.input.mapping import Unreadable
 from stream.formats.input.rejection_reasons import NOT_UTF8
 
-__all__ = ["CsvLines", "CsvRow", "HeaderError", "are_names"]
+__all__ = ["CsvLines", "CsvRow", "HeaderError"]
 
-CsvRow = dict[str, str]
-"""The values of a line that are not empty, by the names that paths use for their columns."""
+CsvRow = dict[str, Any]
+"""The values of a line that are not empty, by the names that paths use for their columns: texts or, where a path leads
+into them, the objects and lists that they are in JSON."""
 
-_NUMBER_OR_TIME = re.compile(
-    r"[-+]?(?:nan|inf(?:inity)?|\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*", re.IGNORECASE
-)
-_NUMBER_INSIDE = re.compile(r"(?:^|[^\w])[-+]?\d|\d{4}")
-_HEADER_WORD = re.compile(
-    "(?<![a-z])(?:users?|uid|userid|username|id|person|device|driver|vehicle|lat|latitude|lon|lng|long|longitude|geom|"
-    "geometry|ts|time|timestamp|date|datetime|venue|place|poi|location|category|points)(?![a-z])",
-    re.IGNORECASE,
-)
-"""Words of headers: a first line without any of them may be the record of a person."""
+
+_SPELLINGS = (str.lower, str.upper, str.title, str.capitalize)
 
 
 class HeaderError(Exception):
@@ -61,15 +58,28 @@ class CsvLines:
         if twice := sorted({name for name, found in at.items() if len(found) > 1}):
             raise HeaderError(f"the header has the column {twice[0]} more than once: it must occur once")
         self._columns = [(name, found[0]) for name, found in at.items() if found]
+        self._nested = [name for name, _ in self._columns if name in columns.nested]
+        self._own_names = {i: names[i].casefold() for _, i in self._columns}
         if missing := _missing(columns, names):
             is_header = not dialect.columns
-            raise HeaderError(
-                _without(missing, names, known=bool(self._columns)) if is_header else _unnamed(missing, names)
-            )
+            raise HeaderError(_without(missing, names, columns.used) if is_header else _unnamed(missing, names))
+
+    def fits(self, line: bytes) -> bool:
+        """Whether a line has a value for each column."""
+        try:
+            return len(cells(line.decode(), self._delimiter)) == self._n_columns
+        except (UnicodeDecodeError, CsvError):
+            return False
 
     def read(self, lines: NumberedLines, max_bytes: int) -> Iterator[tuple[int, CsvRow | Unreadable]]:
-        """Yield the values of each line that is not blank, or why they cannot be read."""
+        """Yield the values of each line that is not blank, or why they cannot be read.
+
+        Raises:
+            FormError: A line names the columns in another order.
+        """
         columns, n_columns, delimiter = self._columns, self._n_columns, self._delimiter
+        nested = self._nested
+        names = frozenset(write(name) for name in self._own_names.values() for write in _SPELLINGS)
         for number, line in lines:
             if not line.strip():
                 continue
@@ -86,7 +96,31 @@ class CsvLines:
             except CsvError as fault:
                 yield number, Unreadable(Reason.NOT_CSV, str(fault))
             else:
-                yield number, {name: value for name, i in columns if (value := row[i].strip())}
+                found: CsvRow = {name: value for name, i in columns if (value := row[i].strip())}
+                if not names.isdisjoint(found.values()):
+                    self._refuse_other_header(number, row)
+                for name in nested:
+                    if found.get(name, "")[:1] in ("{", "["):
+                        found[name] = _inner(found[name])
+                yield number, found
+
+    def _refuse_other_header(self, number: int, row: Sequence[str]) -> None:
+        """Refuse a table that goes on with its columns in another order: values would be read as those of others."""
+        names = frozenset(self._own_names.values())
+        found = {i: cell for i in self._own_names if (cell := row[i].strip().casefold()) in names}
+        if len(found) > 1 and any(cell != self._own_names[i] for i, cell in found.items()):
+            raise FormError(
+                f"line {number} is another header, with the columns in another order: write what follows it to a file "
+                "of its own"
+            )
+
+
+def _inner(text: str) -> Any:
+    """Return what a value in JSON holds; the text itself if it is none."""
+    try:
+        return json_document(text.encode())
+    except UnreadableError:
+        return text
 
 
 def _split(line: str, columns: Columns, dialect: Dialect) -> tuple[str, list[str]]:
@@ -120,22 +154,6 @@ def _with_most_columns(line: str, tried: Sequence[str]) -> tuple[str, list[str]]
     return max(found, key=lambda one: len(one[1]))
 
 
-def are_names(first: Sequence[str], *, known: bool = False) -> bool:
-    """Whether the first line of a table names its columns beyond doubt, so that it may be shown.
-
-    Args:
-        first: Its values.
-        known: Whether one of them is a name of the settings.
-    """
-    return (known or any(_HEADER_WORD.search(name) for name in first)) and not _hold_values(first, known=known)
-
-
-def _hold_values(first: Sequence[str], *, known: bool) -> bool:
-    return any(_NUMBER_OR_TIME.fullmatch(name) for name in first) or (
-        not known and any(_NUMBER_INSIDE.search(name) for name in first)
-    )
-
-
 def _found(name: str, names: Sequence[str]) -> list[int]:
     """Return the indices of the columns with a name; upper and lower case differ only where both are there."""
     same = [i for i, one in enumerate(names) if one == name]
@@ -158,20 +176,20 @@ def _unnamed(missing: list[str], names: Sequence[str]) -> str:
     return f"input.columns has no {', '.join(missing)}; it has {', '.join(names)}: name every column that is needed"
 
 
-def _without(missing: list[str], found: list[str], *, known: bool) -> str:
+def _without(missing: list[str], found: list[str], known: Sequence[str]) -> str:
     """Return which columns the header lacks and, unless they could be values of a record, which it has."""
     lacks = f"the header has no column {', '.join(missing)}"
     needs = (
         "a CSV begins with a header of the columns user, ts, lat, lon, venue and so on (or fields.* in the settings)"
     )
-    if _hold_values(found, known=known):
+    if hold_values(found, is_known=any(_found(name, found) for name in known)):
         return (
             "its first line holds values, not names: a header is needed, or the names of the columns in input.columns; "
             f"{lacks}: {needs}"
         )
-    if not are_names(found, known=known):
-        return f"{lacks}, nor any other known name: {needs}"
     others = [name for name, sign in DELIMITERS.items() if sign and sign in found[0]] if len(found) == 1 else []
-    if others:
+    if others and are_names(found):
         return f"{lacks}; it is one column, which input.delimiter {' or '.join(others)} would divide: {needs}"
-    return f"{lacks}; it has {in_words(found)}: {needs}"
+    if (names := shown_names(found, known)) is None:
+        return f"{lacks}, nor any other known name: {needs}"
+    return f"{lacks}; it has {names}: {needs}"

@@ -53,7 +53,8 @@ def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return how a quoted and a plain value of a line look, with what ends them."""
     sign = re.escape(delimiter)
     around = r"[^\S\t]*" if delimiter == "\t" else r"\s*"
-    quoted = re.compile(rf'{around}"([^"]*(?:""[^"]*)*)"{around}(?:{sign}|\Z)')
+    protected = "" if delimiter == "=" else "=?"
+    quoted = re.compile(rf'{around}{protected}"([^"]*(?:""[^"]*)*)"{around}(?:{sign}|\Z)')
     return quoted, re.compile(rf'([^"{sign}]*)(?:{sign}|\Z)')
 
 
@@ -61,13 +62,13 @@ def cells(line: str, delimiter: str = ",") -> list[str]:
     """Split a line of CSV (RFC 4180) into its values, without white space around them.
 
     A quoted value must end in the line in which it begins. Otherwise a mark that is never closed would include all
-    lines up to the next mark.
+    lines up to the next mark. An equals sign before a quoted value protects it in spreadsheets, and is no part of it.
 
     Raises:
         CsvError: The line has a NUL character, or a misplaced quotation mark.
 
-    >>> cells('a, "b ""c"", d" ,')
-    ['a', 'b "c", d', '']
+    >>> cells('a, "b ""c"", d" ,'), cells('="007",1')
+    (['a', 'b "c", d', ''], ['007', '1'])
     """
     if "\0" in line:
         raise CsvError("the line has a NUL character")

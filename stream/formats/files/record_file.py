@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
 from core.records.record import Kind, Reason
 from stream.formats.files.avro_container import AvroRows
-from stream.formats.files.columns import columns_of, reads_whole_rows
+from stream.formats.files.columns import Columns, columns_of, reads_whole_rows, top_levels
 from stream.formats.files.csv_records import CsvLines, HeaderError
 from stream.formats.files.dialect import COMMAS, Dialect
 from stream.formats.files.form_error import FormError
 from stream.formats.files.forms import Form, binary_form, form_of, may_be_message
 from stream.formats.files.gpx import gpx_points, refuse_other_names
+from stream.formats.files.headers import is_comment, separator_in
 from stream.formats.files.json_documents import document_entries, whole, without_limits
 from stream.formats.files.json_values import elements, texts_of_sequence
 from stream.formats.files.lines import NumberedLines
@@ -26,7 +28,7 @@ from stream.formats.input.encodings.decoding import Decoder
 from stream.formats.input.json_messages import BOM
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Unreadable
 from stream.formats.input.messages import MessageReader
-from stream.formats.input.paths import Origin
+from stream.formats.input.paths import Origin, names_in
 
 __all__ = ["FileFormatError", "Place", "RecordFile"]
 
@@ -72,6 +74,8 @@ class RecordFile:
         self.path, self._kind, self._options, self._max_bytes = path, kind, options, max_bytes
         self._projection, self._dialect, self._decoder = projection, dialect, decoder
         self._csv: CsvLines | None = None
+        self._n_before = 0
+        """Number of lines up to the header of a CSV, or before its first record."""
         self._table: ParquetRows | AvroRows | None = None
         self._origin = Origin(file=path.name.split(".")[0] or path.name)
         try:
@@ -215,9 +219,7 @@ class RecordFile:
     def _rows(self, csv: CsvLines) -> Iterator[tuple[Place, Entry]]:
         options = replace(self._options, records="", numbers_as_text=True, decimal=self._dialect.decimal)
         mapping, origin = DocumentMapping(self._kind, options), self._origin
-        lines = self._file.lines(self._max_bytes)
-        if self.has_header:
-            next(line for _, line in lines if line.strip())
+        lines = dropwhile(lambda one: one[0] <= self._n_before, self._file.lines(self._max_bytes))
         for number, row in csv.read(lines, self._max_bytes):
             if isinstance(row, Unreadable):
                 yield (number, None), row
@@ -226,12 +228,49 @@ class RecordFile:
                     yield (number, None), entry
 
     def _first_line(self, needed: Collection[str]) -> CsvLines:
-        head, is_whole = self._file.head, self._file.is_whole
+        head, is_whole, dialect = self._file.head, self._file.is_whole, self._dialect
+        columns = [columns_of(self._options, self._kind, needed)]
+        if self._kind is Kind.FRAGMENTS:  # a line may be a whole fragment, with its points in JSON
+            points = top_levels(names_in(self._options.names["points"]))
+            columns.append(columns_of(self._options, self._kind, needed, nested=points))
         lines = head.removeprefix(BOM).splitlines(keepends=True)
-        first = next((line for line in lines if line.strip()), None)
-        if first is None and is_whole:
+        filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+        if not filled and is_whole:
             raise HeaderError("is empty: a CSV must begin with a header of its columns, even if it has no records")
-        has_end = is_whole or (first or b"").endswith((b"\n", b"\r"))
-        if first is None or not has_end or len(first) > self._max_bytes:
-            raise HeaderError(f"its header does not end within {min(self._max_bytes, HEAD)} bytes")
-        return CsvLines(first.rstrip(b"\r\n"), columns_of(self._options, self._kind, needed), self._dialect)
+        if filled and (sign := separator_in(filled[0][1])) is not None:
+            dialect = replace(dialect, delimiter=dialect.delimiter or sign)
+            self._n_before = filled.pop(0)[0]
+        fault: HeaderError | None = None
+        for number, line in filled:
+            if not (is_whole or line.endswith((b"\n", b"\r"))) or len(line) > self._max_bytes:
+                fault = None
+                break
+            # A header may begin as comments do, with a name such as "# Timestamp".
+            for first in (line, line.lstrip(b"# \t")) if is_comment(line) else (line,):
+                try:
+                    csv = _csv_lines(first.rstrip(b"\r\n"), columns, dialect)
+                except HeaderError as found:
+                    fault = found
+                    continue
+                if dialect.columns and is_comment(first) and not csv.fits(first):
+                    break
+                self._n_before = number - bool(dialect.columns)
+                return csv
+            if not is_comment(line):
+                break
+        raise fault or HeaderError(f"its header does not end within {min(self._max_bytes, HEAD)} bytes")
+
+
+def _csv_lines(first: bytes, columns: Sequence[Columns], dialect: Dialect) -> CsvLines:
+    """Return the reader of a CSV with the first of several lists of columns that its header has.
+
+    Raises:
+        HeaderError: It has none of them; the message says what the first one lacks.
+    """
+    faults: list[HeaderError] = []
+    for one in columns:
+        try:
+            return CsvLines(first, one, dialect)
+        except HeaderError as fault:
+            faults.append(fault)
+    raise faults[0]

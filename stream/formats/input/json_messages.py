@@ -67,9 +67,21 @@ def _decoded(value: bytes) -> Any:
         found = json.loads(standard_tokens(text), parse_int=_integer, parse_float=_float)
     except RecursionError:
         return UnreadableError(Reason.WRONG_TYPE, "the message is nested too deep")
-    except json.JSONDecodeError:
-        return _not_utf8() if is_utf16(value) else UnreadableError(Reason.NOT_JSON, syntax)
+    except json.JSONDecodeError as fault:
+        return _not_utf8() if is_utf16(value) else UnreadableError(Reason.NOT_JSON, _what_follows(fault) or syntax)
     return UnreadableError(Reason.NOT_JSON, syntax) if _has_half_a_pair(text, found) else found
+
+
+def _what_follows(fault: json.JSONDecodeError) -> str | None:
+    """Return what is to be done about what follows the end of a document, if that is known."""
+    if fault.msg != "Extra data":
+        return None
+    sign = fault.doc[fault.pos : fault.pos + 1]
+    if sign == ",":
+        return "the message is not JSON: a comma follows its end; only a list in [ and ] has commas"
+    if sign in ("{", "["):
+        return "the message is not JSON: another follows its end; each needs a line or a message of its own"
+    return None
 
 
 def _not_utf8() -> UnreadableError:

@@ -25,6 +25,7 @@ from stream.formats.input.position_texts import NO_POSITION
 from stream.formats.input.record_path import MISSING, RecordPath
 from stream.formats.input.reference_systems import StatedSystems
 from stream.formats.input.rejection_reasons import rejection_reason
+from stream.formats.input.signs import LATITUDE_SIGNS, LONGITUDE_SIGNS, signed
 from stream.formats.input.times import TextTimes
 
 __all__ = ["DocumentMapping", "Entry", "MappingOptions", "Observer", "Skipped", "Unreadable"]
@@ -78,6 +79,9 @@ class MappingOptions:
     degrees_per_unit: float = 1.0
     """Degrees in one unit of latitude and longitude, which are whole numbers unless it is 1."""
 
+    signs: Mapping[str, str] = field(default_factory=dict)
+    """For ``lat`` and ``lon`` the path of the field with their hemisphere, if it is not in the number."""
+
     times: TextTimes = field(default_factory=TextTimes)
 
     unit_ms: float = 1000
@@ -104,6 +108,7 @@ class MappingOptions:
             and self.degrees_per_unit == 1.0
             and self.times == TextTimes()
             and not self.has_columns
+            and not self.signs
         )
 
 
@@ -136,7 +141,7 @@ class DocumentMapping:
             self._type, fields = Fragment, ("user", *_DEMANDS)
             self._points = path_from(self._names["points"])
         self._paths: list[tuple[str, FieldPath]] = [(name, path_from(self._names[name])) for name in fields]
-        self._point = tuple(path_from(self._names[name]) for name in _POINT)
+        self._point = tuple(_point_path(name, self._names[name], options.signs.get(name)) for name in _POINT)
         self._is_parallel = any(is_of_lists(self._names[name]) for name in _POINT)
         """Whether times and positions are lists side by side rather than a list of points."""
         # A list [ts, lat, lon] needs no paths, unless they say that its values stand in another order.
@@ -359,6 +364,12 @@ class DocumentMapping:
                 text = _OWN_POINT.sub(lambda match: f"$.{_POINT[int(match[1])]}", text)
             return Unreadable(*rejection_reason(msgspec.ValidationError(text), self._names))
         return made
+
+
+def _point_path(name: str, path: str, sign: str | None) -> FieldPath:
+    if sign is None:
+        return path_from(path)
+    return signed(path, sign, LATITUDE_SIGNS if name == "lat" else LONGITUDE_SIGNS)
 
 
 def _given(place: Sequence[Any]) -> dict[str, Any]:

@@ -47,6 +47,7 @@ __all__ = [
     "PathError",
     "alternatives_in",
     "field_names",
+    "holders_in",
     "is_elsewhere",
     "is_of_lists",
     "names_in",
@@ -132,9 +133,26 @@ def needed_names(text: str) -> list[list[str]]:
 
     >>> needed_names("lat|latitude"), needed_names("date + time"), needed_names("ts|date + time")
     ([['lat', 'latitude']], [['date'], ['time']], [['ts', 'date'], ['ts', 'time']])
+    >>> needed_names("latLng[0]")
+    [['latLng[0]', 'latLng']]
     """
     parts = [part for alternative in alternatives_in(text) for part in _parts(alternative)]
-    return [list(dict.fromkeys(names)) for names in product(*(_own_names(part) for part in parts))]
+    either = [[[name, *_holder(name)] for name in _joined_parts(part) if not _leads_out(name)] for part in parts]
+    return [
+        list(dict.fromkeys(_ESCAPED.sub(r"\1", name) for names in found for name in names))
+        for found in product(*either)
+    ]
+
+
+def holders_in(text: str) -> list[str]:
+    """Return the names of the fields of the record itself inside whose values a path leads.
+
+    >>> holders_in("latLng[0]|geometry.coordinates[1]|lat")
+    ['latLng', 'geometry']
+    """
+    parts = (part for alternative in alternatives_in(text) for part in _parts(alternative))
+    names = [name for part in parts for name in _joined_parts(part) if not _leads_out(name)]
+    return [_ESCAPED.sub(r"\1", holder) for name in names for holder in _holder(name)]
 
 
 def field_names(text: str) -> tuple[str, ...] | None:
@@ -204,6 +222,12 @@ def _joined_parts(part: str) -> list[str]:
 
 def _own_names(part: str) -> list[str]:
     return [_ESCAPED.sub(r"\1", one) for one in _joined_parts(part) if not _leads_out(one)]
+
+
+def _holder(name: str) -> list[str]:
+    """Return the first name of a path with several steps, as it is written there; none if it has but one."""
+    first = _STEP.match(name)
+    return [first["name"]] if first is not None and first["name"] and first.end() < len(name) else []
 
 
 def _joined(part: str) -> FieldPath:

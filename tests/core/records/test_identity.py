@@ -29,6 +29,29 @@ SPELLINGS: dict[str, list[Identifier]] = {
     "ligatures and sharp s": ["stra\u00dfe", "STRASSE", "\u017ftrasse"],
     "inner white space": ["jane doe", "jane  doe", "jane\u00a0doe", "Jane\tDoe"],
     "quoted twice": ["p01", '"p01"', '" p01 "'],
+    "quotation marks of all languages": [
+        "p01",
+        *("'p01'", "`p01`", "``p01''", "\u201cp01\u201d", "\u201ep01\u201c", "\u201ap01\u2018", "\u2018p01\u2019"),
+        *(
+            "\u00abp01\u00bb",
+            "\u00ab p01 \u00bb",
+            "\u00abp01\u00ab",
+            "\u203ap01\u2039",
+            "\u2e42p01\u201f",
+            "\uff02P01\uff02",
+        ),
+        *(
+            "\uff07p01\uff07",
+            "\uff40p01\uff40",
+            "\u300cp01\u300d",
+            "\uff62p01\uff63",
+            "\u300ep01\u300f",
+            "\u301dp01\u301e",
+        ),
+        *("\"'p01'\"", "'\u201cp01\u201d'"),
+    ],
+    "protected in a spreadsheet": ["p01", '="p01"', '"="p01""', "=\u201cp01\u201d", '\uff1d"p01"'],
+    "a number protected in a spreadsheet": [7, '="007"', "'7'", '="7"'],
     "numbers": [7, 7.0, "7", "7.0", "7.", "007", "+7", " 7", "7.000", "\u0667"],
     "large numbers": [1_500_000_000, 1.5e9, "1.5E9", "1.5E+09", "1500000000"],
     "negative zero": [0, "-0", "0.0", -0.0],
@@ -62,7 +85,21 @@ SPELLINGS: dict[str, list[Identifier]] = {
 }
 NOBODY: list[Identifier] = [
     *("", " ", "\x00", "\u200b", "\ufeff", "null", "NULL", "None", "nil", "NaN", "<NA>", "N/A", "#N/A", "undefined"),
-    *("\\N", "(null)", '""', '"null"', float("nan"), "00000000-0000-0000-0000-000000000000", "0" * 32, "\uff10" * 32),
+    *(
+        "\\N",
+        "(null)",
+        '""',
+        '"null"',
+        "''",
+        "'null'",
+        '=""',
+        '="null"',
+        "\u201c\u201d",
+        float("nan"),
+        "00000000-0000-0000-0000-000000000000",
+        "0" * 32,
+        "\uff10" * 32,
+    ),
     *("{00000000-0000-0000-0000-000000000000}", "urn:uuid:00000000-0000-0000-0000-000000000000"),
 ]
 DIFFERENT: list[Identifier] = [
@@ -172,10 +209,20 @@ def test_a_sign_is_compared_by_what_it_becomes() -> None:
         ("1." + "0" * 10**6 + "x", "1." + "0" * 10**6 + "x"),
         ("0" * 10**6 + "7", "7"),
         ('"' * 4_000_001, '"'),
+        ('="' * 1_000_000 + "p01" + '"' * 1_000_000, "p01"),
         ('" ' * 1_000_000 + "p01" + ' "' * 1_000_000, "p01"),
         (" " * 10**6 + "p01", "p01"),
     ],
-    ids=["zeros", "fraction", "zeros behind", "number", "quotation marks", "quotation marks and spaces", "spaces"],
+    ids=[
+        "zeros",
+        "fraction",
+        "zeros behind",
+        "number",
+        "quotation marks",
+        "protected",
+        "quotation marks and spaces",
+        "spaces",
+    ],
 )
 def test_a_long_text_takes_its_length_alone(text: str, expected: str) -> None:
     """

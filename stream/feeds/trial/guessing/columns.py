@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from stream.feeds.trial.guessing.guess import best_user, time_in, values_together
+from stream.feeds.trial.guessing.positions import signs_beside
 from stream.feeds.trial.guessing.shape import ShapeLeaf
 from stream.feeds.trial.guessing.split_time import is_clock, is_date
 from stream.feeds.trial.guessing.values import DECIMAL_COMMA, most, number_of, numbers_of, time_form
 from stream.feeds.trial.guessing.written import NEEDS_USER, Guess
-from stream.formats.files.csv_records import are_names
+from stream.formats.files.headers import are_names
 
 __all__ = ["guess_columns", "guess_unknown_names"]
 
@@ -38,13 +40,20 @@ def guess_columns(rows: Sequence[Sequence[str]], delimiter: str) -> Guess | None
         return None
     guess = Guess(n_found=2)
     (lat, lon), is_sure = _ordered(columns, places, decimal)
+    unnamed = [ShapeLeaf((f"column{i + 1}",), values=list(column)) for i, column in enumerate(columns)]
+    signs = _signs(unnamed, (lat, lon), decimal)
     if not is_sure:
         guess.needs["input.columns"] = (
             "there is no header, and nothing says which of two columns is the latitude: check lat and lon in "
             "input.columns"
         )
     names = {lat: "lat", lon: "lon"} | dict(zip(times, ("date", "time") if len(times) == 2 else ("ts",), strict=True))
-    others = [i for i, column in enumerate(columns) if i not in names and not any(map(_is_fraction, column))]
+    names |= dict(zip(signs, ("lat_sign", "lon_sign"), strict=False))
+    others = [
+        i
+        for i, column in enumerate(columns)
+        if i not in names and not any(map(_is_fraction, column)) and not _counts_up(column)
+    ]
     if others:
         names[others[0]] = "user"
         guess.n_found += 1
@@ -61,6 +70,9 @@ def guess_columns(rows: Sequence[Sequence[str]], delimiter: str) -> Guess | None
         "fields.lat": "lat",
         "fields.lon": "lon",
     }
+    if signs:
+        guess.settings |= {"input.latitude_sign": "lat_sign", "input.longitude_sign": "lon_sign"}
+        guess.remarks.append(f"{_in_words(signs)} hold the signs of the positions, which are missing from the numbers")
     if decimal == ",":
         guess.settings["input.decimal"] = ","
     leaves = [ShapeLeaf((names[i],), values=list(columns[i])) for i in times]
@@ -105,6 +117,13 @@ def guess_unknown_names(header: Sequence[str], rows: Sequence[Sequence[str]], de
             f"columns {_listed([words[i] for i in places])} may be latitude and longitude, but no name says which is "
             "which: set fields.lat and fields.lon to their names in the header"
         )
+    if signs := _signs(leaves, (lat, lon), decimal):
+        _give(
+            guess,
+            {f"input.{name}_sign": leaves[i].path for name, i in zip(("latitude", "longitude"), signs, strict=True)},
+            f"{_in_words(signs)} hold the signs of the positions, which are missing from the numbers",
+            shown=shown,
+        )
     at = [_index(leaves, leaf) for leaf in times]
     where = _in_words(at)
     guess.add_time(where, values_together(times), is_text=True)
@@ -119,6 +138,13 @@ def guess_unknown_names(header: Sequence[str], rows: Sequence[Sequence[str]], de
     else:
         guess.needs["fields.user"] = NEEDS_USER
     return guess
+
+
+def _signs(leaves: Sequence[ShapeLeaf], pair: tuple[int, int], decimal: str) -> list[int]:
+    """Return the columns with the hemispheres of latitude and longitude, if both have one; else none."""
+    lat, lon = pair
+    found = signs_beside(leaves, (leaves[lat], leaves[lon]), decimal)
+    return [_index(leaves, sign) for sign in found if sign is not None] if None not in found else []
 
 
 def _give(guess: Guess, found: dict[str, str], words: str, *, shown: bool) -> None:
@@ -182,6 +208,12 @@ def _are_metres(column: GuessedColumn) -> bool:
         and all(abs(one) > 1_000 for one in numbers)
         and any("." in one for one in column)
     )
+
+
+def _counts_up(column: GuessedColumn) -> bool:
+    """Whether a column numbers the rows."""
+    numbers = numbers_of(column)
+    return len(numbers) == len(column) > 2 and all(after == before + 1 for before, after in pairwise(numbers))
 
 
 def _is_fraction(cell: str) -> bool:

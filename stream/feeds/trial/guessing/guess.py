@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.records.record import Kind
-from stream.feeds.trial.guessing.names import POINTS, TIMES, USERS, normal, rank
-from stream.feeds.trial.guessing.positions import columns_of, named_pair, standard_pair, text_pair
+from stream.feeds.trial.guessing.names import POINTS, TIMES, USERS, WEAK_USERS, normal, rank
+from stream.feeds.trial.guessing.positions import (
+    IN_METRES_TOO,
+    named_pair,
+    positive_west_or_south,
+    signs_beside,
+    standard_pair,
+    text_pair,
+    unordered_pair,
+)
 from stream.feeds.trial.guessing.shape import Shape, ShapeLeaf, escaped, shape_of
 from stream.feeds.trial.guessing.split_time import split_time
 from stream.feeds.trial.guessing.values import are_times, degrees_unit, numbers_of, time_form
@@ -23,12 +31,18 @@ _ORDER_UNKNOWN = (
 )
 
 
-_WEAK = ("id", "identifier", "uuid", "guid", "key", "name")
-"""Names of what may identify a person, but a record, a trip or a message as well."""
+_WEAK = ("id", "identifier", "uuid", "guid", "key", "name", *WEAK_USERS)
+"""Names of what may identify a person beside a list, but a record, a trip or a message as well."""
 
 _TIME_ELSEWHERE = (
     "{path} has lists of numbers whose time is [{time}]: set fields.points to {path}, fields.ts to [{time}], and "
     "fields.lat and fields.lon to [{first}] and [{second}], or the other way round; nothing says which is the latitude"
+)
+
+_NO_TIMES = (
+    "{path} has lists of positions without times: if the times are in a list beside it, set fields.ts to that, and "
+    "fields.lat and fields.lon to {path}[][0] and {path}[][1], or the other way round; if nothing has them, write each "
+    "position with its time"
 )
 
 
@@ -43,6 +57,8 @@ def guess_documents(sample: Sample, kind: Kind) -> Guess | None:
             guesses.append(_of_list(parts, inner, whole, guesses[0], kind))
         elif kind is Kind.FRAGMENTS and normal(parts[-1]) in POINTS:
             guesses.append(_of_triples(parts, whole))
+        else:
+            guesses.append(_of_pairs(parts, lists))
     found = max(guesses, key=lambda one: (one.has_position, one.n_found))
     if not found.has_position:
         return next((one for one in guesses if one.remarks), None)
@@ -67,15 +83,17 @@ def guess_fields(shape: Shape, *, is_text: bool, decimal: str = ".") -> Guess:
         guess.n_found += 1
         guess.settings |= {"fields.lat": lat.path, "fields.lon": lon.path}
         guess.add_degrees(lat.parts[-1], lat.values, lon.values, decimal)
+        _add_signs(guess, leaves, lat_lon, decimal)
+        if {normal(one.parts[-1]) for one in lat_lon} <= IN_METRES_TOO:
+            guess.remarks.append(
+                f"positions are {lat.path} and {lon.path}: check that they are degrees of latitude and longitude, and "
+                "not metres of a plan or a map projection"
+            )
         guess.add_text_numbers(
             [value for leaf in lat_lon if leaf.index is None for value in leaf.values], is_text=is_text
         )
-    else:
-        guess.remarks += [
-            _ORDER_UNKNOWN.format(path=".".join(map(escaped, leaf.parts)))
-            for leaf in leaves
-            if leaf.index == 1 and degrees_unit(*columns_of([leaf, leaf], decimal)) == 1.0
-        ][:1]
+    elif (leaf := unordered_pair(leaves)) is not None:
+        guess.remarks.append(_ORDER_UNKNOWN.format(path=".".join(map(escaped, leaf.parts))))
     if times := time_in(leaves):
         guess.n_found += 1
         guess.settings["fields.ts"] = path = " + ".join(leaf.path for leaf in times)
@@ -83,7 +101,27 @@ def guess_fields(shape: Shape, *, is_text: bool, decimal: str = ".") -> Guess:
     if (user := best_user(leaves)) is not None:
         guess.n_found += 1
         guess.settings["fields.user"] = user.path
+    elif (weak := _best(leaves, WEAK_USERS, _is_id)) is not None:
+        guess.weak_user = weak.path
     return guess
+
+
+def _add_signs(guess: Guess, leaves: Sequence[ShapeLeaf], lat_lon: tuple[ShapeLeaf, ShapeLeaf], decimal: str) -> None:
+    """Say where the signs of positions are, if they are not in the numbers."""
+    signs = signs_beside(leaves, lat_lon, decimal)
+    for name, one, sign in zip(("latitude", "longitude"), lat_lon, signs, strict=True):
+        if sign is not None:
+            guess.settings[f"input.{name}_sign"] = sign.path
+            guess.remarks.append(
+                f"the sign of {one.path} is in {sign.path}, and missing from the number: without "
+                f"input.{name}_sign, {'south would be north' if name == 'latitude' else 'west would be east'}"
+            )
+        elif (word := positive_west_or_south(one, decimal)) is not None:
+            other = "N" if word == "S" else "E"
+            guess.needs[f"input.{name}_sign"] = (
+                f"the name {one.path} may say that positive numbers are {'south' if word == 'S' else 'west'}: set "
+                f"input.{name}_sign to ={word} if it does, and to ={other} if it does not"
+            )
 
 
 # ---------------------------------------------------------------------- lists of records
@@ -95,7 +133,8 @@ def _of_list(parts: tuple[str, ...], inner: Shape, whole: Shape, around: Guess, 
     path = ".".join(map(escaped, parts))
     weak = "" if "fields.user" in guess.settings else _id_beside(parts, whole)
     # Elements that name nobody are all of one person.
-    is_of_one = kind is Kind.FRAGMENTS and "fields.user" not in guess.settings and "fields.ts" in guess.settings
+    names_nobody = "fields.user" not in guess.settings and not guess.weak_user
+    is_of_one = kind is Kind.FRAGMENTS and names_nobody and "fields.ts" in guess.settings
     if is_of_one and ("fields.user" in around.settings or weak or whole.n > 1):
         guess.settings["fields.points"] = path
         guess.weak_user = weak
@@ -104,7 +143,7 @@ def _of_list(parts: tuple[str, ...], inner: Shape, whole: Shape, around: Guess, 
             guess.n_found += 1
         return guess
     guess.settings["input.records"] = path
-    guess.weak_user = f"/{weak}" if weak else ""
+    guess.weak_user = f"/{weak}" if weak else guess.weak_user
     for name in ("fields.user", "fields.ts"):
         if name not in guess.settings and name in around.settings:
             guess.settings[name] = f"/{around.settings[name]}"
@@ -137,6 +176,14 @@ def _of_triples(parts: tuple[str, ...], whole: Shape) -> Guess:
         guess.n_found += 1
     guess.weak_user = _id_beside(parts, whole)
     return guess
+
+
+def _of_pairs(parts: tuple[str, ...], lists: Sequence[Sequence[Any]]) -> Guess:
+    """Return a remark on lists of positions without times; they may have them elsewhere."""
+    pairs = [pair for points in lists for pair in points if isinstance(pair, list) and len(pair) == 2]
+    is_of_positions = bool(pairs) and degrees_unit(*(numbers_of(column) for column in zip(*pairs, strict=True))) == 1.0
+    path = ".".join(map(escaped, parts))
+    return Guess(remarks=[_NO_TIMES.format(path=path)] if is_of_positions else [])
 
 
 def _id_beside(parts: tuple[str, ...], whole: Shape) -> str:
@@ -196,13 +243,8 @@ def _person(guess: Guess, sample: Sample) -> None:
             "no field looks like a person's id, so the key of the message is taken: check that it is one"
         )
         guess.n_found += 1
-    elif guess.weak_user:
-        guess.settings["fields.user"] = guess.weak_user
-        guess.remarks.append(
-            f"fields.user is {guess.weak_user}, which stands beside the list: check that it is the id of the person, "
-            "and not of the record or the trip, each of which would count as a person"
-        )
-        guess.n_found += 1
+    else:
+        guess.take_weak_user()
 
 
 def _best(leaves: Sequence[ShapeLeaf], names: tuple[str, ...], fits: Any) -> ShapeLeaf | None:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LATITUDES", "LONGITUDES", "PAIRS", "POINTS", "TIMES", "USERS", "normal", "rank"]
+__all__ = ["LATITUDES", "LONGITUDES", "PAIRS", "POINTS", "TIMES", "USERS", "WEAK_USERS", "normal", "rank"]
 
 USERS = (
     *("user", "userid", "uid", "username", "person", "personid", "deviceuniqueid", "uniqueid", "deviceid", "device"),
     *("vehiclevehicleid", "vehicleid", "vehicle", "mmsi", "imei", "driverid", "driver", "riderid", "rider"),
-    *("bikeid", "trackerid", "tid", "customerid", "customer", "subscriberid", "subscriber", "memberid", "member"),
-    *("accountid", "account", "participantid", "participant", "animalid", "entityid", "objectid", "agentid", "who"),
-    *("trajid", "trajectoryid", "icao24", "taxiid", "phoneid", "msisdn", "clientid"),
+    *("bikeid", "trackerid", "customerid", "customer", "subscriberid", "subscriber", "memberid", "member"),
+    *("accountid", "account", "participantid", "participant", "animalid", "entityid", "agentid", "who"),
+    *("icao24", "taxiid", "phoneid", "msisdn", "clientid"),
 )
+"""Names of a person's id. A number of the row, such as ``OBJECTID``, ``FID`` or ``gid``, never is one."""
+
+WEAK_USERS = (
+    *("tid", "trajid", "trajectoryid", "trackid", "tripid", "rideid", "journeyid", "routeid", "tourid", "segmentid"),
+    *("sessionid", "visitid", "runid"),
+)
+"""Names of what a person has many of, but which may be all that a feed has."""
+
 TIMES = (
     *(
         "ts",
@@ -62,6 +70,7 @@ _PARTS = {
     LONGITUDES: re.compile("longitude|^lo?ng?[a-z]?[0-9]?$|lon$|lng$"),
     TIMES: re.compile("time|date|timestamp|epoch|utc|at$"),
     USERS: re.compile("(user|device|vehicle|person|driver|rider|tracker)(id|uuid|uid|name|number|key|hash)"),
+    WEAK_USERS: re.compile("(traj|trajectory|trip|track|ride|journey|session)(id|uuid|uid|number|key|hash)"),
 }
 """Parts of other names that may mean a field."""
 

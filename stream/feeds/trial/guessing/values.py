@@ -18,6 +18,7 @@ __all__ = [
     "TimeForm",
     "are_times",
     "degrees_unit",
+    "degrees_units",
     "most",
     "number_of",
     "numbers_of",
@@ -49,10 +50,30 @@ FORMATS = (
     "%Y-%m-%d %H:%M:%S %z",
     "%Y-%m-%d_%H:%M:%S",
     "%Y-%m-%d %H.%M.%S",
+    "%d/%m/%Y %I:%M:%S %p",
+    "%d/%m/%Y %I:%M %p",
+    "%m/%d/%Y %I:%M %p",
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%a, %d %b %Y %H:%M:%S UTC",
+    "%a %b %d %H:%M:%S GMT %Y",
+    "%a %b %d %H:%M:%S UTC %Y",
+    "%Y-%m-%d %H:%M:%S %z UTC",
+    "%Y-%m-%d %H:%M:%S.%f %z UTC",
+    "%Y-%m-%d %H:%M:%S,%f",
+    "%Y-%m-%d %H:%M:%S,%f%z",
+    "%Y-%m-%dT%H:%M:%S,%f",
+    "%Y-%m-%dT%H:%M:%S,%f%z",
+    "%d.%m.%Y %H:%M:%S,%f",
+    "%d.%m.%Y %H:%M:%S.%f",
     "%d %b %Y %H:%M:%S",
     "%b %d, %Y %H:%M:%S",
 )
 """Forms of times that are tried."""
+
+_UTC = re.compile("GMT|UTC")
+"""Names of zones in a form that are no offset, but mean one. Others, such as CEST, differ with the season."""
+
+_LEAST_DEGREES = 0.1
 
 _SHARE = 0.8
 """Share of the values that must be of a form: some records of every feed are broken."""
@@ -61,7 +82,8 @@ DECIMAL_COMMA = re.compile(r"[-+]?\d{1,3},\d+")
 """A position with a decimal comma."""
 
 TimeForm = tuple[dict[str, str], bool, tuple[str, ...]]
-"""Settings ``unit`` or ``format``; whether an offset is missing; other formats that fit as well."""
+"""Settings ``unit`` or ``format``, and ``zone`` if the form says it; whether an offset is missing; other formats that
+fit as well."""
 
 
 def number_of(value: Any, decimal: str = ".") -> float | None:
@@ -115,19 +137,30 @@ def are_times(values: Sequence[Any]) -> bool:
 
 
 def degrees_unit(lat: Sequence[float], lon: Sequence[float]) -> float | None:
-    """Return the unit of latitudes and longitudes, in degrees; None if they are no positions in any that is known."""
+    """Return a unit of latitudes and longitudes, in degrees; None if they are no positions in any that is known."""
+    return next(iter(degrees_units(lat, lon)), None)
+
+
+def degrees_units(lat: Sequence[float], lon: Sequence[float]) -> list[float]:
+    """Return all units, in degrees, that make positions of latitudes and longitudes; numbers that may be degrees are.
+
+    >>> degrees_units([482_082_000], [163_738_000]), degrees_units([48_208_200], [16_373_800])
+    ([1e-07], [1e-07, 1e-06])
+    """
     if not lat or not lon:
-        return None
+        return []
     if most(abs(value) <= 90 for value in lat) and most(abs(value) <= 180 for value in lon):
-        return 1.0
+        return [1.0]
     if not most(float(value).is_integer() for value in (*lat, *lon)):
-        return None
-    for unit in (1e-7, 1e-6, 1e-5):
-        fits = most(abs(value) * unit <= 90 for value in lat) and most(abs(value) * unit <= 180 for value in lon)
-        # Near 0,0 every unit fits: the smallest is meant only if the numbers are as large as it makes them elsewhere.
-        if fits and max(map(abs, (*lat, *lon))) * unit >= 1:
-            return unit
-    return None
+        return []
+    return [
+        unit
+        for unit in (1e-7, 1e-6, 1e-5)
+        if most(abs(value) * unit <= 90 for value in lat)
+        and most(abs(value) * unit <= 180 for value in lon)
+        # Close to 0,0 are no people: every unit would fit there.
+        and max(map(abs, (*lat, *lon))) * unit >= _LEAST_DEGREES
+    ]
 
 
 def _text_form(texts: Sequence[str], n: int) -> TimeForm | None:
@@ -143,8 +176,10 @@ def _text_form(texts: Sequence[str], n: int) -> TimeForm | None:
     best = max(counts.values())
     if best < _SHARE * n:
         return None
-    fitting = [one for one, count in counts.items() if count == best]
-    return {"format": fitting[0]}, "%z" not in fitting[0], tuple(fitting[1:])
+    form, *others = [one for one, count in counts.items() if count == best]
+    if "%z" not in form and _UTC.search(form):
+        return {"format": form, "zone": "UTC"}, False, tuple(others)
+    return {"format": form}, "%z" not in form, tuple(others)
 
 
 def _reads(times: TextTimes, text: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stream.feeds.trial.guessing.names import normal
-from stream.feeds.trial.guessing.values import degrees_unit, numbers_of, time_form
+from stream.feeds.trial.guessing.values import degrees_units, numbers_of, time_form
 
 __all__ = ["NEEDS_USER", "Guess"]
 
@@ -75,17 +75,40 @@ class Guess:
             lon: Some longitudes.
             decimal: The decimal sign of numbers that are text.
         """
-        unit = degrees_unit(numbers_of(lat, decimal), numbers_of(lon, decimal))
-        if unit != 1.0 and (named := re.search("e([5-7])$", normal(name))) is not None:
-            unit = float(f"1e-{named[1]}")
-        if unit is not None and unit != 1.0:
-            self.settings["input.degrees_per_unit"] = unit
-            self.remarks.append(
-                f"positions are whole numbers, and {unit:g} degrees in one unit would make positions of them: check on "
-                "a map that this is what the source means, because another power of ten may be accepted as well"
+        units = degrees_units(numbers_of(lat, decimal), numbers_of(lon, decimal))
+        if not units or units == [1.0]:
+            return
+        if (named := re.search("e([5-7])$", normal(name))) is not None:
+            units = [float(f"1e-{named[1]}")]
+        if len(units) > 1:
+            self.needs["input.degrees_per_unit"] = (
+                f"positions are whole numbers, and {_either(units)} degrees in one unit would make positions of them, "
+                "at different places: set input.degrees_per_unit to what the source means"
             )
+            return
+        self.settings["input.degrees_per_unit"] = units[0]
+        self.remarks.append(
+            f"positions are whole numbers, and {units[0]:g} degrees in one unit would make positions of them: check on "
+            "a map that this is what the source means"
+        )
+
+    def take_weak_user(self) -> None:
+        """Take what may be a person's id, if nothing else is, and say that it is to be checked."""
+        if not self.weak_user or "fields.user" in self.settings:
+            return
+        self.settings["fields.user"] = self.weak_user
+        self.n_found += 1
+        self.remarks.append(
+            f"fields.user is {self.weak_user}: check that it is the id of the person, and not of the record or the "
+            "trip, each of which would count as a person"
+        )
 
     def add_text_numbers(self, values: Sequence[Any], *, is_text: bool) -> None:
         """Say whether numbers are text; see :meth:`add_time`."""
         if not is_text and any(isinstance(value, str) for value in values):
             self.settings["input.numbers_as_text"] = True
+
+
+def _either(units: Sequence[float]) -> str:
+    shown = [f"{unit:g}" for unit in units]
+    return f"{', '.join(shown[:-1])} or {shown[-1]}"

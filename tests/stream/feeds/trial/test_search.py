@@ -12,6 +12,7 @@ from core.records.record import INPUT_KINDS, Kind
 from stream.cli.trial.report import report
 from stream.feeds.trial.file_source import FileSource
 from stream.feeds.trial.trial import Trial, try_source
+from stream.formats.presets.registry import PRESETS
 from stream.settings.load import load_settings
 
 T = 1_760_000_000
@@ -219,3 +220,84 @@ def test_a_time_in_two_columns(tmp_path: Path, header: str, path: str) -> None:
     assert set(trial.proposal.needs) == {"time.zone"}
     assert trial.proposal.findings is not None
     assert trial.proposal.findings.understood == N
+
+
+@pytest.mark.parametrize("user", ["user", "device_id"])
+@pytest.mark.parametrize(("n_people", "doubted"), [(1, False), (5, False), (19, True), (20, True)])
+def test_as_many_people_as_records(tmp_path: Path, user: str, n_people: int, *, doubted: bool) -> None:
+    """
+    A remark says that the id may be that of the record, whether the settings in force read it or a proposal does.
+    """
+    content = [{user: f"p{i % n_people}", "ts": T + i, "lat": 48.2, "lon": 16.4} for i in range(20)]
+    trial = tried(tmp_path / "feed.ndjson", content)
+    remarks = trial.remarks if trial.proposal is None else trial.proposal.remarks
+    assert any("another person" in remark for remark in remarks) is doubted
+    assert ("another person" in report(trial)) is doubted
+    few = tried(tmp_path / "feed.ndjson", content[:5])
+    assert "another person" not in report(few)
+
+
+@pytest.mark.parametrize("ending", ["ndjson", "csv"])
+@pytest.mark.parametrize(
+    "signs", [{"N/S": "S", "E/W": "W"}, {"latitudeRef": "S", "longitudeRef": "W"}, {"lat_hemi": "S"}]
+)
+def test_settings_that_leave_out_the_signs(tmp_path: Path, ending: str, signs: dict[str, str]) -> None:
+    """
+    Positions without their signs are not understood; what is proposed reads them, and is then complete.
+    """
+    row = {"user": "a", "ts": T, "lat": 33.85, "lon": 70.65} | signs
+    content = [",".join(row), *[",".join(map(str, row.values()))] * N] if ending == "csv" else [row] * N
+    trial = tried(tmp_path / f"feed.{ending}", content)
+    assert not trial.in_force.is_all_understood
+    assert "without their signs" in report(trial)
+    names = dict(zip(("input.latitude_sign", "input.longitude_sign"), signs, strict=False))
+    assert proposed(trial) == names
+    given = {f"checkins.{name}": value for name, value in names.items()}
+    source = FileSource(tmp_path / f"feed.{ending}", 100)
+    complete = try_source(source, load_settings(given=given), Kind.CHECKINS, 100)
+    assert complete.in_force.is_all_understood
+    assert complete.proposal is None
+
+
+@pytest.mark.parametrize("known", ["user", "venue", "latitude", "id", "traj_id"])
+@pytest.mark.parametrize(
+    "record",
+    [
+        ["anna.meier", "48.2082\N{DEGREE SIGN}N, 16.3738\N{DEGREE SIGN}E", "Thu Oct 09 08:53:20 +0000 2025"],
+        ["anna.meier", "u2edhx", "Donnerstag"],
+        ["anna.meier", "geo:48.2,16.4", "gestern"],
+        ["anna.meier", "POINT(16.4 48.2)", "2025-W41"],
+    ],
+)
+def test_no_value_of_a_first_line_is_shown(tmp_path: Path, known: str, record: list[str]) -> None:
+    """
+    Even if one of its values happens to be a name of a column.
+    """
+    for first in ([*record, known], [record[0], known, *record[1:]]):
+        trial = tried(tmp_path / "feed.csv", [";".join(first)] * 3)
+        printed = report(trial) + json.dumps(trial.as_dict(), ensure_ascii=False)
+        assert not any(value in printed for value in record)
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name.startswith("gtfs")])
+@pytest.mark.parametrize("ending", ["json", "ndjson"])
+def test_an_encoding_is_that_of_the_file(tmp_path: Path, preset: str, ending: str) -> None:
+    """
+    A file of text is read by a preset for JSON, whatever other encoding its source has on topics.
+    """
+    (example,) = PRESETS[preset].examples
+    content = example.content if ending == "ndjson" else json.dumps(example.content, indent=1)
+    assert proposed(tried(tmp_path / f"feed.{ending}", content)) == {"input.preset": "gtfs-realtime-json"}
+
+
+@pytest.mark.parametrize(
+    ("between", "end", "says"), [("", "\n", "another follows its end"), ("\n", ",", "a comma follows")]
+)
+def test_documents_that_are_not_divided(tmp_path: Path, between: str, end: str, says: str) -> None:
+    """
+    What is wrong is said, and what is to be done.
+    """
+    text = between.join(json.dumps(row | {"ts": T}) + end.strip() for row in rows())
+    trial = tried(tmp_path / "feed.ndjson", [text, text])
+    assert trial.in_force.understood == 0
+    assert says in report(trial)

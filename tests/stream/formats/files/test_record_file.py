@@ -482,8 +482,13 @@ def test_a_line_may_be_as_long_as_a_message(tmp_path: Path) -> None:
         ("user,time\n", Kind.CHECKINS, "ts; it has user, time"),
         ("User,Latitude,Timestamp\n", Kind.CHECKINS, "ts; it has User, Latitude, Timestamp"),
         ("user,ts\n", Kind.FRAGMENTS, "lat, lon; it has user, ts"),
-        ("user,,t\x01s\n", Kind.CHECKINS, "ts; it has user, (empty), and 1 more:"),
-        (",".join(["user", *(f"c{i}" for i in range(30))]), Kind.CHECKINS, "ts; it has user, c0, c1, c2, c3, c4, c5"),
+        ("user,,t\x01s\n", Kind.CHECKINS, "ts; it has user, (empty), and 1 more, which may be"),
+        (",".join(["user", *["speed"] * 30]), Kind.CHECKINS, "ts; it has user, speed, speed, speed"),
+        (
+            ",".join(["user", *(f"c{i}" for i in range(30))]),
+            Kind.CHECKINS,
+            "ts; it has user, and 30 more, which may be",
+        ),
     ],
 )
 def test_a_csv_without_its_columns_is_refused(content: str, kind: Kind, missing: str, tmp_path: Path) -> None:

@@ -774,7 +774,23 @@ def test_a_second_60_that_is_no_leap_second_is_rejected(ts: str) -> None:
         ),
         (Kind.CHECKINS, b'{"user":"\xff","ts":1}', "the message is not UTF-8: only UTF-8 is read"),
         (Kind.CHECKINS, b'{"user":"u"', "the message is not JSON: it ends too early"),
-        (Kind.CHECKINS, b'{"user":"u","ts":1}{}', "the message is not JSON: something follows its end"),
+        (Kind.CHECKINS, b'{"user":"u","ts":1}u', "the message is not JSON: something follows its end"),
+        *(
+            (
+                Kind.CHECKINS,
+                b'{"user":"u","ts":1}' + end,
+                "the message is not JSON: another follows its end; each needs a line or a message of its own",
+            )
+            for end in (b'{"user":"v","ts":1}', b"{}", b" {}{}", b'[{"user":"u"}]', b"\n{}", b"{")
+        ),
+        *(
+            (
+                Kind.CHECKINS,
+                b'{"user":"u","ts":1}' + end,
+                "the message is not JSON: a comma follows its end; only a list in [ and ] has commas",
+            )
+            for end in (b",", b" , ", b',{"user":"v","ts":1}', b",\r")
+        ),
         (Kind.CHECKINS, b"user=u", "the message is not JSON: its syntax is wrong"),
     ],
 )

@@ -17,9 +17,10 @@ from stream.feeds.trial.guessing.guess import Guess, guess_documents
 from stream.feeds.trial.guessing.looks import FRAMED_AVRO, FRAMED_PROTOBUF, looks_like
 from stream.feeds.trial.guessing.shape import escaped, shape_of
 from stream.feeds.trial.guessing.tables import guess_table
-from stream.feeds.trial.guessing.values import FORMATS, degrees_unit, time_form
+from stream.feeds.trial.guessing.values import FORMATS, degrees_unit, degrees_units, time_form
 from stream.feeds.trial.sample import Sample
 from stream.formats.input.paths import NOWHERE, Origin, path_from
+from stream.formats.input.times import TextTimes
 from tests.budgets import examples
 
 T = 1_760_000_000
@@ -168,6 +169,156 @@ def test_an_id_beside_a_list() -> None:
     assert guessed(with_users, kind=Kind.FRAGMENTS).settings["fields.user"] == "uid"
 
 
+PLAIN = {"ts": T, "lat": 48.2, "lon": 16.4}
+
+
+@pytest.mark.parametrize(
+    "name", ["OBJECTID", "objectid", "FID", "OGC_FID", "gid", "rowid", "row_number", "index", "nr", "record_id", "seq"]
+)
+@pytest.mark.parametrize("holder", [None, "attributes", "properties"])
+def test_the_number_of_a_row_is_no_person(name: str, holder: str | None) -> None:
+    """
+    Each record would count as a person, so that one person is released as many.
+    """
+    documents = [PLAIN | ({name: i} if holder is None else {holder: {name: i}}) for i in range(6)]
+    found = guessed(*documents)
+    assert "fields.user" not in found.settings
+    assert found.remarks == []
+
+
+@pytest.mark.parametrize(
+    "name", ["tid", "traj_id", "trajectoryid", "trip_id", "TrackID", "session_id", "journey_uuid", "ride_id"]
+)
+@pytest.mark.parametrize("is_table", [False, True])
+def test_the_id_of_a_trip_is_to_be_checked(name: str, *, is_table: bool) -> None:
+    """
+    It is taken if there is nothing else, with a remark; a person's id comes first.
+    """
+
+    def found(*names: str) -> Guess:
+        if is_table:
+            row = ",".join(["1760000000,48.2,16.4", *(f"a{i}" for i in range(len(names)))])
+            guess = guess_table([",".join(["ts", "lat", "lon", *names]).encode(), row.encode()])
+            assert guess is not None
+            return guess
+        return guessed(PLAIN | {one: f"a{i}" for i, one in enumerate(names)})
+
+    weak = found(name)
+    assert weak.settings["fields.user"] == name
+    assert "check that it is the id of the person" in weak.remarks[0]
+    strong = found(name, "device")
+    assert strong.settings["fields.user"] == "device"
+    assert strong.remarks == []
+
+
+def test_a_column_that_counts_is_no_person() -> None:
+    """
+    Without a header the first column that is something else is; if there is none, the owner is asked.
+    """
+    rows = [(f"{i}", f"{ISO[:17]}{10 + i}Z", f"48.{i}2", f"16.{i}3", f"p{i % 2}") for i in range(5)]
+    for columns, user in ((slice(None), "user"), (slice(4), None)):
+        found = guess_table([",".join(row[columns]).encode() for row in rows])
+        assert found is not None
+        assert found.settings.get("fields.user") == user
+        assert found.settings["input.columns"][0] == "column1"
+
+
+WEST = {"lat": 33.85, "lon": 70.65}
+
+
+@pytest.mark.parametrize(
+    ("signs", "paths"),
+    [
+        ({"N/S": "S", "E/W": "W"}, ("N/S", "E/W")),
+        ({"latitudeRef": "S", "longitudeRef": "W"}, ("latitudeRef", "longitudeRef")),
+        ({"h1": "North", "h2": "East"}, ("h1", "h2")),
+        ({"lat_hemisphere": "s"}, ("lat_hemisphere", None)),
+        ({"EW": "w"}, (None, "EW")),
+    ],
+)
+@pytest.mark.parametrize("is_table", [False, True])
+def test_signs_beside_positions(signs: dict[str, str], paths: tuple[str | None, ...], *, is_table: bool) -> None:
+    """
+    Fields with the hemispheres are where the signs are, if the numbers have none.
+    """
+
+    def found(values: dict[str, Any]) -> Guess:
+        if is_table:
+            lines = [values.keys(), *[map(str, values.values())] * 3]
+            guess = guess_table([",".join(line).encode() for line in lines])
+            assert guess is not None
+            return guess
+        return guessed(*[values] * 3)
+
+    settings = found({"user": "a", "ts": T} | WEST | signs).settings
+    assert tuple(settings.get(f"input.{name}_sign") for name in ("latitude", "longitude")) == paths
+    signed = found({"user": "a", "ts": T, "lat": -33.85, "lon": -70.65} | signs).settings
+    assert not any(name.endswith("_sign") for name in signed)
+
+
+@pytest.mark.parametrize("name", ["direction", "heading", "bound"])
+def test_a_direction_is_no_sign(name: str) -> None:
+    """
+    North or south alone may be where somebody goes.
+    """
+    found = guessed(*[{"user": "a", "ts": T, name: "S"} | WEST] * 3)
+    assert not any(key.endswith("_sign") for key in found.settings)
+
+
+@pytest.mark.parametrize(
+    ("names", "needs"),
+    [
+        (("latitude", "longitude_W"), {"input.longitude_sign"}),
+        (("lat", "longitudeWest"), {"input.longitude_sign"}),
+        (("latitudeS", "longitude"), {"input.latitude_sign"}),
+        (("latS", "lonW"), {"input.latitude_sign", "input.longitude_sign"}),
+        (("latitude", "longitude"), set()),
+        (("y", "x"), set()),
+    ],
+)
+def test_names_that_may_turn_the_sign(names: tuple[str, str], needs: set[str]) -> None:
+    """
+    Whether positive numbers are west or south is asked, and never guessed; negative ones answer it.
+    """
+    lat, lon = names
+    assert set(guessed({"user": "a", "ts": T, lat: 33.85, lon: 70.65}).needs) == needs
+    assert set(guessed({"user": "a", "ts": T, lat: -33.85, lon: -70.65}).needs) == set()
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "units"),
+    [
+        (482_082_000, 163_738_000, [1e-7]),
+        (48_208_200, 16_373_800, [1e-7, 1e-6]),
+        (4_820_820, 1_637_380, [1e-7, 1e-6, 1e-5]),
+        (56_000_000, -2_000_000, [1e-7, 1e-6]),
+        (-33_850_000, 151_200_000, [1e-7, 1e-6]),
+    ],
+)
+def test_a_power_of_ten_is_asked_for(lat: int, lon: int, units: list[float]) -> None:
+    """
+    A unit is taken if it is the only one that makes positions, or if the name of the field says it.
+    """
+    assert degrees_units([lat], [lon]) == units
+    found = guessed({"user": "a", "ts": T, "lat": lat, "lon": lon})
+    assert ("input.degrees_per_unit" in found.needs) is (len(units) > 1)
+    assert found.settings.get("input.degrees_per_unit") == (units[0] if len(units) == 1 else None)
+    named = guessed({"user": "a", "ts": T, "latE6": lat, "lonE6": lon})
+    assert (named.settings["input.degrees_per_unit"], named.needs) == (1e-6, {})
+
+
+@pytest.mark.parametrize(
+    ("names", "n"), [(("y", "x"), 1), (("Y", "X"), 1), (("ycoord", "xcoord"), 1), (("lat", "lon"), 0)]
+)
+def test_x_and_y_may_be_metres(names: tuple[str, str], n: int) -> None:
+    """
+    A remark says that they must be degrees.
+    """
+    found = guessed({"user": "a", "ts": T, names[0]: 12.3, names[1]: 45.6})
+    assert len(found.remarks) == n
+    assert all("and not metres" in remark for remark in found.remarks)
+
+
 def test_points_whose_time_is_not_first() -> None:
     """
     Nothing says which of two other numbers is the latitude, so both orders are told.
@@ -207,6 +358,41 @@ def test_what_is_no_time_in_two_fields(values: dict[str, Any]) -> None:
 
 
 COLUMNS = [b"%s;48,2082;16,3738;09.10.2025 10:53:20", b"%s;48,21;16,36;09.10.2025 10:54:20"]
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "needs"),
+    [
+        ("10/9/2025 8:53 AM", "%d/%m/%Y %I:%M %p", {"time.zone", "time.format"}),
+        ("10/19/2025 8:53 PM", "%m/%d/%Y %I:%M %p", {"time.zone"}),
+        ("19/10/2025 8:53:20 AM", "%d/%m/%Y %I:%M:%S %p", {"time.zone"}),
+        ("Thu, 09 Oct 2025 08:53:20 GMT", "%a, %d %b %Y %H:%M:%S GMT", set()),
+        ("Thu, 09 Oct 2025 08:53:20 +0000", "%a, %d %b %Y %H:%M:%S %z", set()),
+        ("Thu Oct 09 08:53:20 UTC 2025", "%a %b %d %H:%M:%S UTC %Y", set()),
+        ("2025-10-09 08:53:20 +0000 UTC", "%Y-%m-%d %H:%M:%S %z UTC", set()),
+        ("2025-10-09 08:53:20.123 +0000 UTC", "%Y-%m-%d %H:%M:%S.%f %z UTC", set()),
+        ("2025-10-09 08:53:20,123", "%Y-%m-%d %H:%M:%S,%f", {"time.zone"}),
+        ("2025-10-09T08:53:20,123Z", "%Y-%m-%dT%H:%M:%S,%f%z", set()),
+        ("19.10.2025 08:53:20,123", "%d.%m.%Y %H:%M:%S,%f", {"time.zone"}),
+    ],
+)
+def test_forms_of_programs(text: str, form: str, needs: set[str]) -> None:
+    """
+    What the forms of spreadsheets, mails, Java and Go leave open is asked for, and what is proposed reads them.
+    """
+    found = guessed({"user": "a", "ts": text, "lat": 48.2, "lon": 16.4})
+    assert (found.settings["time.format"], set(found.needs)) == (form, needs)
+    zone = found.settings.get("time.zone")
+    times = TextTimes(format=form, zone=ZoneInfo(zone or "UTC") if zone or needs else None)
+    assert times.read(text, "ts").tzinfo is not None
+
+
+@pytest.mark.parametrize("text", ["Thu Oct 09 08:53:20 CEST 2025", "Thu, 09 Oct 2025 08:53:20 EST"])
+def test_names_of_other_zones_are_no_offset(text: str) -> None:
+    """
+    They mean several offsets, or change with the season.
+    """
+    assert "fields.ts" not in guessed({"user": "a", "ts": text, "lat": 48.2, "lon": 16.4}).settings
 
 
 def test_columns_of_unknown_names() -> None:
@@ -274,6 +460,63 @@ def test_tables(lines: list[str], settings: dict[str, Any]) -> None:
     assert found.settings.items() >= settings.items()
 
 
+@pytest.mark.parametrize(
+    "before", [["sep=;"], ["# comment"], ["# a", "", "#", "# 2025-10-09; Vienna"], ["sep=;", "# comment"]]
+)
+@pytest.mark.parametrize("header", ["uid;when;lat;lon", "# uid;when;lat;lon"])
+def test_lines_before_a_header(before: list[str], header: str) -> None:
+    """
+    They are no part of the table.
+    """
+    found = guess_table([line.encode() for line in [*before, header, *[f"a;{ISO};48.2;16.4"] * 2]])
+    assert found is not None
+    assert found.settings == {
+        "fields.user": header.partition(";")[0],
+        "fields.ts": "when",
+        "fields.lat": "lat",
+        "fields.lon": "lon",
+    }
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "lat", "lon"),
+    [
+        ("latlng", "48.2,16.4", "latlng[0]", "latlng[1]"),
+        ("lon_lat", "16.4, 48.2", "lon_lat[1]", "lon_lat[0]"),
+        ("geometry", "POINT (16.4 48.2)", "geometry[1]", "geometry[0]"),
+        ("where", "geo:48.2,16.4", "where[0]", "where[1]"),
+        ("geom", '{"type":"Point","coordinates":[16.4,48.2]}', "geom.coordinates[1]", "geom.coordinates[0]"),
+        ("at", '{"lat":48.2,"lng":16.4}', "at.lat", "at.lng"),
+        ("location", "48.2,16.4", None, None),
+        ("location", "[48.2,16.4]", None, None),
+    ],
+)
+def test_a_position_in_one_column(column: str, text: str, lat: str | None, lon: str | None) -> None:
+    """
+    It is found as in JSON; where nothing says its order, a remark says what can be set.
+    """
+    quoted = text.replace('"', '""')
+    found = guess_table([f"user;ts;{column}".encode(), *[f'a;{ISO};"{quoted}"'.encode()] * 2])
+    assert found is not None
+    assert (found.settings.get("fields.lat"), found.settings.get("fields.lon")) == (lat, lon)
+    assert any("nothing says which of them is the latitude" in remark for remark in found.remarks) is (lat is None)
+
+
+@pytest.mark.parametrize("kind", [Kind.CHECKINS, Kind.FRAGMENTS])
+def test_points_in_one_column(kind: Kind) -> None:
+    """
+    They are a fragment if they have times; a remark says that positions alone are none.
+    """
+    found = guess_table([b"uid;trace", *[f"a;[[{T},48.2,16.4],[{T},48.3,16.5]]".encode()] * 2], kind)
+    if kind is Kind.FRAGMENTS:
+        assert found is not None
+        assert found.settings["fields.points"] == "trace"
+    polyline = guess_table([b"TAXI_ID;TIMESTAMP;POLYLINE", *[f"7;{T};[[-8.6,41.1],[-8.7,41.2]]".encode()] * 2], kind)
+    assert polyline is not None
+    assert not polyline.has_position
+    assert "without times" in polyline.remarks[0]
+
+
 def test_text_of_another_encoding() -> None:
     """
     Text that is not UTF-8 may be Latin-1, which nothing can prove.
@@ -298,7 +541,7 @@ def test_a_form_that_is_found_reads_the_time(seconds: int, form: str) -> None:
     if "unit" in chosen:  # digits alone may be a number, too
         assert text.isdigit()
         return
-    assert lacks_offset is ("%z" not in form)
+    assert lacks_offset is not any(word in form for word in ("%z", "GMT", "UTC"))
     assert form in (chosen["format"], *others)
 
 

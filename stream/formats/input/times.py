@@ -34,12 +34,14 @@ _SHORT_OFFSET = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0
 
 _LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]+([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?")
 _UTC_WORD = re.compile(r" ?(?:UTC|GMT)$")
+_ZONE_SUFFIX = re.compile(r"(?:\[!?[A-Za-z0-9._+=/-]+\])+$")
+"""The name of the zone and of the calendar, beside an offset (RFC 9557), as Java's ``ZonedDateTime`` writes it."""
 
 
 def moment(text: str) -> datetime:
     """Read a time in RFC 3339 with an offset; a leap second counts as the last millisecond before it.
 
-    An offset may be without minutes, as PostgreSQL writes it, or the word UTC.
+    An offset may be without minutes, as PostgreSQL writes it, or the word UTC. It counts if the name of a zone follows.
 
     Raises:
         msgspec.ValidationError: The text is not such a time; the message repeats nothing of it.
@@ -47,6 +49,8 @@ def moment(text: str) -> datetime:
     >>> moment("2016-12-31T23:59:60Z").isoformat()
     '2016-12-31T23:59:59.999000+00:00'
     >>> moment("2025-10-09 08:53:20+02").isoformat()
+    '2025-10-09T08:53:20+02:00'
+    >>> moment("2025-10-09T08:53:20+02:00[Europe/Vienna]").isoformat()
     '2025-10-09T08:53:20+02:00'
     """
     try:
@@ -60,6 +64,8 @@ def moment(text: str) -> datetime:
             return msgspec.convert(f"{text}:00", Moment)
         elif _UTC_WORD.search(text) and _LOCAL.fullmatch(local := _UTC_WORD.sub("", text)):
             return moment(f"{local}Z")
+        elif (named := _ZONE_SUFFIX.search(text)) is not None:
+            return moment(text[: named.start()])
         raise
 
 

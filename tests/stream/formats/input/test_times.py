@@ -57,6 +57,32 @@ def test_a_local_time_means_its_instant_or_one_of_two(zone: str, instant: dateti
     assert found == {"reject": rejected, "earlier": instants[0], "later": instants[-1]}
 
 
+@given(
+    zone=st.sampled_from(ZONES),
+    instant=st.integers(31_536_000, 2_114_380_800).map(lambda unix_s: datetime.fromtimestamp(unix_s, tz=UTC)),
+    tags=st.sampled_from(["", "[u-ca=iso8601]", "[!u-ca=gregory]"]),
+    critical=st.sampled_from(["", "!"]),
+)
+def test_an_offset_counts_whatever_zone_is_named_behind_it(
+    zone: str, instant: datetime, tags: str, critical: str
+) -> None:
+    """
+    RFC 9557, as Java's ZonedDateTime writes it: the same instant as without the names, also where clocks are put back.
+    """
+    text = f"{instant.astimezone(ZoneInfo(zone)).isoformat()}[{critical}{zone}]{tags}"
+    assert read_or_reason(TextTimes(zone=VIENNA), text) == instant
+
+
+@pytest.mark.parametrize(
+    "text", ["2025-10-09T08:53:20[Europe/Vienna]", "2025-10-09T08:53:20+02:00[]", "[Europe/Vienna]"]
+)
+def test_a_name_of_a_zone_without_an_offset_is_no_offset(text: str) -> None:
+    """
+    A name alone is not read: which rules it stands for changes with every edition of the time zone database.
+    """
+    assert fault_of(TextTimes(), text)[0] is Reason.WRONG_TYPE
+
+
 def test_a_local_time_that_never_occurs_is_rejected_under_every_rule() -> None:
     """
     Clocks in Vienna are put forward over 02:30 on 30 March 2025, and back over it on 26 October.

@@ -76,8 +76,8 @@ class FileSource:
         try:
             form = self._form()
             return "not text" if form is Form.MESSAGE else form.value
-        except FormError as fault:
-            return f"unknown: the file {fault}"
+        except FormError:  # the findings say why
+            return "unknown"
 
     def sample(self, settings: Settings, kind: Kind) -> Sample:
         """Return its first documents, or the lines of a table.

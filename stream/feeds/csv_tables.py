@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.records.identity import Names, canonical
-from stream.formats.files.dialect import DELIMITERS
-from stream.formats.files.lines import CsvError, blocks, cells, numbered
+from stream.formats.files.csv_files.dialect import DELIMITERS
+from stream.formats.files.csv_files.lines import CsvError, blocks, cells, numbered
 from stream.formats.input.json_messages import BOM, is_utf16
 from stream.settings.errors import SettingsError
 

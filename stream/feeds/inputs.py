@@ -8,7 +8,7 @@ from core.records.instants import UNIT_MS
 from core.records.record import VISIT
 from stream.feeds.decoders import message_decoder
 from stream.feeds.feed import Feed
-from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
+from stream.formats.files.csv_files.dialect import Dialect, delimiter_of, text_encoding
 from stream.formats.input.mapping import MappingOptions, Observer
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.times import TextTimes

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_settings import NoDecode
 
 from core.models.common.values import Duration
-from stream.formats.files.dialect import DELIMITERS, delimiter_of, text_encoding
+from stream.formats.files.csv_files.dialect import DELIMITERS, delimiter_of, text_encoding
 from stream.formats.files.metric_projection import projection_in_metres
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.paths import path_from

@@ -200,7 +200,7 @@ APART = "a verifier shares no code with its model's anonymizer"
         ("core/models/kdelta/verify.py", "import core.models.km.anonymize.seqanon", APART),
         ("core/models/lkc/plan.py", "from core.models.km.plan import KmPlan", "models know nothing of one another"),
         ("core/windows/seal.py", "import core.utility.distance", "the layers of core"),
-        ("stream/formats/files/lines.py", "import stream.kafka.client", "the layers of stream"),
+        ("stream/formats/files/csv_files/lines.py", "import stream.kafka.client", "the layers of stream"),
         ("core/windows/window.py", "import core.windows.seal", "no circles, in no folder"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from stream.formats.files.dialect import wide_encoding
+from stream.formats.files.csv_files.dialect import wide_encoding
 from stream.formats.files.form_error import FormError
 from stream.formats.files.geojson import is_collection
 from stream.formats.files.json_values import RECORD_SEPARATOR

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from stream.formats.files.csv_files.lines import NumberedLines
 from stream.formats.files.form_error import FormError
-from stream.formats.files.lines import NumberedLines
 from stream.formats.input.json_messages import BOM
 
 __all__ = ["RECORD_SEPARATOR", "documents", "elements", "list_in", "texts_of_sequence", "top_members"]

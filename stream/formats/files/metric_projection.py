@@ -17,7 +17,7 @@ from stream.formats.input.rejection_reasons import NOT_UTF8
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stream.formats.files.lines import NumberedLines
+    from stream.formats.files.csv_files.lines import NumberedLines
 
 __all__ = ["MetricProjection", "projection_in_metres"]
 

@@ -11,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
-from stream.formats.files.dialect import Transcoded
+from stream.formats.files.csv_files.dialect import Transcoded
+from stream.formats.files.csv_files.lines import NumberedLines, blocks, numbered
 from stream.formats.files.form_error import FormError
-from stream.formats.files.lines import NumberedLines, blocks, numbered
 from stream.formats.input.json_messages import BOM
 
 __all__ = ["HEAD", "OpenedFile", "why_unreadable"]
@@ -90,7 +90,7 @@ class OpenedFile:
         return chain([self.head], blocks(self._text or self.binary))
 
     def lines(self, max_bytes: int) -> NumberedLines:
-        """Return the lines of the text; see :func:`~stream.formats.files.lines.numbered`."""
+        """Return the lines of the text; see :func:`~stream.formats.files.csv_files.lines.numbered`."""
         return numbered(chain([self.head.removeprefix(BOM)], blocks(self._text or self.binary)), max_bytes)
 
     def close(self) -> None:

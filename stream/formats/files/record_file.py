@@ -12,15 +12,15 @@ from typing import Any
 from core.records.record import Kind, Reason
 from stream.formats.files.avro_container import AvroRows
 from stream.formats.files.columns import Columns, columns_of, reads_whole_rows, top_levels
-from stream.formats.files.csv_records import CsvLines, HeaderError
-from stream.formats.files.dialect import COMMAS, Dialect
+from stream.formats.files.csv_files.csv_records import CsvLines, HeaderError
+from stream.formats.files.csv_files.dialect import COMMAS, Dialect
+from stream.formats.files.csv_files.headers import is_comment, separator_in
+from stream.formats.files.csv_files.lines import NumberedLines
 from stream.formats.files.form_error import FormError
 from stream.formats.files.forms import Form, binary_form, form_of, may_be_message
 from stream.formats.files.gpx import gpx_points, refuse_other_names
-from stream.formats.files.headers import is_comment, separator_in
 from stream.formats.files.json_documents import document_entries, whole, without_limits
 from stream.formats.files.json_values import elements, texts_of_sequence
-from stream.formats.files.lines import NumberedLines
 from stream.formats.files.metric_projection import MetricProjection
 from stream.formats.files.opened_file import HEAD, OpenedFile, why_unreadable
 from stream.formats.files.parquet import ParquetRows

@@ -79,8 +79,8 @@ async def test_a_new_client_secret_is_used_for_the_next_token() -> None:
     provider = token_provider(started)
     assert isinstance(provider, ClientCredentials)
     provider._kept = ("a token", float("inf"))
-    before = provider._names()
+    before = provider._basic_credentials()
     rotate(started, started.model_copy(update={"oauth_client_secret": SecretStr("new")}))
     assert token_provider(started) is provider
-    assert provider._names() != before
+    assert provider._basic_credentials() != before
     assert provider._kept is None

@@ -11,7 +11,7 @@ from stream.feeds.trial.guessing.shape import ShapeLeaf
 from stream.feeds.trial.guessing.split_time import is_clock, is_date
 from stream.feeds.trial.guessing.values import DECIMAL_COMMA, most, number_of, numbers_of, time_form
 from stream.feeds.trial.guessing.written import NEEDS_USER, Guess
-from stream.formats.files.headers import are_names
+from stream.formats.files.csv_files.headers import are_names
 
 __all__ = ["guess_columns", "guess_unknown_names"]
 

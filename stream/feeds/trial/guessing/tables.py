@@ -13,9 +13,9 @@ from stream.feeds.trial.guessing.shape import shape_of
 from stream.feeds.trial.guessing.values import DECIMAL_COMMA, number_of, time_form
 from stream.feeds.trial.guessing.written import Guess
 from stream.feeds.trial.sample import Sample
-from stream.formats.files.dialect import DELIMITERS
-from stream.formats.files.headers import is_comment, separator_in
-from stream.formats.files.lines import CsvError, cells
+from stream.formats.files.csv_files.dialect import DELIMITERS
+from stream.formats.files.csv_files.headers import is_comment, separator_in
+from stream.formats.files.csv_files.lines import CsvError, cells
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import json_document
 from stream.formats.input.paths import Origin

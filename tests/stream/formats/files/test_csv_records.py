@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records.record import CheckIn, Fragment, Kind, Reason
-from stream.formats.files.dialect import Dialect, delimiter_of, text_encoding
-from stream.formats.files.lines import CsvError, cells
+from stream.formats.files.csv_files.dialect import Dialect, delimiter_of, text_encoding
+from stream.formats.files.csv_files.lines import CsvError, cells
 from stream.formats.files.record_file import FileFormatError, RecordFile
 from stream.formats.input.mapping import Entry, MappingOptions, Skipped, Unreadable
 from tests.builders.inputs import NAMES, record_file

@@ -23,8 +23,8 @@ from core.records.profile import Categorical, Numeric, Profile
 from core.records.record import INPUT_KINDS, CheckIn, Fragment, Kind, Point, Reason, attribute_field
 from stream.feeds.feed import Feed
 from stream.formats.files.columns import Columns
-from stream.formats.files.csv_records import CsvLines, HeaderError
-from stream.formats.files.dialect import Dialect
+from stream.formats.files.csv_files.csv_records import CsvLines, HeaderError
+from stream.formats.files.csv_files.dialect import Dialect
 from stream.formats.files.forms import Form, form_of
 from stream.formats.files.json_values import elements
 from stream.formats.files.metric_projection import MetricProjection

@@ -7,10 +7,10 @@ from typing import Any
 
 from core.records.record import Reason
 from stream.formats.files.columns import Columns
-from stream.formats.files.dialect import DELIMITERS, Dialect
+from stream.formats.files.csv_files.dialect import DELIMITERS, Dialect
+from stream.formats.files.csv_files.headers import are_names, hold_values, shown_names
+from stream.formats.files.csv_files.lines import CsvError, NumberedLines, cells
 from stream.formats.files.form_error import FormError
-from stream.formats.files.headers import are_names, hold_values, shown_names
-from stream.formats.files.lines import CsvError, NumberedLines, cells
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import json_document
 from stream.formats.input.mapping import Unreadable

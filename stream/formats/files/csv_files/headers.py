@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from stream.formats.files.dialect import delimiter_of
+from stream.formats.files.csv_files.dialect import delimiter_of
 
 __all__ = ["are_names", "hold_values", "is_comment", "separator_in", "shown_names"]
 

@@ -1,0 +1,1 @@
+"""CSV: dialects, headers, lines, and the records of a file."""

@@ -1,0 +1,169 @@
+"""Suppress visits of a window until no joined subtrajectory is infrequent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from core.models.km.anonymize.joined import Block, JoinedWindow
+from core.records.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, starts_of
+from core.trajectories.trajectory import Sequences
+
+__all__ = ["suppress_infrequent"]
+
+_MOST_HELD = 20_000_000
+"""Most entries that are kept between passes; if there are more, each pass counts them again."""
+
+
+def suppress_infrequent(
+    sequences: Sequences, joined: JoinedWindow, kept: BoolArray, *, k: int, m: int, most: int
+) -> BoolArray | None:
+    """Suppress visits until every joined subtrajectory that begins in the window has support k or 0.
+
+    Of a piece only the last visits to a location are suppressed, from some visit on. The visits with which a piece has
+    a subtrajectory first are the earliest possible. So once one of them is suppressed, the piece does not have it any
+    more: nothing has to be counted again.
+
+    If a subtrajectory has one location in the window, all visits of its supporters to this location have to go. These
+    are suppressed first, until no such subtrajectory is infrequent. Of several locations the one is chosen whose visits
+    are in the most infrequent subtrajectories of the piece for each visit that goes.
+
+    It ends: each step suppresses a visit, or nothing is infrequent.
+
+    Args:
+        sequences: The window over generalized locations, numbers from 0, ``p`` visits.
+        joined: The same window with what earlier ones released.
+        kept: Which visits there are, shape ``(p,)``.
+        k: Smallest support.
+        m: Most locations of a subtrajectory.
+        most: Most visits that may be suppressed.
+
+    Returns:
+        Which visits are left, shape ``(p,)``; None as soon as more than ``most`` are suppressed.
+    """
+    runs = _Runs(sequences, kept, most=most)
+    blocks = _held(joined.blocks(sequences.locations, m, kept))
+    if blocks is None:
+        while True:
+            before = runs.n_suppressed
+            for block in joined.blocks(sequences.locations, m, runs.kept):
+                _settle(block, runs, k)
+                if runs.exhausted:
+                    return None
+            if runs.n_suppressed == before:
+                return runs.kept
+    forced, free = [one for one in blocks if len(one.visits) == 1], [one for one in blocks if len(one.visits) > 1]
+    while True:
+        before = runs.n_suppressed
+        forced = [_settle(block, runs, k) for block in forced]
+        if runs.exhausted:
+            return None
+        if runs.n_suppressed > before:
+            continue
+        for number, block in enumerate(free):
+            free[number] = _settle(block, runs, k, once=True)
+            if runs.n_suppressed > before:
+                break
+        else:
+            return runs.kept
+        if runs.exhausted:
+            return None
+
+
+def _held(blocks: Iterable[Block]) -> list[Block] | None:
+    """Return all blocks; None if they have too many entries."""
+    found: list[Block] = []
+    n_entries = 0
+    for block in blocks:
+        found.append(block)
+        n_entries += len(block.numbers)
+        if n_entries > _MOST_HELD:
+            return None
+    return found
+
+
+class _Runs:
+    """The visits of each piece to each location, one run after the other, and how many of each run are left.
+
+    Args:
+        sequences: The window over generalized locations, ``p`` visits.
+        kept: Which visits there are, shape ``(p,)``.
+        most: Most visits that may be suppressed.
+    """
+
+    def __init__(self, sequences: Sequences, kept: BoolArray, *, most: int) -> None:
+        piece = np.repeat(np.arange(len(sequences.users)), np.diff(sequences.starts))
+        visits = np.flatnonzero(kept)
+        order = np.lexsort((visits, sequences.locations[visits], piece[visits]))
+        self._visits = visits[order]  # (q,) in the order of runs
+        self._place = np.full(len(kept), -1)  # (p,) of each visit in it
+        self._place[self._visits] = np.arange(len(visits))
+        pair = np.stack([piece[self._visits], sequences.locations[self._visits]])
+        is_first = np.append(True, (pair[:, 1:] != pair[:, :-1]).any(axis=0))[: len(visits)]
+        self._run = np.cumsum(is_first) - 1  # (q,)
+        self._starts = starts_of(np.bincount(self._run))
+        self._ends = self._starts[1:].copy()  # what of each run is left
+        self._most = most
+        self._alive = kept.copy()
+        self.n_suppressed = 0
+        """Visits that were suppressed here."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether more visits are suppressed than may be."""
+        return self.n_suppressed > self._most
+
+    @property
+    def kept(self) -> BoolArray:
+        """Which visits are left, shape ``(p,)``."""
+        return self._alive.copy()
+
+    def has(self, visits: Iterable[SmallIntArray]) -> BoolArray:
+        """Return for which entries all visits are left, shape ``(e,)``."""
+        first, *others = visits
+        found: BoolArray = self._alive[first]
+        for one in others:
+            found = found & self._alive[one]
+        return found
+
+    def suppress_from(self, visits: SmallIntArray | IntArray) -> None:
+        """Suppress some visits, and the later ones of their runs."""
+        place = self._place[visits]
+        np.minimum.at(self._ends, self._run[place], place)
+        gone = np.arange(len(self._visits)) >= self._ends[self._run]
+        self._alive[self._visits[gone]] = False
+        self.n_suppressed = int(gone.sum())
+
+    def worth(self, visits: tuple[SmallIntArray, ...]) -> list[FloatArray]:
+        """Return how many entries lose one of their visits for each visit that is suppressed, from each visit on.
+
+        Args:
+            visits: Visits of each entry, all of them left, shape ``(e,)`` each.
+        """
+        places = [self._place[one] for one in visits]
+        hit = np.bincount(np.concatenate(places), minlength=len(self._visits))
+        total = np.append(0, np.cumsum(hit))
+        return [(total[self._ends[self._run[one]]] - total[one]) / (self._ends[self._run[one]] - one) for one in places]
+
+
+def _settle(block: Block, runs: _Runs, k: int, *, once: bool = False) -> Block:
+    """Suppress visits until no subtrajectory of a block is infrequent, or once; return the entries that are left."""
+    while True:
+        alive = runs.has(block.visits)
+        if not alive.all():
+            block = block.where(alive)
+        if not len(block.numbers):
+            return block
+        infrequent = (block.supports < k)[block.numbers]
+        if not infrequent.any():
+            return block
+        bad = tuple(one[infrequent] for one in block.visits)
+        if len(bad) == 1:
+            runs.suppress_from(bad[0])
+        else:
+            worth = np.stack(runs.worth(bad))
+            chosen = len(bad) - 1 - worth[::-1].argmax(axis=0)  # of equal ones the last
+            runs.suppress_from(np.stack(bad)[chosen, np.arange(worth.shape[1])])
+        if once or runs.exhausted:
+            return block

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.models.common.guarantee import Parameters
-from core.models.common.plan import Plan
+from core.models.common.plan import ALGORITHMS, Plan
 from core.models.common.settings import Context, ModelSettingsError, PlanInputs
 from core.models.km.algorithms import Auto, LeastLoss, SDSeqAnon, SeqAnon, SequenceAlgorithm, USeqAnon
 from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions
@@ -35,7 +35,7 @@ class KmPlan(Plan):
     @property
     def algorithms(self) -> tuple[str, ...]:
         """See :attr:`Plan.algorithms`. A horizon of these models once had no effect: a seal of then is another one."""
-        return (*Plan.algorithms.__get__(self), *(["horizon"] if self.horizon > 1 else []))
+        return (*ALGORITHMS.values(), *(["horizon"] if self.horizon > 1 else []))
 
     @property
     def model(self) -> str:

@@ -144,7 +144,7 @@ class _Run:
     def _affordable(self, best: tuple[int, _Weighed] | None) -> int:
         """Return how many visits may be suppressed without losing more than the best release."""
         n_visits = len(self._numbers)
-        return n_visits if best is None else int(min(best[1].lost_m / self._price_m, n_visits))
+        return n_visits if best is None else int(min(best[1].lost_m / self._price_m + _NEXT_TO_NOTHING, n_visits))
 
     def _try(self, n: int, *, most: int) -> _Weighed | None:
         """Merge until there are ``n`` generalized locations, and suppress; None if that takes too much."""
@@ -164,7 +164,8 @@ class _Run:
         if not self._keeps_budget(result):
             return None
         released_m = moved_m(self._xy_m, result.group_of, self._trajectories.locations[result.kept])
-        found = _Weighed(released_m + self._price_m * int((~kept).sum()), result)
+        # In whole millimetres: the last digits of sums may differ between processors.
+        found = _Weighed(round(released_m + self._price_m * int((~kept).sum()), 3), result)
         self._found[n] = found
         return found
 

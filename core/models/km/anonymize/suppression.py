@@ -13,7 +13,10 @@ from core.trajectories.trajectory import Sequences
 __all__ = ["suppress_infrequent"]
 
 _MOST_HELD = 20_000_000
-"""Most entries that are kept between passes; if there are more, each pass counts them again."""
+"""Most entries that are held at once."""
+
+_LITTLE_MORE = 4
+"""If there are more, only subtrajectories with fewer than so many times k supporters are held."""
 
 
 def suppress_infrequent(
@@ -43,44 +46,56 @@ def suppress_infrequent(
         Which visits are left, shape ``(p,)``; None as soon as more than ``most`` are suppressed.
     """
     runs = _Runs(sequences, kept, most=most)
-    blocks = _held(joined.blocks(sequences.locations, m, kept))
-    if blocks is None:
-        while True:
-            before = runs.n_suppressed
-            for block in joined.blocks(sequences.locations, m, runs.kept):
-                _settle(block, runs, k)
-                if runs.exhausted:
-                    return None
-            if runs.n_suppressed == before:
-                return runs.kept
-    forced, free = [one for one in blocks if len(one.visits) == 1], [one for one in blocks if len(one.visits) > 1]
     while True:
         before = runs.n_suppressed
-        forced = [_settle(block, runs, k) for block in forced]
+        blocks, are_all = _hold(joined.blocks(sequences.locations, m, runs.kept), runs, k)
+        _settle_all(blocks, runs, k)
         if runs.exhausted:
             return None
+        if are_all or runs.n_suppressed == before:
+            return runs.kept
+
+
+def _hold(blocks: Iterable[Block], runs: _Runs, k: int) -> tuple[list[Block], bool]:
+    """Return blocks as far as the memory allows, and whether these are all with all their entries.
+
+    If they are too many, frequent subtrajectories are left out: few of them become infrequent. If they are still too
+    many, the others are settled one by one.
+    """
+    held: list[Block] = []
+    n_entries, are_all = 0, True
+    for block in blocks:
+        one = block if are_all else _rare(block, k)
+        n_entries += len(one.numbers)
+        if n_entries > _MOST_HELD and are_all:
+            held, one, are_all = [_rare(other, k) for other in held], _rare(one, k), False
+            n_entries = len(one.numbers) + sum(len(other.numbers) for other in held)
+        if n_entries > _MOST_HELD:
+            n_entries -= len(one.numbers)
+            _settle(block, runs, k)
+        else:
+            held.append(one)
+        if runs.exhausted:
+            break
+    return held, are_all
+
+
+def _rare(block: Block, k: int) -> Block:
+    """Return those subtrajectories of a block that have little more than k supporters."""
+    return block.where((block.supports < _LITTLE_MORE * k)[block.numbers])
+
+
+def _settle_all(blocks: list[Block], runs: _Runs, k: int) -> None:
+    """Suppress visits until no subtrajectory of several blocks is infrequent."""
+    forced, free = [one for one in blocks if len(one.visits) == 1], [one for one in blocks if len(one.visits) > 1]
+    while not runs.exhausted:
+        before = runs.n_suppressed
+        forced = [_settle(block, runs, k) for block in forced]
         if runs.n_suppressed > before:
             continue
-        for number, block in enumerate(free):
-            free[number] = _settle(block, runs, k, once=True)
-            if runs.n_suppressed > before:
-                break
-        else:
-            return runs.kept
-        if runs.exhausted:
-            return None
-
-
-def _held(blocks: Iterable[Block]) -> list[Block] | None:
-    """Return all blocks; None if they have too many entries."""
-    found: list[Block] = []
-    n_entries = 0
-    for block in blocks:
-        found.append(block)
-        n_entries += len(block.numbers)
-        if n_entries > _MOST_HELD:
-            return None
-    return found
+        free = [_settle(block, runs, k, once=True) for block in free]
+        if runs.n_suppressed == before:
+            return
 
 
 class _Runs:

@@ -110,7 +110,7 @@ FIRST = visits(*((user, 10, PARK if user < 4 else STATION) for user in range(8))
 LATER = visits(*((user, 10, PARK if user % 2 else MARKET) for user in (0, 1, 4, 5, 6, 7, 8, 9)))
 
 
-def unrepaired(*given: Any, **_: Any) -> Generalization:
+def unrepaired(*given: Any, **named: Any) -> Generalization:
     """Release the window as it is by itself."""
     *_, result, _ = given
     assert isinstance(result, Generalization)

@@ -11,7 +11,7 @@ from core.models.common.settings import HorizonSettings, SuppressionSettings
 __all__ = ["KmSettings"]
 
 
-class KmSettings(HorizonSettings, SuppressionSettings):
+class KmSettings(SuppressionSettings, HorizonSettings):
     """The settings that only these models have."""
 
     apriori: bool = True

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.models.common.algorithm import Algorithm
 from core.models.common.guarantee import Parameters
-from core.models.km.anonymize.horizon import Constrained
+from core.models.km.anonymize.horizon import ConstraintBudget
 from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions, least_loss
 from core.models.km.anonymize.least_loss.prices import Prices, whole_window_m, window_loss_m
 from core.models.km.anonymize.seqanon import Generalization, budget_of, sd_seqanon, seqanon, u_seqanon
@@ -93,10 +93,10 @@ class USeqAnon:
             max_suppressed_percent=self.max_suppressed_percent,
         )
 
-    def allowed(self, window: SequenceWindow) -> Constrained:
+    def allowed(self, window: SequenceWindow) -> ConstraintBudget:
         """Return what the constraints allow in a window."""
         n_visited = len(np.unique(window.sequences.locations))
-        return Constrained(
+        return ConstraintBudget(
             constraint_of=self._constraint_of(window), budget=budget_of(n_visited, self.max_suppressed_percent)
         )
 

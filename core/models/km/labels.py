@@ -7,18 +7,18 @@ never mean different locations by one number. Numbers mean the same inside a win
 
 from __future__ import annotations
 
-from core.records.arrays import IntArray
+from collections.abc import Sequence
 
 __all__ = ["label_of", "locations_of_label"]
 
 
-def label_of(locations: IntArray) -> str:
-    """Write a sequence of locations of the vocabulary, not negative, shape ``(n,)``, as a label.
+def label_of(locations: Sequence[int]) -> str:
+    """Write a sequence of locations of the vocabulary, at least one and none negative, as a label.
 
-    >>> label_of(np.array([3, 5, 3]))
+    >>> label_of([3, 5, 3])
     '3,5,3'
     """
-    return ",".join(map(str, locations.tolist()))
+    return ",".join(map(str, locations))
 
 
 def locations_of_label(label: str) -> list[str] | None:

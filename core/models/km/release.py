@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
 from core.models.common.family import Contents, Verdict
 from core.models.common.sequences import PublishedSequence, SequenceCandidate
@@ -110,9 +110,9 @@ def publish(
 def _trace(seal: Seal, window: SequenceWindow, result: Generalization) -> Trace:
     """Return the released sequences and their people, for later windows."""
     released = result.released(window.sequences)
-    pieces = [np.array(piece) for piece in released.lists()]
-    some = [number for number, piece in enumerate(pieces) if len(piece)]
-    groups, labels = numbered([label_of(window.vocabulary.ids[pieces[number]]) for number in some])
+    pieces = replace(released, locations=window.vocabulary.ids[released.locations]).lists()
+    some = [number for number, piece in enumerate(pieces) if piece]
+    groups, labels = numbered([label_of(pieces[number]) for number in some])
     return Trace(key=seal.key, users=window.hashes[released.users[some]], groups=groups, labels=tuple(labels))
 
 

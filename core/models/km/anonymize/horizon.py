@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.kernels.checkins.merge_order import distances_between, merge_cheapest, merged, named_by_kept
-from core.models.km.anonymize.joined import Earlier, JoinedWindow
-from core.models.km.anonymize.least_loss.hierarchy import hierarchy
+from core.kernels.checkins.merge_order import named_by_kept
+from core.models.km.anonymize.earlier import Earlier
+from core.models.km.anonymize.group_merges import GroupMerges
+from core.models.km.anonymize.joined import JoinedWindow
 from core.models.km.anonymize.least_loss.prices import moved_m, whole_window_m
 from core.models.km.anonymize.seqanon import Generalization
 from core.models.km.anonymize.suppression import suppress_infrequent
@@ -28,22 +29,18 @@ from core.models.km.guarantee import KmAnonymity
 from core.records.arrays import BoolArray, FloatArray, IntArray, UserHashes
 from core.trajectories.generalized import generalized
 from core.trajectories.trajectory import Sequences
-from core.utility.distance import location_distance
 from core.windows.history import History
 
-__all__ = ["Constrained", "hold_over_horizon"]
+__all__ = ["ConstraintBudget", "hold_over_horizon"]
 
 _RATIO = 1.6
 """Ratio of the numbers of generalized locations that are tried."""
-
-_MOST_AT_ONCE = 2_048
-"""Most generalized locations whose pairwise distances are held at once."""
 
 _NEXT_TO_NOTHING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Constrained:
+class ConstraintBudget:
     """What the constraints of U-SeqAnon allow."""
 
     constraint_of: IntArray
@@ -62,7 +59,7 @@ def hold_over_horizon(
     history: History,
     *,
     suppression_price: float,
-    constrained: Constrained | None = None,
+    constrained: ConstraintBudget | None = None,
 ) -> Generalization | None:
     """Make a k^m-anonymous release k^m-anonymous also together with what earlier windows released.
 
@@ -106,7 +103,7 @@ class _Run:
         result: Generalization,
         earlier: Earlier,
         price_m: float,
-        constrained: Constrained | None,
+        constrained: ConstraintBudget | None,
     ) -> None:
         self._trajectories, self._xy_m, self._guarantee = trajectories, xy_m, guarantee
         self._given, self._price_m, self._constrained = result, price_m, constrained
@@ -115,9 +112,14 @@ class _Run:
         self._groups, self._numbers = np.unique(left.locations, return_inverse=True)  # (G,), (q,)
         self._left = left
         self._readable = ~earlier.unread[left.owners]
-        self._joined = JoinedWindow(left, earlier)
-        self._merges, self._n_coarsest = self._order_of_merges()
-        self._found: dict[int, _Weighed | None] = {}
+        self._joined = JoinedWindow.of(left, earlier)
+        self._merges = GroupMerges.of(
+            xy_m,
+            result.group_of,
+            trajectories.locations[result.kept],
+            None if constrained is None else constrained.constraint_of,
+        )
+        self._tried: set[int] = set()
 
     def best(self) -> Generalization | None:
         """Return the release with the least loss among those that were tried."""
@@ -126,7 +128,7 @@ class _Run:
             return as_given.result
         best: tuple[int, _Weighed] | None = None
         failures = 0
-        for n in _ladder(self._n_coarsest, n_groups):
+        for n in _ladder(self._merges.n_coarsest, n_groups):
             found = self._try(n, most=self._affordable(best))
             failures = failures + 1 if found is None else 0
             if found is not None and (best is None or found.lost_m < best[1].lost_m):
@@ -135,7 +137,7 @@ class _Run:
                 break
         if best is None:
             return None
-        for n in _between(best[0], sorted(self._found)):
+        for n in _between(best[0], sorted(self._tried)):
             found = self._try(n, most=self._affordable(best))
             if found is not None and found.lost_m < best[1].lost_m:
                 best = n, found
@@ -148,14 +150,13 @@ class _Run:
 
     def _try(self, n: int, *, most: int) -> _Weighed | None:
         """Merge until there are ``n`` generalized locations, and suppress; None if that takes too much."""
-        into, absorbed = self._merges
         n_groups = len(self._groups)
-        group = merged(into, absorbed, n_groups, n_groups - n)
+        group = self._merges.until(n)
         numbers = np.unique(group, return_inverse=True)[1][self._numbers]
         sequences = replace(self._left, locations=numbers)
         guarantee = self._guarantee
         kept = suppress_infrequent(sequences, self._joined, self._readable, k=guarantee.k, m=guarantee.m, most=most)
-        self._found[n] = None
+        self._tried.add(n)
         if kept is None:
             return None
         if n == n_groups and kept.all():
@@ -165,9 +166,7 @@ class _Run:
             return None
         released_m = moved_m(self._xy_m, result.group_of, self._trajectories.locations[result.kept])
         # In whole millimetres: the last digits of sums may differ between processors.
-        found = _Weighed(round(released_m + self._price_m * int((~kept).sum()), 3), result)
-        self._found[n] = found
-        return found
+        return _Weighed(round(released_m + self._price_m * int((~kept).sum()), 3), result)
 
     def _named(self, group: IntArray, kept: BoolArray) -> Generalization:
         """Return a release of merged groups; a location whose visits are all suppressed is part of none.
@@ -179,8 +178,8 @@ class _Run:
         group_of = self._given.group_of.copy()
         of_location = np.searchsorted(self._groups, group_of)
         of_location[of_location == len(self._groups)] = 0
-        released = self._groups[of_location] == group_of
-        group_of[released] = group[of_location[released]]
+        is_released = self._groups[of_location] == group_of
+        group_of[is_released] = group[of_location[is_released]]
         all_kept = np.zeros(len(self._given.kept), np.bool_)
         all_kept[self._at[kept]] = True
         n_locations = len(group_of)
@@ -199,61 +198,6 @@ class _Run:
         visited = self._trajectories.locations
         n_suppressed = len(np.unique(visited)) - len(np.unique(visited[result.kept]))
         return n_suppressed <= self._constrained.budget
-
-    def _order_of_merges(self) -> tuple[tuple[IntArray, IntArray], int]:
-        """Order the merges of generalized locations, inside their constraints.
-
-        Returns:
-            The number of the generalized location that grows with each merge and of the one that it absorbs, and how
-            many are left in the end.
-        """
-        members = np.isin(self._given.group_of, self._groups)
-        of_location = np.searchsorted(self._groups, self._given.group_of[members])
-        sizes = np.bincount(of_location).astype(np.float64)
-        xy_mm = np.rint(self._xy_m[members] * 1000)
-        centres = np.column_stack([np.bincount(of_location, axis) / sizes for axis in xy_mm.T])
-        visits = np.bincount(self._numbers).astype(np.float64)
-        own_mm = np.rint(1000 * location_distance(self._xy_m, self._given.group_of))
-        original = self._trajectories.locations[self._at]
-        inside_mm = np.bincount(self._numbers, own_mm[original]) * sizes
-        parts = _parts(self._groups, self._constrained)
-        orders = []
-        for part in parts:
-            into, absorbed, added_mm = _cheapest(centres[part], visits[part], sizes[part], inside_mm[part])
-            orders.append((part[into], part[absorbed], np.maximum.accumulate(np.append(-np.inf, added_mm))[1:]))
-        into, absorbed, turns_mm = (np.concatenate(columns) for columns in zip(*orders, strict=True))
-        order = np.argsort(turns_mm, kind="stable")  # a part's next merge waits for those before it
-        return (np.ascontiguousarray(into[order]), np.ascontiguousarray(absorbed[order])), len(parts)
-
-
-def _cheapest(
-    centres: FloatArray, visits: FloatArray, sizes: FloatArray, inside_mm: FloatArray
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Merge the two that add least to the distance visits are moved, until one is left.
-
-    Args:
-        centres: Centroid of each generalized location, millimetres, shape ``(g, 2)``.
-        visits: Visits of each, shape ``(g,)``.
-        sizes: Members of each, shape ``(g,)``.
-        inside_mm: Distance of all visits of each from all of its members, millimetres, shape ``(g,)``.
-
-    Returns:
-        The number that grows with each merge, the larger one that it absorbs, and what the merge adds, millimetres.
-    """
-    if len(centres) > _MOST_AT_ONCE:  # then each counts as one location
-        found = hierarchy(centres / 1000, visits.astype(np.int64))
-        return found.into, found.absorbed, np.diff(found.moved_m) * 1000
-    moved_mm = distances_between(np.ascontiguousarray(np.rint(centres)), visits, sizes)
-    np.fill_diagonal(moved_mm, inside_mm)
-    return merge_cheapest(moved_mm, sizes.copy())
-
-
-def _parts(groups: IntArray, constrained: Constrained | None) -> list[IntArray]:
-    """Return the numbers of the generalized locations of each constraint, ascending; all together without any."""
-    if constrained is None:
-        return [np.arange(len(groups))]
-    constraint_of = constrained.constraint_of[groups]
-    return [np.flatnonzero(constraint_of == one) for one in np.unique(constraint_of)]
 
 
 def _ladder(first: int, last: int) -> Iterator[int]:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from core.models.km.anonymize.joined import Block, JoinedWindow
+from core.models.km.anonymize.joined import JoinedBlock, JoinedWindow
 from core.records.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, starts_of
 from core.trajectories.trajectory import Sequences
 
 __all__ = ["suppress_infrequent"]
 
-_MOST_HELD = 20_000_000
+_MOST_HELD = 15_000_000
 """Most entries that are held at once."""
 
 _LITTLE_MORE = 4
@@ -50,25 +50,28 @@ def suppress_infrequent(
         before = runs.n_suppressed
         blocks, are_all = _hold(joined.blocks(sequences.locations, m, runs.kept), runs, k)
         _settle_all(blocks, runs, k)
+        blocks.clear()  # before the next ones are counted
         if runs.exhausted:
             return None
         if are_all or runs.n_suppressed == before:
             return runs.kept
 
 
-def _hold(blocks: Iterable[Block], runs: _Runs, k: int) -> tuple[list[Block], bool]:
+def _hold(blocks: Iterable[JoinedBlock], runs: _Runs, k: int) -> tuple[list[JoinedBlock], bool]:
     """Return blocks as far as the memory allows, and whether these are all with all their entries.
 
     If they are too many, frequent subtrajectories are left out: few of them become infrequent. If they are still too
     many, the others are settled one by one.
     """
-    held: list[Block] = []
+    held: list[JoinedBlock] = []
     n_entries, are_all = 0, True
     for block in blocks:
         one = block if are_all else _rare(block, k)
         n_entries += len(one.numbers)
         if n_entries > _MOST_HELD and are_all:
-            held, one, are_all = [_rare(other, k) for other in held], _rare(one, k), False
+            for at, other in enumerate(held):
+                held[at] = _rare(other, k)
+            one, are_all = _rare(one, k), False
             n_entries = len(one.numbers) + sum(len(other.numbers) for other in held)
         if n_entries > _MOST_HELD:
             n_entries -= len(one.numbers)
@@ -80,20 +83,23 @@ def _hold(blocks: Iterable[Block], runs: _Runs, k: int) -> tuple[list[Block], bo
     return held, are_all
 
 
-def _rare(block: Block, k: int) -> Block:
+def _rare(block: JoinedBlock, k: int) -> JoinedBlock:
     """Return those subtrajectories of a block that have little more than k supporters."""
     return block.where((block.supports < _LITTLE_MORE * k)[block.numbers])
 
 
-def _settle_all(blocks: list[Block], runs: _Runs, k: int) -> None:
-    """Suppress visits until no subtrajectory of several blocks is infrequent."""
-    forced, free = [one for one in blocks if len(one.visits) == 1], [one for one in blocks if len(one.visits) > 1]
+def _settle_all(blocks: list[JoinedBlock], runs: _Runs, k: int) -> None:
+    """Suppress visits until no subtrajectory of several blocks is infrequent; of the blocks, what is left stays."""
+    forced = [at for at, block in enumerate(blocks) if len(block.visits) == 1]
+    free = [at for at, block in enumerate(blocks) if len(block.visits) > 1]
     while not runs.exhausted:
         before = runs.n_suppressed
-        forced = [_settle(block, runs, k) for block in forced]
+        for at in forced:
+            blocks[at] = _settle(blocks[at], runs, k)
         if runs.n_suppressed > before:
             continue
-        free = [_settle(block, runs, k, once=True) for block in free]
+        for at in free:
+            blocks[at] = _settle(blocks[at], runs, k, once=True)
         if runs.n_suppressed == before:
             return
 
@@ -162,7 +168,7 @@ class _Runs:
         return [(total[self._ends[self._run[one]]] - total[one]) / (self._ends[self._run[one]] - one) for one in places]
 
 
-def _settle(block: Block, runs: _Runs, k: int, *, once: bool = False) -> Block:
+def _settle(block: JoinedBlock, runs: _Runs, k: int, *, once: bool = False) -> JoinedBlock:
     """Suppress visits until no subtrajectory of a block is infrequent, or once; return the entries that are left."""
     while True:
         alive = runs.has(block.visits)

@@ -310,6 +310,19 @@ def test_people_whose_earlier_release_cannot_be_read_are_left_out(labels: tuple[
     assert (outcome.population, outcome.people, outcome.account.suppressed) == (5, 2, 3)
 
 
+def test_a_trace_of_nobody_changes_nothing() -> None:
+    """
+    Of stops, a window without a release has a trace all the same.
+    """
+    plan = plan_for(2)
+    (first,) = steps([FIRST], plan)
+    outcome = after(Trace.of_nobody(trace_of(first).key), SECOND, plan)
+    assert isinstance(outcome, Release)
+    assert outcome.account.suppressed == 0
+    assert outcome.locations is not None
+    assert [location.members for location in outcome.locations] == [("market",), ("museum",)]
+
+
 def test_several_regions_of_a_window_are_remembered_together() -> None:
     """
     Labels are those of the vocabulary, so that those of two regions never mean different locations by one number.

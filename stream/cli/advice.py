@@ -46,7 +46,7 @@ def advice(settings: Settings, plans: Mapping[Kind, Plan]) -> Iterator[str]:
     for kind in kinds:
         own = settings.for_kind(kind)
         name = _NAMES[kind]
-        is_alone = kind.model_kind is Kind.CHECKINS and own.privacy.model not in _with_horizon()
+        is_alone = kind.model_kind is Kind.CHECKINS and plans[kind].model not in _with_horizon()
         if is_alone and own.privacy.horizon is not None:
             yield (
                 f"{name}: privacy.horizon changes nothing, because only {', '.join(_with_horizon())} promise anything "
@@ -82,8 +82,8 @@ def _stands_alone(kind: Kind, model: str) -> str:
         )
     return (
         f"privacy.model {model}, as it is set, promises nothing of several windows together, and what is known "
-        "of a person in each can be combined: choose a longer window.size, lkc with sensitive values, rum-bound or "
-        "tum-bound with a privacy.horizon above 1, or flows with noise"
+        "of a person in each can be combined: choose a longer window.size, a privacy.horizon above 1 with "
+        f"{', '.join(_with_horizon())} (lkc needs sensitive values for it), or flows with noise"
     )
 
 

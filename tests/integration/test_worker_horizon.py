@@ -30,18 +30,19 @@ COMMON = {
     "privacy.k": "3",
     "privacy.horizon": str(HORIZON),
 }
+CHECKINS = COMMON | {"topics.fragments": "", "location.cell_m": "2000"}
 SETTINGS = {
-    Kind.CHECKINS: COMMON
+    "lkc": CHECKINS
     | {
-        "topics.fragments": "",
-        "location.cell_m": "2000",
         "privacy.model": "lkc",
         "privacy.m": "1",
         "privacy.sensitive_field": "ward",
         "privacy.sensitive_values": "surgery",
     },
-    Kind.FRAGMENTS: COMMON | {"topics.checkins": "", "privacy.across": "mixing", "privacy.max_radius_m": "20000"},
+    "least-loss": CHECKINS | {"privacy.model": "least-loss"},
+    "mixing": COMMON | {"topics.checkins": "", "privacy.across": "mixing", "privacy.max_radius_m": "20000"},
 }
+KINDS = {"lkc": Kind.CHECKINS, "least-loss": Kind.CHECKINS, "mixing": Kind.FRAGMENTS}
 
 
 def check_ins(first: int, n_windows: int) -> Messages:
@@ -87,16 +88,17 @@ def traces(place: Place) -> list[Trace]:
     return [record for record in records if isinstance(record, Trace)]
 
 
-@pytest.mark.parametrize("kind", list(SETTINGS))
-def test_windows_after_a_crash_are_those_of_a_replay(kind: Kind, apache_kafka: ApacheKafka, tmp_path: Path) -> None:
+@pytest.mark.parametrize("promise", list(SETTINGS))
+def test_windows_after_a_crash_are_those_of_a_replay(promise: str, apache_kafka: ApacheKafka, tmp_path: Path) -> None:
     """
     A worker is killed in the middle of a feed, and another goes on: every window is released as without the crash,
     although each depends on those before it. Of what was released only the last windows are kept.
     """
+    kind = KINDS[promise]
     messages = FEEDS[kind](0, N_WINDOWS)
     file = tmp_path / "feed.ndjson"
     file.write_bytes(b"".join(value + b"\n" for _, value in messages))
-    place = Place(apache_kafka, SETTINGS[kind])
+    place = Place(apache_kafka, SETTINGS[promise])
     place.create_topics()
     summary, expected = replay(place, kind, [file], tmp_path / "out")
     assert (summary.windows_released, summary.windows_refused) == (N_WINDOWS, 0)
@@ -132,7 +134,7 @@ def test_a_shard_without_records_forgets_when_the_feed_goes_on(apache_kafka: Apa
     messages = sorted([*ended, *going_on], key=at_s)
     file = tmp_path / "feed.ndjson"
     file.write_bytes(b"".join(value + b"\n" for _, value in messages))
-    place = Place(apache_kafka, SETTINGS[Kind.FRAGMENTS] | {"shard.kind": "region", "shard.h3_resolution": "1"})
+    place = Place(apache_kafka, SETTINGS["mixing"] | {"shard.kind": "region", "shard.h3_resolution": "1"})
     place.create_topics()
     summary, expected = replay(place, Kind.FRAGMENTS, [file], tmp_path / "out")
     assert (summary.windows, summary.windows_released, summary.late) == (N_WINDOWS + 3, N_WINDOWS + 3, 0)

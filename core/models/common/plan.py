@@ -89,7 +89,12 @@ class Plan(ABC):
     @property
     def digest(self) -> str:
         """Digest of the settings, the secret and the algorithms: if it differs, a replay would differ."""
-        return keyed_id(self.secret, "plan", self.settings, *ALGORITHMS.values())
+        return keyed_id(self.secret, "plan", self.settings, *self.algorithms)
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Versions of everything that decides the bytes of a release, besides the settings."""
+        return tuple(ALGORITHMS.values())
 
     @property
     def horizon(self) -> int:

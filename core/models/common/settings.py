@@ -46,9 +46,10 @@ class HorizonSettings(ModelSettings):
     """The setting of models whose promise can span windows."""
 
     horizon: Annotated[Annotated[int, Field(ge=1, le=100)] | None, BeforeValidator(none_by_name)] = None
-    """Over how many successive windows of a shard the promise holds, for ``lkc``, ``rum-bound``, ``tum-bound`` and
-    ``across``; with ``across: persistent``, the windows of an epoch. By default 2 for ``across``, each window and the
-    next, and 8 for the others, where 1 lets each window stand alone."""
+    """Over how many successive windows of a shard the promise holds, for ``seqanon``, ``sd-seqanon``, ``u-seqanon``,
+    ``least-loss``, ``auto``, ``lkc``, ``rum-bound``, ``tum-bound`` and ``across``; with ``across: persistent``, the
+    windows of an epoch. By default 2 for ``across``, each window and the next; 8 for ``lkc``, ``rum-bound`` and
+    ``tum-bound``; and 1 for the others. 1 lets each window stand alone."""
 
 
 class PatternSettings(ModelSettings):

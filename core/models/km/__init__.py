@@ -31,7 +31,8 @@ FAMILY = Family(
             page="least_loss.md",
         ),
     },
-    promise="an adversary who knows up to `m` locations of a person, in order, finds at least `k` people who match",
+    promise="an adversary who knows up to `m` locations of a person, in order, finds at least `k` people who match, "
+    "also in several windows together if a `horizon` is set",
     figures=LOCATION_FIGURES | {"semantic_penalty": "Mean loss of meaning by the taxonomy, from 0 to 1."},
     parameters={
         "taxonomy": "Name of the taxonomy.",

@@ -10,13 +10,15 @@ import numpy as np
 
 from core.models.common.algorithm import Algorithm
 from core.models.common.guarantee import Parameters
+from core.models.km.anonymize.horizon import ConstraintBudget
 from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions, least_loss
 from core.models.km.anonymize.least_loss.prices import Prices, whole_window_m, window_loss_m
-from core.models.km.anonymize.seqanon import Generalization, sd_seqanon, seqanon, u_seqanon
+from core.models.km.anonymize.seqanon import Generalization, budget_of, sd_seqanon, seqanon, u_seqanon
 from core.models.km.guarantee import KmAnonymity
 from core.places.constraints import Constraints
 from core.places.meaning import Taxonomy
 from core.places.taxonomy import LocationTree
+from core.records.arrays import IntArray
 from core.trajectories.assemble import SequenceWindow
 from core.trajectories.trajectory import Sequences
 
@@ -83,16 +85,26 @@ class USeqAnon:
 
     def anonymize(self, window: SequenceWindow, guarantee: KmAnonymity) -> Generalization | None:
         """See :meth:`SequenceAlgorithm.anonymize`."""
-        numbers: dict[object, int] = {}
-        labels = self.constraints.labels(window.vocabulary)
-        constraint_of = np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
         return u_seqanon(
             window.sequences,
             window.vocabulary.xy_m,
             guarantee,
-            constraint_of,
+            self._constraint_of(window),
             max_suppressed_percent=self.max_suppressed_percent,
         )
+
+    def allowed(self, window: SequenceWindow) -> ConstraintBudget:
+        """Return what the constraints allow in a window."""
+        n_visited = len(np.unique(window.sequences.locations))
+        return ConstraintBudget(
+            constraint_of=self._constraint_of(window), budget=budget_of(n_visited, self.max_suppressed_percent)
+        )
+
+    def _constraint_of(self, window: SequenceWindow) -> IntArray:
+        """Return the number of the constraint that holds each location, shape ``(L,)``."""
+        numbers: dict[object, int] = {}
+        labels = self.constraints.labels(window.vocabulary)
+        return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)

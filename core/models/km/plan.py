@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.models.common.guarantee import Parameters
-from core.models.common.plan import Plan
+from core.models.common.plan import ALGORITHMS, Plan
 from core.models.common.settings import Context, ModelSettingsError, PlanInputs
 from core.models.km.algorithms import Auto, LeastLoss, SDSeqAnon, SeqAnon, SequenceAlgorithm, USeqAnon
 from core.models.km.anonymize.least_loss.anonymize import LeastLossOptions
@@ -24,6 +24,18 @@ class KmPlan(Plan):
     guarantee: KmAnonymity
     locator: Locator = field(repr=False)
     algorithm: SequenceAlgorithm
+    suppression_price: float = 1.0
+    """Price of a visit that the horizon suppresses; see :class:`core.models.km.anonymize.least_loss.prices.Prices`."""
+
+    @property
+    def horizon(self) -> int:
+        """See :attr:`Plan.horizon`."""
+        return self.guarantee.horizon
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """See :attr:`Plan.algorithms`. A horizon of these models once had no effect: a seal of then is another one."""
+        return (*ALGORITHMS.values(), *(["horizon"] if self.horizon > 1 else []))
 
     @property
     def model(self) -> str:
@@ -33,7 +45,10 @@ class KmPlan(Plan):
     @property
     def parameters(self) -> Parameters:
         """See :attr:`Plan.parameters`."""
-        return {"k": self.guarantee.k, "m": self.guarantee.m, **self.algorithm.parameters}
+        named: Parameters = {"k": self.guarantee.k, "m": self.guarantee.m, **self.algorithm.parameters}
+        if self.horizon > 1:
+            named |= {"suppression_price": self.suppression_price, "horizon": self.horizon}
+        return named
 
     @property
     def promise(self) -> str:
@@ -57,11 +72,12 @@ def check(settings: KmSettings, context: Context) -> None:
 def make_plan(settings: KmSettings, inputs: PlanInputs) -> KmPlan:
     """Make the plan that the settings ask for."""
     return KmPlan(
-        guarantee=KmAnonymity(k=inputs.k, m=inputs.m),
+        guarantee=KmAnonymity(k=inputs.k, m=inputs.m, horizon=settings.horizon or 1),
         limits=inputs.limits,
         secret=inputs.secret,
         locator=inputs.locator,
         algorithm=_algorithm(settings, inputs),
+        suppression_price=settings.suppression_price,
     )
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.models.common.family import Contents, Verdict
 from core.models.common.sequences import PublishedSequence, SequenceCandidate
 from core.models.common.verify_constraints import verify_constraints
 from core.models.km.algorithms import SDSeqAnon, USeqAnon
+from core.models.km.anonymize.horizon import hold_over_horizon
 from core.models.km.anonymize.seqanon import Generalization
+from core.models.km.labels import label_of
 from core.models.km.plan import KmPlan
 from core.models.km.verify import verify_km
+from core.models.km.verify_horizon import verify_horizon
+from core.records.arrays import numbered
 from core.records.record import Rows
 from core.release.counts import Headcount
 from core.release.locations import generalized_locations
 from core.release.risk import attack_sequences
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.utility.published import published_loss
+from core.windows.history import Trace
 from core.windows.seal import Seal
 
 __all__ = ["anonymize", "assemble", "candidate", "publish", "verify"]
@@ -26,8 +33,20 @@ def assemble(seal: Seal, rows: Rows, plan: KmPlan) -> SequenceWindow:
 
 
 def anonymize(seal: Seal, window: SequenceWindow, plan: KmPlan) -> Generalization | None:
-    """Generalize by the plan's algorithm; None if its constraints cannot be kept."""
-    return plan.algorithm.anonymize(window, plan.guarantee)
+    """Generalize by the plan's algorithm, and over the horizon; None if its constraints cannot be kept."""
+    result = plan.algorithm.anonymize(window, plan.guarantee)
+    if result is None or plan.horizon == 1:
+        return result
+    return hold_over_horizon(
+        window.sequences,
+        window.hashes,
+        window.vocabulary.xy_m,
+        plan.guarantee,
+        result,
+        plan.history,
+        suppression_price=plan.suppression_price,
+        constrained=plan.algorithm.allowed(window) if isinstance(plan.algorithm, USeqAnon) else None,
+    )
 
 
 def candidate(window: SequenceWindow, result: Generalization, plan: KmPlan) -> SequenceCandidate | None:
@@ -37,15 +56,15 @@ def candidate(window: SequenceWindow, result: Generalization, plan: KmPlan) -> S
 
 
 def verify(window: SequenceWindow, candidate: SequenceCandidate, plan: KmPlan) -> Verdict:
-    """Check k^m-anonymity, and the utility constraints if the model has any."""
+    """Check k^m-anonymity, in the window and over the horizon, and the utility constraints if the model has any."""
     guarantee = plan.guarantee
     report = verify_km(candidate.users, candidate.sequences, guarantee)
     if not report.holds or report.smallest_support is None:
         return Verdict(
             finding=f"{report.violations} subtrajectories of length <= {guarantee.m} have support below k={guarantee.k}"
         )
-    finding = None
-    if isinstance(plan.algorithm, USeqAnon):
+    finding = _broken_over_horizon(window, candidate, plan) if plan.horizon > 1 else None
+    if finding is None and isinstance(plan.algorithm, USeqAnon):
         finding = _unsatisfied(window, candidate.sequences, plan.algorithm)
     return Verdict(finding=finding, smallest_support=report.smallest_support)
 
@@ -84,7 +103,17 @@ def publish(
             m=plan.guarantee.m,
             generator=plan.generator(seal, "attack"),
         ),
+        trace=_trace(seal, window, result) if plan.horizon > 1 else None,
     )
+
+
+def _trace(seal: Seal, window: SequenceWindow, result: Generalization) -> Trace:
+    """Return the released sequences and their people, for later windows."""
+    released = result.released(window.sequences)
+    pieces = replace(released, locations=window.vocabulary.ids[released.locations]).lists()
+    some = [number for number, piece in enumerate(pieces) if piece]
+    groups, labels = numbered([label_of(pieces[number]) for number in some])
+    return Trace(key=seal.key, users=window.hashes[released.users[some]], groups=groups, labels=tuple(labels))
 
 
 def _members(result: Generalization) -> dict[int, list[int]]:
@@ -93,6 +122,19 @@ def _members(result: Generalization) -> dict[int, list[int]]:
     for location, group in enumerate(result.group_of.tolist()):
         members.setdefault(group, []).append(location)
     return members
+
+
+def _broken_over_horizon(window: SequenceWindow, candidate: SequenceCandidate, plan: KmPlan) -> str | None:
+    """Describe how a candidate breaks the promise over the horizon; None if it keeps it."""
+    guarantee = plan.guarantee
+    report = verify_horizon(window.hashes[candidate.users].tolist(), candidate.sequences, guarantee, plan.history)
+    if report.holds:
+        return None
+    return (
+        f"over a horizon of {guarantee.horizon} windows, {report.violations} joined subtrajectories of length <= "
+        f"{guarantee.m} have support below k={guarantee.k}, {report.unread} people have an earlier release that cannot "
+        "be read"
+    )
 
 
 def _unsatisfied(window: SequenceWindow, sequences: list[PublishedSequence], algorithm: USeqAnon) -> str | None:

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from core.models.common.settings import SuppressionSettings
+from core.models.common.settings import HorizonSettings, SuppressionSettings
 
 __all__ = ["KmSettings"]
 
 
-class KmSettings(SuppressionSettings):
+class KmSettings(SuppressionSettings, HorizonSettings):
     """The settings that only these models have."""
 
     apriori: bool = True
@@ -19,8 +19,9 @@ class KmSettings(SuppressionSettings):
     locations come first: the slower algorithm SeqAnon_F, with which the paper compares."""
 
     suppression_price: Annotated[float, Field(ge=0, le=1_000)] = 1.0
-    """Price of a suppressed visit in ``least-loss`` and ``auto``. At 1 it costs as much as a visit that is generalized
-    to one location for the whole window. At 0 visits are suppressed first, up to ``max_suppressed``."""
+    """Price of a suppressed visit in ``least-loss`` and ``auto``, and in all models of the SeqAnon family with a
+    ``horizon``. At 1 it costs as much as a visit that is generalized to one location for the whole window. At 0 visits
+    are suppressed first, up to ``max_suppressed``."""
 
     split_price: Annotated[float, Field(ge=0, le=1_000)] = 1.0
     """Price of splitting a trajectory in two, on the same scale. The two parts get different pseudonyms, and their
@@ -28,7 +29,7 @@ class KmSettings(SuppressionSettings):
 
     max_suppressed: Annotated[float, Field(ge=0, le=100)] = 5.0
     """Most visits of a window that ``least-loss`` may suppress, percent. More only if even one location for the
-    whole window requires it."""
+    whole window requires it, or a ``horizon``."""
 
     max_split: Annotated[float, Field(ge=0, le=100)] = 5.0
     """Most splits, in percent of a window's trajectories."""

@@ -445,6 +445,7 @@ SENSITIVE = ["privacy.sensitive_field=kind", "privacy.sensitive_values=[a]", "pr
 BUDGET = ["privacy.epsilon=1", "privacy.epsilon_per_day=24", "window.size=1h"]
 MIXING = "fragments: privacy.across is mixing"
 TWO_FEEDS = "fewer than k people who fit both"
+SPANNING = "seqanon, sd-seqanon, u-seqanon, least-loss, auto, lkc, rum-bound, tum-bound"
 ALONE = "check-ins: privacy.model seqanon, as it is set, promises nothing of several windows together"
 
 
@@ -459,7 +460,9 @@ ALONE = "check-ins: privacy.model seqanon, as it is set, promises nothing of sev
         (["fragments.shard.kind=region"], [TWO_FEEDS, ALONE, MIXING, "fragments: somebody who crosses"]),
         (["topics.fragments=", "privacy.model=flows"], ["privacy.model flows, as it is set, promises nothing"]),
         (["topics.fragments=", "privacy.model=flows", "privacy.noise=laplace", *BUDGET], []),
-        (["topics.fragments=", "privacy.horizon=4"], ["only lkc, rum-bound, tum-bound promise"]),
+        (["topics.fragments=", "privacy.horizon=4"], []),
+        (["topics.fragments=", "privacy.horizon=1"], [ALONE]),
+        (["topics.fragments=", "privacy.horizon=4", "privacy.model=p2ka"], [f"only {SPANNING} promise"]),
         (["topics.fragments=", "privacy.horizon=4", "privacy.model=rum-bound", "privacy.attributes={age: 0..9}"], []),
         (["topics.fragments=", "privacy.model=lkc"], ["privacy.model lkc, as it is set, promises nothing"]),
         (["topics.fragments=", "privacy.model=lkc", *SENSITIVE], []),

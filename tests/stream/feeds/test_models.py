@@ -378,6 +378,7 @@ def test_a_model_of_the_other_kind_is_named(model: str, files: Files) -> None:
         ("rum-bound", {"alike_by": "ul"}),
         ("tum-bound", {"ul_candidates": 7}),
         ("seqanon", {"apriori": False}),
+        ("seqanon", {"horizon": 2}),
         ("p2ka", {"alike": False}),
         ("flows", {"trips": "first-last"}),
         ("flows", {"max_suppressed_trips": 50}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import pyarrow.parquet
@@ -34,9 +35,15 @@ def replayed(folder: Path, *, horizon: int, finest: int | None = None) -> Path:
 
 
 def _replayed(
-    folder: Path, windows: Sequence[Mapping[int, Told]], given: dict[str, object], *, horizon: int, finest: int | None
+    folder: Path,
+    windows: Sequence[Mapping[int, Told]],
+    given: dict[str, object],
+    *,
+    horizon: int,
+    finest: int | None,
+    all_released: bool = True,
 ) -> Path:
-    """Replay windows of people at one place, of whom records tell something."""
+    """Replay windows of people at one place, if records tell no other, of whom records tell something."""
     feed_file = folder / "feed.ndjson"
     lines = [
         {
@@ -62,7 +69,8 @@ def _replayed(
         summary = replay.run(output, formats=("ndjson", "csv", "parquet"))
     finally:
         file.close()
-    assert (summary.windows_refused, summary.windows_released) == (0, len(windows))
+    assert summary.windows_refused == 0
+    assert (summary.windows_released == len(windows)) == all_released
     return output
 
 
@@ -100,6 +108,22 @@ def test_tables_have_the_entries_of_signatures(tmp_path: Path) -> None:
     table = pyarrow.parquet.read_table(file)
     assert {tuple(its) for its in table.column("one_of").to_pylist()} == {("surgery", None), ()}
     assert set(table.column("sensitive").to_pylist()) == {None}
+
+
+@pytest.mark.parametrize("finest", [None, 6])
+@pytest.mark.parametrize(("horizon", "people"), [(1, [4, 2, 2]), (2, [4, 0, 2]), (3, [4, 0, 0])])
+def test_a_replay_remembers_the_sequences_of_earlier_windows(
+    horizon: int, people: list[int], finest: int | None, tmp_path: Path
+) -> None:
+    """
+    Of four people at a place, two in each later window come back, alone from their place; also in regions.
+    """
+    given: dict[str, object] = {"privacy.model": "seqanon", "location.cell_m": 1000}
+    north, south = {"lat": 52.5}, {"lat": 52.52}
+    windows = [{0: north, 1: north, 2: south, 3: south}, {0: south, 2: south}, {1: south, 3: south}]
+    output = _replayed(tmp_path, windows, given, horizon=horizon, finest=finest, all_released=horizon == 1)
+    releases = [json.loads(line)["release"] for line in (output / "anonymized.ndjson").read_text().splitlines()]
+    assert [len(list(same)) for _, same in groupby(releases)] == [n for n in people if n]
 
 
 @pytest.mark.parametrize("finest", [None, 6])

@@ -18,15 +18,15 @@ def nearest_moment(
     if not first <= t <= last or first == last:
         at, own_x, own_y = its[0 if t < first or first == last else -1][:3]
         return at, own_x, own_y
+    from_t, to_t = max(t - tolerance, first), min(t + tolerance, last)
     found = []
-    for at, own_x, own_y, step_t, step_x, step_y, per_squared in its[:-1]:
+    for number, (at, own_x, own_y, step_t, step_x, step_y, per_squared) in enumerate(its[:-1], start=1):
+        # A point where two segments meet belongs to the later one at from_t, and to the earlier one at to_t.
+        if (number < len(its) - 1 and its[number][0] <= from_t) or from_t < to_t <= at or at > to_t:
+            continue
         along = ((own_x - x) * step_x + (own_y - y) * step_y) * -per_squared
         share = along if per_squared else (t - at) / step_t  # where it stands still the nearest time counts
-        least = max((max(t - tolerance, first) - at) / step_t, 0.0)
-        most = min((min(t + tolerance, last) - at) / step_t, 1.0)
-        if least > most or (most == 0.0 and at > first):
-            continue  # out of reach, or an end that the segment before has as well
-        share = min(max(share, least), most)
+        share = min(max(share, (from_t - at) / step_t, 0.0), (to_t - at) / step_t, 1.0)
         off_x, off_y = own_x - x + step_x * share, own_y - y + step_y * share
         then = at + step_t * share
         found.append((float(round(off_x * off_x + off_y * off_y)), abs(then - t), then, off_x + x, off_y + y))

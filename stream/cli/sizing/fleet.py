@@ -41,6 +41,9 @@ PARTITIONS_A_WORKER = 4
 SHARDS_A_WORKER = 4
 """A shard's partition follows from its name, so few shards would lie unevenly on workers."""
 
+_ROUNDS = 100
+"""Where windows cost nearly as much however small they are, ever more shards would need ever more workers."""
+
 SPARE_MEMORY = 1.25
 MEMORY_STEP_MB = 64
 EXTRACTS_MB = 64
@@ -170,8 +173,10 @@ def size_fleet(load: Load, measured: Measured) -> Fleet:
     worker_cores = load.records_per_s * measured.family.worker_us / 1e6
     shards = load.shards or _shards_needed(load, measured, worker_cores)
     workers = _workers(load, measured, worker_cores, shards)
-    if load.shards is None and workers > 1:
-        shards = max(shards, SHARDS_A_WORKER * workers)
+    for _ in range(_ROUNDS if load.shards is None else 0):  # more shards may need more workers
+        if workers == 1 or shards >= SHARDS_A_WORKER * workers:
+            break
+        shards = SHARDS_A_WORKER * workers
         workers = _workers(load, measured, worker_cores, shards)
     seconds = _window_seconds(load, measured, shards)
     pool_cores = shards * seconds / load.window_s

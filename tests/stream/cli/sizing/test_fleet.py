@@ -145,12 +145,13 @@ def test_a_longer_window_needs_no_less_memory(load: Load, figures: Measured, mor
 def test_as_many_shards_are_chosen_as_the_load_needs(load: Load, figures: Measured) -> None:
     """
     Windows are anonymized in time with the number of shards that is chosen, none is very large, and several workers
-    have several shards each.
+    have several shards each, unless windows cost nearly as much however small they are.
     """
     fleet = size_fleet(replace(load, shards=None), figures)
     assert fleet.is_in_time
     assert load.rows / fleet.shards <= LARGEST_WINDOW
-    assert fleet.workers == 1 or fleet.shards >= 4 * fleet.workers
+    cost = figures.model.cost
+    assert fleet.workers == 1 or fleet.shards >= 4 * fleet.workers or cost.people + cost.rows < 0.5
 
 
 @settings(max_examples=examples(100))

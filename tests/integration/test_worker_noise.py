@@ -31,10 +31,10 @@ SETTINGS = {
 }
 
 
-def commuters() -> Messages:
-    """Sixty people who go from one of two places to the other one, and back, in every window."""
+def commuters(windows: range) -> Messages:
+    """Sixty people who go from one of two places to the other one, and back, in each of some windows."""
     found: Messages = []
-    for window in range(N_WINDOWS):
+    for window in windows:
         for step in range(3):
             for user in range(60):
                 at_s = START_S + window * SIZE_S + 120 * step + user
@@ -66,7 +66,7 @@ def test_a_window_has_one_draw_whatever_happens(apache_kafka: ApacheKafka) -> No
     """
     place = Place(apache_kafka, SETTINGS)
     place.create_topics()
-    place.produce("checkins", commuters())
+    place.produce("checkins", commuters(range(N_WINDOWS - 1)))
     for n_before in range(2):
         with place.worker(ready=False) as worker:
             wait_until(
@@ -76,6 +76,8 @@ def test_a_window_has_one_draw_whatever_happens(apache_kafka: ApacheKafka) -> No
                 every_s=0.02,
             )
             worker.kill()
+    # However much the others have released before their end, something is left to be drawn, and counted.
+    place.produce("checkins", commuters(range(N_WINDOWS - 1, N_WINDOWS)))
     with place.worker(ready=False) as worker:
         wait_until(
             lambda: len({window["release"] for window in place.windows()}) == N_WINDOWS and not draws(place),

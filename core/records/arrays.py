@@ -14,6 +14,7 @@ __all__ = [
     "IntArray",
     "SmallIntArray",
     "UserHashes",
+    "changes",
     "distinct",
     "numbered",
     "ranges",
@@ -30,6 +31,15 @@ UserHashes = npt.NDArray[np.uint64]
 """Keyed hashes of user ids."""
 
 
+def changes(column: IntArray | SmallIntArray) -> BoolArray:
+    """Return which entries differ from the entry before; the first does.
+
+    >>> changes(np.array([7, 7, 2])).tolist()
+    [True, False, True]
+    """
+    return np.append(True, column[1:] != column[:-1])[: len(column)]
+
+
 def distinct(numbers: IntArray) -> IntArray:
     """Return the distinct numbers, ascending. np.unique uses hashes here, which takes three times as long.
 
@@ -37,8 +47,7 @@ def distinct(numbers: IntArray) -> IntArray:
     [2, 7]
     """
     ordered = np.sort(numbers)
-    first = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
-    found: IntArray = ordered[first]
+    found: IntArray = ordered[changes(ordered)]
     return found
 
 

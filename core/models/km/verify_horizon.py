@@ -14,13 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from core.models.km.guarantee import KmAnonymity
-from core.records.arrays import BoolArray, IntArray, numbered
+from core.models.km.occurrences import first_completions, following, supports_of
+from core.records.arrays import BoolArray, IntArray, changes, numbered
 from core.windows.history import History
 
 __all__ = ["KmHorizonReport", "verify_horizon"]
-
-_VISITS_AT_ONCE = 1_000_000
-"""Bounds the memory of one step of the search, not its result."""
 
 _LABEL = re.compile(r"[0-9]+(,[0-9]+)*")
 
@@ -149,8 +147,8 @@ class _Joined:
             locations=locations,
             n_locations=len(distinct),
             piece_ends=np.repeat(ends, lengths),
-            window_ends=np.repeat(ends[_lasts(_changes(person) | _changes(age))], lengths),
-            person_ends=np.repeat(ends[_lasts(_changes(person))], lengths),
+            window_ends=np.repeat(ends[_lasts(changes(person) | changes(age))], lengths),
+            person_ends=np.repeat(ends[_lasts(changes(person))], lengths),
         )
 
     def supports(self, size: int) -> Iterator[IntArray]:
@@ -167,32 +165,16 @@ class _Joined:
             visits: A visit that can follow this prefix, shape ``(e,)``.
             size: Most locations that follow a prefix, at least 1.
         """
-        n_visits = len(self.locations)
-        ordered = np.sort((prefix * self.n_locations + self.locations[visits]) * n_visits + visits)
-        subtrajectory, visits = np.divmod(ordered, n_visits)
-        is_other = _changes(subtrajectory)
-        # Of a trajectory's visits that complete a subtrajectory the first is kept: what follows others follows it, too.
-        kept = is_other | _changes(self.piece_ends[visits])
-        number, visits = (np.cumsum(is_other) - 1)[kept], visits[kept]
-        yield np.bincount(number[_changes(number) | _changes(self.persons[visits])])
+        n_locations, n_visits = self.n_locations, len(self.locations)
+        number, visits = first_completions(prefix, visits, self.locations, n_locations, self.piece_ends)
+        yield supports_of(number, self.persons[visits])
         if size == 1:
             return
         # What follows a visit: the rest of its trajectory, then all that the person has in other windows.
         first = np.column_stack([visits + 1, self.window_ends[visits]]).ravel()
         n_after = np.column_stack([self.piece_ends[visits], self.person_ends[visits]]).ravel() - first
-        number = np.repeat(number, 2)
-        number, first, n_after = number[n_after > 0], first[n_after > 0], n_after[n_after > 0]
-        # The codes to sort are below 2**63: prefixes are at most as many as visits, unless there is only one.
-        most = min(_VISITS_AT_ONCE, 2**62 // (self.n_locations * n_visits))
-        for part in _parts(number, n_after, most):
-            n = n_after[part]
-            following = np.arange(n.sum()) + np.repeat(first[part] - (np.cumsum(n) - n), n)
-            yield from self._extended(np.repeat(number[part] - number[part][0], n), following, size - 1)
-
-
-def _changes(column: IntArray) -> BoolArray:
-    """Return which entries differ from the entry before; the first does."""
-    return np.append(True, column[1:] != column[:-1])[: len(column)]
+        for part in following(np.repeat(number, 2), first, n_after, n_locations=n_locations, n_visits=n_visits):
+            yield from self._extended(*part, size - 1)
 
 
 def _lasts(begins: BoolArray) -> IntArray:
@@ -200,14 +182,3 @@ def _lasts(begins: BoolArray) -> IntArray:
     starts = np.flatnonzero(begins)
     lengths = np.diff(np.append(starts, len(begins)))
     return np.repeat(starts + lengths - 1, lengths)
-
-
-def _parts(number: IntArray, n_after: IntArray, most: int) -> Iterator[slice]:
-    """Cut entries between numbers, ascending, into parts with at most so many visits after them, or with one number."""
-    starts = np.append(np.flatnonzero(_changes(number)), len(number))
-    total = np.append(0, np.cumsum(n_after))[starts]
-    first = 0
-    while first < len(starts) - 1:
-        last = max(first + 1, int(np.searchsorted(total, total[first] + most, "right")) - 1)
-        yield slice(int(starts[first]), int(starts[last]))
-        first = last

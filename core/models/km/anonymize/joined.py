@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.models.km.anonymize.earlier import Earlier
-from core.records.arrays import BoolArray, IntArray, SmallIntArray, ranges
+from core.records.arrays import BoolArray, IntArray, SmallIntArray, changes, ranges
 from core.trajectories.trajectory import Sequences
 
 __all__ = ["JoinedBlock", "JoinedWindow"]
@@ -44,7 +44,7 @@ class JoinedBlock:
     @property
     def supports(self) -> IntArray:
         """Distinct people of each subtrajectory, shape ``(numbers.max() + 1,)``."""
-        return np.bincount(self.numbers[_changes(self.numbers) | _changes(self.persons)])
+        return np.bincount(self.numbers[changes(self.numbers) | changes(self.persons)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,7 +105,7 @@ class JoinedWindow:
             # Earlier pieces stand one after the other in their row; those of one window end together.
             piece_end = (begins - (np.cumsum(n_others) - n_others))[row] + np.cumsum(n_visits)
             window = row * (int(earlier.windows.max()) + 1) + earlier.windows[piece]
-            last = np.flatnonzero(np.append(_changes(window)[1:], True))
+            last = np.flatnonzero(np.append(changes(window)[1:], True))
             window_end = piece_end[last[np.searchsorted(last, np.arange(len(piece)))]]
             piece_ends[others] = np.repeat(piece_end, n_visits)
             window_ends[others] = np.repeat(window_end, n_visits)
@@ -172,14 +172,14 @@ class _Search:
         code = (prefix * self.n_locations + self.locations[visits]) * n_visits + visits
         order = np.argsort(code)  # equal codes are equal entries
         number, visits = np.divmod(code[order], n_visits)
-        is_new = _changes(number)
+        is_new = changes(number)
         # Of the visits of a piece that complete a subtrajectory the first is kept: what follows others follows it, too.
-        first = is_new | _changes(joined.piece_ends[visits]) | _changes(joined.row_ends[visits])
+        first = is_new | changes(joined.piece_ends[visits]) | changes(joined.row_ends[visits])
         number, visits, order = (np.cumsum(is_new) - 1)[first], visits[first], order[first]
         made = [one[order] for one in before]
         if inside:
             made.append(self.number[visits])
-        alike = _changes(number) | _changes(joined.row_ends[visits])  # one entry for a row, whichever earlier piece
+        alike = changes(number) | changes(joined.row_ends[visits])  # one entry for a row, whichever earlier piece
         yield JoinedBlock(
             numbers=number[alike].astype(np.int32),
             persons=joined.persons[visits][alike].astype(np.int32),
@@ -226,14 +226,9 @@ class _Search:
                 yield from self.extended(numbers, following, [one[entry] for one in made], size - 1, inside=inside)
 
 
-def _changes(column: IntArray | SmallIntArray) -> BoolArray:
-    """Return which entries differ from the entry before; the first does."""
-    return np.append(True, column[1:] != column[:-1])[: len(column)]
-
-
 def _parts(number: IntArray, n_after: IntArray, most: int) -> Iterator[slice]:
     """Cut entries, by ascending numbers, into parts with at most so many visits after them, or with one number."""
-    starts = np.append(np.flatnonzero(_changes(number)), len(number))
+    starts = np.append(np.flatnonzero(changes(number)), len(number))
     total = np.append(0, np.cumsum(n_after))[starts]
     first = 0
     while first < len(starts) - 1:

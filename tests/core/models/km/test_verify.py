@@ -40,7 +40,7 @@ def test_searching_in_parts_changes_nothing(crowd: Crowd, k: int, m: int, at_onc
     """
     whole = verify(crowd, k, m)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("core.models.km.verify._VISITS_AT_ONCE", at_once)
+        patched.setattr("core.models.km.occurrences._VISITS_AT_ONCE", at_once)
         assert verify(crowd, k, m) == whole
 
 

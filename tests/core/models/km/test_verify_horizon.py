@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.models.km import verify_horizon as verifier
+from core.models.km import occurrences
 from core.models.km.anonymize.horizon import hold_over_horizon
 from core.models.km.anonymize.seqanon import Generalization
 from core.models.km.guarantee import KmAnonymity
@@ -65,7 +65,7 @@ def test_the_report_is_that_of_the_definition(windows: list[ReleasedPieces], k: 
     Each joined subtrajectory with a location of the last window, counted one by one; the memory decides nothing.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verifier, "_VISITS_AT_ONCE", at_once)
+        patch.setattr(occurrences, "_VISITS_AT_ONCE", at_once)
         report = verify(windows, k=k, m=m)
     newest = len(windows) - 1
     broken = {part for part in infrequent_in(windows, k, m) if any(window == newest for window, _ in part)}

@@ -1,22 +1,28 @@
-"""A replay of one real feed by the service's own code, for tables."""
+"""A replay of one real feed by the service's own code, or its windows by the steps of their model, for tables."""
 
 from __future__ import annotations
 
 import json
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from core.models.common.family import Contents
+from core.models.common.plan import Plan
 from core.models.km.plan import KmPlan
+from core.models.registry import family_of
 from core.records.arrays import FloatArray
-from core.records.record import Kind
+from core.records.record import Kind, Rows
+from core.release.counts import Headcount
 from core.trajectories.assemble import assemble_sequences
 from core.trajectories.trajectory import Sequences
 from core.utility.window_measures import MeasureOptions
+from core.windows.seal import Seal
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import metric_projection
 from stream.formats.files.record_file import RecordFile
@@ -27,7 +33,15 @@ from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from tests.builders.inputs import record_file
 
-__all__ = ["Replayed", "checkin_windows", "measured_replay", "opened", "replay_file"]
+__all__ = [
+    "Replayed",
+    "checkin_windows",
+    "contents_of",
+    "measured_replay",
+    "opened",
+    "release_in_turn",
+    "replay_file",
+]
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 NOW_MS = 1_900_000_000_000
@@ -108,3 +122,35 @@ def checkin_windows(path: Path, given: dict[str, object]) -> list[tuple[Sequence
     finally:
         file.close()
     return [(window.sequences, window.vocabulary.xy_m) for window in windows]
+
+
+def release_in_turn(
+    path: Path, given: Mapping[str, object], release: Callable[[Seal, Rows, Plan], Contents | None]
+) -> None:
+    """Release the windows of a file of check-ins one after the other; each depends on what the earlier ones released.
+
+    Args:
+        path: The file.
+        given: Settings, by dotted name.
+        release: Releases a window under the plan with its history; returns None if nothing of it is released.
+    """
+    _, feed, records = opened(path, Kind.CHECKINS, dict(given))
+    try:
+        sealed = FileWindows(feed, [records], now_ms=NOW_MS, summary=Summary())
+        for window in sealed:
+            contents = release(window.seal, window.rows, feed.plan.after(window.history))
+            if contents is not None and contents.trace is not None:
+                sealed.remember(window.seal.key, [contents.trace])
+    finally:
+        records.close()
+
+
+def contents_of(seal: Seal, window: Any, result: Any, candidate: Any, plan: Plan) -> Contents | None:
+    """Verify an anonymized window, and return what it publishes; None if the verifier refuses it."""
+    family = family_of(plan.model)
+    verdict = family.verify(window, candidate, plan)
+    if verdict.finding is not None:
+        return None
+    count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, plan.guarantee.k)
+    contents: Contents = family.publish(seal, window, result, candidate, count, plan)
+    return contents

@@ -22,16 +22,14 @@ from pathlib import Path
 import numpy as np
 
 from core.models.common.family import Contents
+from core.models.common.plan import Plan
 from core.models.kkm.attributes import Schema
 from core.models.kkm.plan import KKmPlan
 from core.models.registry import family_of
-from core.records.record import Kind, Rows
-from core.release.counts import Headcount
+from core.records.record import Rows
 from core.windows.seal import Seal
-from stream.replay.file_windows import FileWindows
-from stream.replay.summary import Summary
 from tests.benchmarks.attribute_attacks import ReleasedAttributes, intersect_over_windows
-from tests.benchmarks.replays import NOW_MS, opened
+from tests.benchmarks.replays import contents_of, release_in_turn
 from tests.benchmarks.table_real_feeds import FEEDS
 
 __all__ = ["HORIZONS", "NAMES", "AttributeReleases", "K", "main", "release_feed", "table", "with_attributes"]
@@ -77,7 +75,7 @@ def with_attributes(name: str, data: Path, folder: Path) -> tuple[Path, dict[str
 class AttributeReleases:
     """The releases of a feed."""
 
-    schema: Schema
+    schema: Schema = ()
     windows: list[ReleasedAttributes] = field(default_factory=list)
     true: dict[int, Sequence[float | str]] = field(default_factory=dict)
     """Attributes of everybody in the feed, by keyed hash."""
@@ -96,18 +94,14 @@ class AttributeReleases:
 
 def release_feed(file: Path, given: Mapping[str, object]) -> AttributeReleases:
     """Release all windows of a file as a replay does, and keep whose the records are."""
-    _, feed, records = opened(file, Kind.CHECKINS, dict(given))
-    plan = feed.plan
-    assert isinstance(plan, KKmPlan)
-    found = AttributeReleases(plan.schema)
-    try:
-        sealed = FileWindows(feed, [records], now_ms=NOW_MS, summary=Summary())
-        for window in sealed:
-            contents = _release(window.seal, window.rows, plan.after(window.history), found)
-            if contents is not None and contents.trace is not None:
-                sealed.remember(window.seal.key, [contents.trace])
-    finally:
-        records.close()
+    found = AttributeReleases()
+
+    def release(seal: Seal, rows: Rows, plan: Plan) -> Contents | None:
+        assert isinstance(plan, KKmPlan)
+        found.schema = plan.schema
+        return _release(seal, rows, plan, found)
+
+    release_in_turn(file, given, release)
     return found
 
 
@@ -125,12 +119,10 @@ def _release(seal: Seal, rows: Rows, plan: KKmPlan, found: AttributeReleases) ->
     candidate = None if result is None else family.candidate(window, result, plan)
     if result is None or candidate is None:
         return None
-    verdict = family.verify(window, candidate, plan)
-    if verdict.finding is not None:
+    contents = contents_of(seal, window, result, candidate, plan)
+    if contents is None:
         found.refused += 1
         return None
-    count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, plan.guarantee.k)
-    contents: Contents = family.publish(seal, window, result, candidate, count, plan)
     found.cpu_s += time.process_time() - begun
     n = len(candidate.users)
     found.people_kept += n

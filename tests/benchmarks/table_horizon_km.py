@@ -15,14 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from core.models.common.family import Contents
+from core.models.common.plan import Plan
 from core.models.km.plan import KmPlan
 from core.models.registry import family_of
-from core.records.record import Kind, Rows
-from core.release.counts import Headcount
+from core.records.record import Rows
 from core.windows.seal import Seal
-from stream.replay.file_windows import FileWindows
-from stream.replay.summary import Summary
-from tests.benchmarks.replays import NOW_MS, opened
+from tests.benchmarks.replays import contents_of, release_in_turn
 from tests.benchmarks.table_real_feeds import FEEDS
 
 __all__ = ["HORIZONS", "MODELS", "NAMES", "K", "SequenceReleases", "found_by_pairs", "main", "release_feed", "table"]
@@ -63,18 +61,13 @@ class SequenceReleases:
 
 def release_feed(file: Path, given: Mapping[str, object]) -> SequenceReleases:
     """Release all windows of a file as a replay does, and keep where people are released."""
-    _, feed, records = opened(file, Kind.CHECKINS, dict(given))
     found = SequenceReleases()
-    try:
-        sealed = FileWindows(feed, [records], now_ms=NOW_MS, summary=Summary())
-        for window in sealed:
-            plan = feed.plan.after(window.history)
-            assert isinstance(plan, KmPlan)
-            contents = _release(window.seal, window.rows, plan, found)
-            if contents is not None and contents.trace is not None:
-                sealed.remember(window.seal.key, [contents.trace])
-    finally:
-        records.close()
+
+    def release(seal: Seal, rows: Rows, plan: Plan) -> Contents | None:
+        assert isinstance(plan, KmPlan)
+        return _release(seal, rows, plan, found)
+
+    release_in_turn(file, given, release)
     return found
 
 
@@ -89,12 +82,10 @@ def _release(seal: Seal, rows: Rows, plan: KmPlan, found: SequenceReleases) -> C
     candidate = None if result is None else family.candidate(window, result, plan)
     if result is None or candidate is None:
         return None
-    verdict = family.verify(window, candidate, plan)
-    if verdict.finding is not None:
+    contents = contents_of(seal, window, result, candidate, plan)
+    if contents is None:
         found.refused += 1
         return None
-    count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, plan.guarantee.k)
-    contents: Contents = family.publish(seal, window, result, candidate, count, plan)
     found.cpu_s += time.process_time() - begun
     loss = family.loss(window, result, plan)
     found.visits_kept += contents.rows_released

@@ -24,20 +24,15 @@ from pathlib import Path
 import numpy as np
 
 from core.models.common.family import Contents
+from core.models.common.plan import Plan
 from core.models.lkc.plan import LKCPlan
 from core.models.registry import family_of
-from core.records.record import Kind, Rows
-from core.release.counts import Headcount
+from core.records.record import Rows
 from core.windows.seal import Seal
-from stream.feeds.feed import Feed
-from stream.replay.file_windows import FileWindows
-from stream.replay.summary import Summary
-from stream.settings.load import load_settings
 from tests.benchmarks.horizon_attacks import Inferences, ReleasedWindow, attack_over_windows
-from tests.benchmarks.replays import NOW_MS, SECRET
+from tests.benchmarks.replays import contents_of, release_in_turn
 from tests.benchmarks.table_models import SENSITIVE_VALUES
 from tests.benchmarks.table_real_feeds import FEEDS
-from tests.builders.inputs import record_file
 
 __all__ = ["GIVEN", "HORIZONS", "VALUES", "WHERE", "Releases", "main", "release_feed", "table", "with_values"]
 
@@ -103,21 +98,13 @@ class Releases:
 
 def release_feed(file: Path, given: dict[str, object]) -> Releases:
     """Release all windows of a file as a replay does, and keep whose the trajectories are."""
-    settings = load_settings(given={"privacy.secret": SECRET, **given})
-    feed = Feed(settings, Kind.CHECKINS, secret=SECRET)
-    names, max_bytes = settings.fields.model_dump(), settings.limits.message_bytes
-    records = record_file(file, Kind.CHECKINS, names, max_bytes=max_bytes, attributes=feed.attributes)
     found = Releases([])
-    try:
-        sealed = FileWindows(feed, [records], now_ms=NOW_MS, summary=Summary())
-        for window in sealed:
-            plan = feed.plan.after(window.history)
-            assert isinstance(plan, LKCPlan)
-            contents = _release(window.seal, window.rows, plan, found)
-            if contents is not None and contents.trace is not None:
-                sealed.remember(window.seal.key, [contents.trace])
-    finally:
-        records.close()
+
+    def release(seal: Seal, rows: Rows, plan: Plan) -> Contents | None:
+        assert isinstance(plan, LKCPlan)
+        return _release(seal, rows, plan, found)
+
+    release_in_turn(file, given, release)
     return found
 
 
@@ -135,12 +122,10 @@ def _release(seal: Seal, rows: Rows, plan: LKCPlan, found: Releases) -> Contents
     found.left_out += result.left_out
     if candidate is None:
         return None
-    verdict = family.verify(window, candidate, plan)
-    if verdict.finding is not None:
+    contents = contents_of(seal, window, result, candidate, plan)
+    if contents is None:
         found.refused += 1
         return None
-    count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, plan.guarantee.k)
-    contents: Contents = family.publish(seal, window, result, candidate, count, plan)
     found.cpu_s += time.process_time() - begun
     found.visits_kept += contents.rows_released
     found.people_kept += len(candidate.users)

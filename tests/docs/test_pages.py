@@ -56,6 +56,16 @@ def test_commands_that_a_page_names_exist(name: str) -> None:
     assert named - targets == set()
 
 
+def test_each_term_of_the_glossary_stands_where_it_is_looked_up() -> None:
+    """
+    Terms are in alphabetical order, signs left out, and each occurs once.
+    """
+    page = (ROOT / "docs/concepts/glossary.md").read_text(encoding="utf-8")
+    terms = [re.sub(r"[(^]", "", term.casefold()) for term in re.findall(r"^(\S.*)\n: ", page, re.MULTILINE)]
+    assert len(terms) > 40
+    assert terms == sorted(set(terms))
+
+
 def test_the_readme_has_the_table_of_models() -> None:
     """
     The README's table is the one that the registry makes.

@@ -28,6 +28,8 @@ __all__ = ["BrokerError", "BrokerMissingError", "BrokerProcess", "EmbeddedBroker
 LOOPBACK = "127.0.0.1"
 TAIL_LINES = 15
 FREE_PORT_ATTEMPTS = 3
+LOWEST_FREE_PORT = 20_000
+LOWEST_OUTGOING_PORT = 32_768  # of Linux; of macOS and Windows it is 49,152
 
 _POLL_S = 0.02
 _METADATA = 3  # Kafka's api key of the metadata request
@@ -46,11 +48,16 @@ class BrokerMissingError(BrokerError):
 
 
 def free_port() -> int:
-    """Return a loopback TCP port that is free now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """Return a loopback TCP port that is free now.
+
+    It lies below the ports that systems give to outgoing connections: one of those may be taken by any connection
+    before a server listens at it.
+    """
+    while True:
+        port = LOWEST_FREE_PORT + secrets.randbelow(LOWEST_OUTGOING_PORT - LOWEST_FREE_PORT)
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe, contextlib.suppress(OSError):
+            probe.bind((LOOPBACK, port))
+            return port
 
 
 def cluster_id_at(port: int, *, timeout_s: float = 1.0) -> str | None:

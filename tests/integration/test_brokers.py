@@ -245,6 +245,16 @@ class TestEmbeddedBroker:
         """
         assert cluster_id_at(free_port()) is None
 
+    def test_a_free_port_is_none_that_a_connection_may_take(self) -> None:
+        """
+        Between the choice of a port and its use, a connection may begin: it must not get that port.
+        """
+        outgoing = Path("/proc/sys/net/ipv4/ip_local_port_range")
+        if not outgoing.exists():
+            pytest.skip("only Linux tells which ports its connections take")
+        lowest = int(outgoing.read_text().split()[0])
+        assert all(1024 <= free_port() < lowest for _ in range(100))
+
     def test_it_runs_in_a_session_of_its_own(self) -> None:
         """
         Ctrl-C in a terminal does not reach the broker before it reaches those who use it.

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from click.testing import CliRunner, Result
 
 from stream.cli.main import main
 from stream.cli.options import wants_json_logs
+from stream.demo.broker import free_port
 
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 ROWS = "user,lat,lon,ts\n" + "".join(f"p{i % 7},52.5,13.4,{1_600_000_200 + 10 * i}\n" for i in range(100))
@@ -376,9 +376,7 @@ def test_check_config_says_how_a_pattern_begins(shoal: SHOAL) -> None:
 @pytest.fixture
 def nobody() -> str:
     """An address where no broker listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 def test_a_broker_that_is_down_is_waited_for_and_then_named(nobody: str, shoal: SHOAL) -> None:

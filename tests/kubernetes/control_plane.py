@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import ssl
 import subprocess
@@ -110,7 +111,8 @@ class ControlPlane:
 
     def _launch(self, name: str, *arguments: str) -> None:
         command = [str(self._programs[name]), *arguments]
-        self._processes.append(BrokerProcess(command, log=self._folder / f"{name}.log"))
+        environment = os.environ | {"GOGC": "400"}  # memory is not short, and processors are
+        self._processes.append(BrokerProcess(command, log=self._folder / f"{name}.log", environment=environment))
 
     def _wait(self, name: str, url: str, token: str) -> None:
         """Wait until something is there, which a program makes."""

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.cluster
 
 PRETENDED = RESTRICTED | {"pods": "pretended"}
 QUICK = ("--set", "minReadySeconds=0")
-AT_A_TIME = 4
+AT_A_TIME = 6
 """Releases that live at the same time; they mostly wait."""
 
 

@@ -195,7 +195,7 @@ test-image: install ## build and run the image with buildah and a real Kafka; ne
 test-cluster: install kernels ## the chart and its Pods on a real Kubernetes control plane, and changes under load; needs Go and root; RATE=1000
 	$(BIN)/python -m tests.kubernetes.programs
 	SHOAL_REQUIRE_CLUSTER=1 RATE=$(RATE) $(BIN)/pytest -n 2 --dist loadfile -m cluster tests/kubernetes
-	@cat build/changes.md
+	@cat build/changes.md build/changes_of_vocabulary.md
 
 changes: install kernels ## changes under load of workers that are processes, as a table; RATE=1000, ONLY="k secret"
 	$(BIN)/python -m tests.kubernetes.changes.run $(if $(RATE),--rate $(RATE)) $(if $(ONLY),--only $(ONLY))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from core.models.common.plan import Plan
 from core.pipeline import release_window
 from core.records.record import ROW_TYPES, Kind, Rows, Source
 from core.release.outcome import Outcome
@@ -25,7 +26,7 @@ from stream.formats.release.messages import outcome_messages
 from stream.formats.seals import seal_from_bytes
 from tests.cluster.workers import Record
 
-__all__ = ["Audit", "InputLog", "Topics", "audit"]
+__all__ = ["Audit", "InputLog", "Known", "Topics", "audit"]
 
 _BEGUN = "begun"
 _Shard = tuple[Kind, str]
@@ -146,7 +147,11 @@ class _Seen:
     """Of rows whose window nobody has sealed, at least as far as these rows were read."""
 
 
-def audit(topics: Topics, feeds: Sequence[Mapping[Kind, Feed]], *, known: dict[Seal, Outcome] | None = None) -> Audit:
+Known = dict[tuple[Seal, str], Outcome]
+"""Outcomes of windows by seal and by the digest of the plan that completes them."""
+
+
+def audit(topics: Topics, feeds: Sequence[Mapping[Kind, Feed]], *, known: Known | None = None) -> Audit:
     """Check every invariant of the seal protocol.
 
     A window is released under the settings under which it was sealed, or withheld by workers with other settings.
@@ -217,7 +222,10 @@ def _rows(
         rows = chunk.rows[np.array([offset not in before for offset in offsets], dtype=np.bool_)]
         before.update(offsets)
         seen[log].in_chunks.update(offsets)
+        first_ms, last_ms = (int(rows["ts_ms"].min()), int(rows["ts_ms"].max())) if len(rows) else (0, -1)
         for window in of_shard[shard]:
+            if window.begins_ms > last_ms or window.seal.key.end_ms <= first_ms:
+                continue
             ours = (rows["ts_ms"] >= window.begins_ms) & (rows["ts_ms"] < window.seal.key.end_ms)
             is_covered = record.offset <= window.seal.last_offset
             if ours.any() and is_covered and window.feed is not None and window.feed.vocabulary == chunk.vocabulary:
@@ -235,7 +243,7 @@ def _expected(
     told: Sequence[Record],
     feeds: Sequence[Mapping[Kind, Feed]],
     found: Audit,
-    known: dict[Seal, Outcome],
+    known: Known,
 ) -> dict[str, dict[bytes, bytes]]:
     """Compute what must have left, from each seal and its rows."""
     expected: dict[str, dict[bytes, bytes]] = {"anonymized": {}, "windows": {}, _BEGUN: {}}
@@ -247,13 +255,18 @@ def _expected(
             continue  # sealed so that its shard could forget what earlier windows released; or a violation already
         rows = np.concatenate([np.zeros(0, dtype=ROW_TYPES[key.kind]), *window.rows])
         plan = feed.plan.after(History.of(key, before, horizon=feed.plan.horizon))
-        others = [one[key.kind].plan for one in feeds if one[key.kind].plan.digest != seal.digest]
+
+        def completed(by: Plan, seal: Seal = seal, rows: Rows = rows, history: History = plan.history) -> Outcome:
+            if (seal, by.digest) not in known:
+                known[seal, by.digest] = release_window(seal, rows, by.after(history))
+            return known[seal, by.digest]
+
         # Other settings withhold it, however many of the rows they know.
-        withheld = [release_window(seal, rows, other.after(plan.history)) for other in others]
+        withheld = [completed(one[key.kind].plan) for one in feeds if one[key.kind].plan.digest != seal.digest]
         is_told = contents.get(seal.release_id.encode())
         outcome = next((one for one in withheld if _windows_message(one) == is_told), None)
         window.is_kept = outcome is None
-        released = known[seal] = known.get(seal) or release_window(seal, rows, plan)
+        released = completed(feed.plan)
         if outcome is None:
             outcome = released
             if len(rows) != seal.n_rows:

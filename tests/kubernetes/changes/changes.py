@@ -61,6 +61,8 @@ class Change:
     """Makes it, waits until it is made, and returns what the workers are now."""
 
     cost: Cost = NOTHING
+    is_of_vocabulary: bool = False
+    """Whether it changes where records are located, so that waiting ones have to be located again."""
 
 
 def _change(change: Callable[[Wanted], Wanted]) -> Callable[[Fleet, Wanted], Wanted]:
@@ -89,8 +91,18 @@ CHANGES = (
     Change("drain", "a node is drained", _drain),
     Change("k", "`privacy.k` 5 to 10", _change(lambda wanted: wanted.having(privacy__k=10))),
     Change("window", "`window.size` 5s to 8s", _change(lambda wanted: wanted.having(window__size="8s"))),
-    Change("cell", "`location.cell_m` 800 to 1,600", _change(lambda wanted: wanted.having(location__cell_m=1600))),
-    Change("secret", "another secret", _change(lambda wanted: replace(wanted, secret=f"another, {wanted.secret}"))),
+    Change(
+        "cell",
+        "`location.cell_m` 800 to 1,600",
+        _change(lambda wanted: wanted.having(location__cell_m=1600)),
+        is_of_vocabulary=True,
+    ),
+    Change(
+        "secret",
+        "another secret",
+        _change(lambda wanted: replace(wanted, secret=f"another, {wanted.secret}")),
+        is_of_vocabulary=True,
+    ),
     # The last one: with few patterns this model withholds a window whatever else changes.
     Change("model", "`privacy.model` to `p2ka`", _change(lambda wanted: wanted.having(privacy__model="p2ka"))),
 )

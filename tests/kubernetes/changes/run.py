@@ -19,11 +19,9 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from core.records.record import Kind
-from core.release.outcome import Outcome
-from core.windows.seal import Seal
 from stream.feeds.feed import Feed, build_feeds
 from stream.settings.load import load_settings
-from tests.chaos.audit import Audit, InputLog, Topics, audit
+from tests.chaos.audit import Audit, InputLog, Known, Topics, audit
 from tests.cluster.brokers import ApacheKafka
 from tests.cluster.workers import Place, Record, topic_id, wait_until
 from tests.kubernetes.changes.changes import CHANGES, SETTINGS, WINDOW_S, Change
@@ -94,7 +92,7 @@ class Run:
         self._place, self._fleet, self._rate, self._say = place, fleet, rate, say
         self._wanted = Wanted()
         self._feeds = [self._feeds_of(self._wanted)]
-        self._known: dict[Seal, Outcome] = {}
+        self._known: Known = {}
         self._before = Audit()
         self._n_made = 0
         place.create_topics()

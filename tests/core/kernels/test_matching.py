@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,21 +50,3 @@ def test_lstd_is_that_of_its_definition(
     for limit in (expected, expected - 1, expected // 2):
         found = matching.lstd(starts, path, one, other, tolerance, speed, limit)
         assert found == expected if expected <= limit else limit < found <= expected
-
-
-@given(data_sets(), TOLERANCES)
-def test_matching_many_points_is_matching_each(trajectories: PointTrajectories, tolerance: float) -> None:
-    """
-    A reference is matched point by point, with any trajectories.
-    """
-    path, starts = path_of(trajectories), trajectories.starts
-    t, xy = path[: starts[1], 0].copy(), path[: starts[1], 1:3].copy()
-    others = np.arange(len(trajectories.users))[::-1].copy()
-    found_t, found_xy = np.empty((len(others), len(t))), np.empty((len(others), len(t), 2))
-    matching.match(starts, path, t, xy, others, tolerance, found_t, found_xy)
-    for row, other in enumerate(others.tolist()):
-        for j in range(len(t)):
-            begin, end = starts[other : other + 2].tolist()
-            x, y = xy[j].tolist()
-            expected = oracle.nearest_moment(path, begin, end, float(t[j]), x, y, tolerance)
-            assert (found_t[row, j], *found_xy[row, j]) == expected

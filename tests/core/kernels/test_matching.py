@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,19 @@ from tests.oracles.kdelta import data_sets
 
 TOLERANCES = st.sampled_from([0.0, 500.0, 5000.0, 20_000.0, 1e6])
 NO_LIMIT = 1 << 62
+
+
+@given(data_sets(), st.floats(-1e5, 1e5))
+def test_a_path_holds_points_and_steps(trajectories: PointTrajectories, origin: float) -> None:
+    """
+    From each point to the next one of its trajectory; from the last one there is no step.
+    """
+    origin_ms, origin_m = int(trajectories.t_ms[0]), np.array([origin, -origin])
+    asked = trajectories.starts, trajectories.t_ms, trajectories.xy_m, origin_ms, origin_m
+    for lay_path in (matching.lay_path, matching.lay_path.definition):
+        path = np.empty((len(trajectories.t_ms), 7))
+        lay_path(*asked, path)
+        assert path.tolist() == oracle.path_of(trajectories, origin_ms, origin_m).tolist()
 
 
 @given(data_sets(), TOLERANCES, st.data())

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.kernels.fragments.matching import lay_path
 from core.kernels.fragments.translation import represent
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
@@ -110,25 +111,18 @@ def path_of(trajectories: PointTrajectories) -> FloatArray:
     Raises:
         ValueError: A trajectory has no point.
     """
-    starts = trajectories.starts
+    starts, path = trajectories.starts, np.empty((len(trajectories.t_ms), 7))
     if np.any(np.diff(starts) < 1):
         raise ValueError("a trajectory without points cannot be matched: leave it out")
-    origin_ms, centre_m = _origin(trajectories)
-    path = np.empty((len(trajectories.t_ms), 7))
-    path[:, 0] = trajectories.t_ms - origin_ms
     # Square millimetres are rounded, so positions are kept in millimetres around their own middle.
-    path[:, 1:3] = (trajectories.xy_m - centre_m) * 1000.0
-    following = np.minimum(np.arange(len(path)) + 1, np.repeat(starts[1:] - 1, np.diff(starts)))
-    path[:, 3:6] = path[following, :3] - path[:, :3]
-    squared = np.square(path[:, 4:6]).sum(axis=1)
-    path[:, 6] = np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 0)
+    lay_path(starts.copy(), trajectories.t_ms.copy(), trajectories.xy_m.copy(), *_origin(trajectories), path)
     return path
 
 
 def mean_speed_m_s(path: FloatArray, starts: IntArray) -> float:
     """Return all lengths of a path over all durations, metres a second; 0 if all durations are 0."""
     driven_ms = int((path[starts[1:] - 1, 0] - path[starts[:-1], 0]).sum())
-    return float(np.sqrt(np.square(path[:, 4:6]).sum(axis=1)).sum()) / driven_ms if driven_ms else 0.0
+    return float(np.sqrt(path[:, 4] ** 2 + path[:, 5] ** 2).sum()) / driven_ms if driven_ms else 0.0
 
 
 def _origin(trajectories: PointTrajectories) -> tuple[int, FloatArray]:

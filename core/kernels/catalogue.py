@@ -18,6 +18,7 @@ from core.kernels.fragments import (
     regrouping_steps,
     tracks,
     trajectory_tree,
+    translation,
     voting,
 )
 from core.kernels.kernel import Kernel
@@ -39,6 +40,7 @@ MODULES: Mapping[Kind, tuple[ModuleType, ...]] = {
         regrouping_steps,
         tracks,
         trajectory_tree,
+        translation,
         voting,
     ),
     Kind.STOPS: (runs,),

@@ -13,12 +13,41 @@ import numpy as np
 from core.kernels.kernel import kernel
 from core.records.arrays import FloatArray, IntArray
 
-__all__ = ["far_from", "lstd", "match", "nearest_moment"]
+__all__ = ["far_from", "lay_path", "lstd", "nearest_moment"]
 
 T, X, Y, STEP_T, STEP_X, STEP_Y, PER_SQUARED = range(7)
 """Columns of a path."""
 
 _PATHS = "int64[::1], float64[:, ::1]"
+
+
+@kernel("void(int64[::1], int64[::1], float64[:, ::1], int64, float64[::1], float64[:, ::1])")
+def lay_path(
+    starts: IntArray, t_ms: IntArray, xy_m: FloatArray, origin_ms: int, origin_m: FloatArray, path: FloatArray
+) -> None:
+    """Compute the path of a data set.
+
+    Args:
+        starts: Where trajectories begin; none is empty.
+        t_ms: Times of all points, shape ``(p,)``.
+        xy_m: Their positions, metres, shape ``(p, 2)``.
+        origin_ms: The moment at which its time is 0.
+        origin_m: The position at which its x and y are 0, metres, shape ``(2,)``.
+        path: Becomes the path.
+    """
+    for i in range(len(starts) - 1):
+        for point in range(starts[i + 1] - 1, starts[i] - 1, -1):
+            path[point, T] = t_ms[point] - origin_ms
+            path[point, X], path[point, Y] = (
+                (xy_m[point, 0] - origin_m[0]) * 1000.0,
+                (xy_m[point, 1] - origin_m[1]) * 1000.0,
+            )
+            following = point + 1 if point + 1 < starts[i + 1] else point
+            path[point, STEP_T] = path[following, T] - path[point, T]
+            path[point, STEP_X] = path[following, X] - path[point, X]
+            path[point, STEP_Y] = path[following, Y] - path[point, Y]
+            squared = path[point, STEP_X] * path[point, STEP_X] + path[point, STEP_Y] * path[point, STEP_Y]
+            path[point, PER_SQUARED] = 1.0 / squared if squared > 0.0 else 0.0
 
 
 @kernel("UniTuple(float64, 3)(float64[:, ::1], int64, int64, int64, float64, float64, float64, float64)")
@@ -144,41 +173,3 @@ def lstd(starts: IntArray, path: FloatArray, one: int, other: int, tolerance: fl
     if forth <= enough:
         back = far_from(starts, path, other, one, tolerance, speed, enough - forth)
     return int(min(np.rint((forth + back) / n_points), LARGEST_MM))
-
-
-@kernel(
-    "void(int64[::1], float64[:, ::1], float64[::1], float64[:, ::1], int64[::1], float64, float64[:, ::1],"
-    " float64[:, :, ::1])"
-)
-def match(
-    starts: IntArray,
-    path: FloatArray,
-    t: FloatArray,
-    xy: FloatArray,
-    others: IntArray,
-    tolerance: float,
-    matched_t: FloatArray,
-    matched_xy: FloatArray,
-) -> None:
-    """Find when and where some trajectories were nearest to each point of a reference.
-
-    Args:
-        starts: Where trajectories begin.
-        path: The data set.
-        t: Times of the reference, ms, ascending, shape ``(m,)``.
-        xy: Its positions, mm, shape ``(m, 2)``.
-        others: The trajectories to match, shape ``(o,)``.
-        tolerance: ms.
-        matched_t: Becomes the times, ms, shape ``(o, m)``.
-        matched_xy: Becomes the positions, mm, shape ``(o, m, 2)``.
-    """
-    for row in range(len(others)):
-        begin, end = starts[others[row]], starts[others[row] + 1]
-        segment = begin
-        for j in range(len(t)):
-            while segment < end - 2 and path[segment + 1, T] <= t[j] - tolerance:
-                segment += 1
-            at_t, at_x, at_y = nearest_moment(path, begin, end, segment, t[j], xy[j, 0], xy[j, 1], tolerance)
-            matched_t[row, j] = at_t
-            matched_xy[row, j, 0] = at_x
-            matched_xy[row, j, 1] = at_y

@@ -7,14 +7,14 @@ import numpy as np
 from core.kernels.kernel import kernel
 from core.records.arrays import FloatArray, IntArray
 
-__all__ = ["TRACKS", "TrackData", "apart_mm", "distances_mm", "nearest_places", "place"]
+__all__ = ["TRACKS", "TrackData", "apart_mm", "distances_mm", "nearest_places", "place", "position_at"]
 
 TrackData = tuple[FloatArray, FloatArray, FloatArray, float, IntArray, FloatArray, FloatArray]
 """``n`` tracks at ``m`` moments: positions, millimetres, shape ``(n, 2, m)``, before its first point a track is there,
 after its last as well; 1 where a moment lies inside a track's span, else 0, shape ``(n, m)``; when each track begins
 and ends, in moments, shape ``(n, 2)``; what each moment costs by which one track begins, or ends, later than another,
-millimetres, at least 0; pairs that are remembered, as many as a power of 2, and the distance of each; room for ``m``
-numbers.
+millimetres, at least 0; pairs that are remembered, as many as a power of 2, and the distance of each without that
+price; room for ``m`` numbers.
 
 A pair is ``lesser * n + greater``. Pair 0, a track and itself, has distance 0, so a table of zeros remembers nothing
 wrong."""
@@ -24,9 +24,28 @@ TRACKS = (
 )
 
 
+@kernel("float64(int64[::1], float64[:, ::1], int64, int64, float64, int64)")
+def position_at(t_ms: IntArray, xy_m: FloatArray, point: int, last: int, at_ms: float, axis: int) -> float:
+    """Interpolate a trajectory between a point and the next one, as ``np.interp`` does, metres.
+
+    Args:
+        t_ms: Times of all points, shape ``(p,)``.
+        xy_m: Their positions, metres, shape ``(p, 2)``.
+        point: The last point of the trajectory that is not later than the moment, or the first if none is.
+        last: The last point of the trajectory.
+        at_ms: The moment.
+        axis: 0 for x, 1 for y.
+    """
+    at = xy_m[point, axis]
+    if point < last and t_ms[point] < at_ms:
+        slope = (xy_m[point + 1, axis] - at) / (t_ms[point + 1] - t_ms[point])
+        at = slope * (at_ms - t_ms[point]) + at
+    return float(at)
+
+
 @kernel("void(int64[::1], float64[:, ::1], int64[::1], float64[::1], float64[:, :, ::1])")
 def place(t_ms: IntArray, xy_m: FloatArray, starts: IntArray, at_ms: FloatArray, xy_mm: FloatArray) -> None:
-    """Interpolate trajectories at some moments, as ``np.interp`` does.
+    """Interpolate trajectories at some moments.
 
     Args:
         t_ms: Times of all points, ascending inside a trajectory, shape ``(p,)``.
@@ -41,22 +60,21 @@ def place(t_ms: IntArray, xy_m: FloatArray, starts: IntArray, at_ms: FloatArray,
             while point < last and t_ms[point + 1] <= at_ms[m]:
                 point += 1
             for axis in range(2):
-                at = xy_m[point, axis]
-                if point < last and t_ms[point] < at_ms[m]:
-                    slope = (xy_m[point + 1, axis] - at) / (t_ms[point + 1] - t_ms[point])
-                    at = slope * (at_ms[m] - t_ms[point]) + at
-                xy_mm[i, axis, m] = 1000.0 * at
+                xy_mm[i, axis, m] = 1000.0 * position_at(t_ms, xy_m, point, last, at_ms[m], axis)
 
 
 @kernel(f"float64({TRACKS}, int64, int64)")
 def apart_mm(tracks: TrackData, i: int, j: int) -> float:
-    """Return the distance of two tracks, whole millimetres: remembered, or measured and remembered."""
-    xy_mm, _, _, _, remembered, known_mm, _ = tracks
+    """Return the distance of two tracks, whole millimetres."""
+    xy_mm, _, span, price_mm, remembered, known_mm, _ = tracks
     pair = min(i, j) * len(xy_mm) + max(i, j)
     place = pair & (len(remembered) - 1)
     if remembered[place] != pair:
         remembered[place], known_mm[place] = pair, _measured_mm(tracks, i, j)
-    return float(known_mm[place])
+    total = known_mm[place]
+    for end in range(2):
+        total += price_mm * abs(span[i, end] - span[j, end])
+    return float(np.rint(total))
 
 
 @kernel(f"float64({TRACKS}, int64, int64)")
@@ -65,17 +83,14 @@ def _measured_mm(tracks: TrackData, i: int, j: int) -> float:
 
     The processor takes square roots several at once if they are stored before they are added.
     """
-    xy_mm, under_way, span, price_mm, _, _, room = tracks
+    xy_mm, under_way, _, _, _, _, room = tracks
     for m in range(len(room)):
         x, y = xy_mm[i, 0, m] - xy_mm[j, 0, m], xy_mm[i, 1, m] - xy_mm[j, 1, m]
         room[m] = np.sqrt(x * x + y * y) * (under_way[i, m] + under_way[j, m])
     total = 0.0
     for m in range(len(room)):
         total += room[m]
-    total /= 2
-    for end in range(2):
-        total += price_mm * abs(span[i, end] - span[j, end])
-    return float(np.rint(total))
+    return total / 2
 
 
 @kernel(f"float64[:, ::1]({TRACKS}, int64[::1], int64[::1])", allocates=True)

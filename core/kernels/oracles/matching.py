@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
-from core.records.arrays import FloatArray, IntArray
+import numpy as np
 
-__all__ = ["lstd", "nearest_moment"]
+from core.records.arrays import FloatArray, IntArray
+from core.trajectories.trajectory import PointTrajectories
+
+__all__ = ["lstd", "nearest_moment", "path_of"]
+
+
+def path_of(trajectories: PointTrajectories, origin_ms: int, origin_m: FloatArray) -> FloatArray:
+    """Return the path of a data set (:func:`core.kernels.fragments.matching.lay_path`), shape ``(p, 7)``."""
+    path = []
+    for begin, end in itertools.pairwise(trajectories.starts.tolist()):
+        where = np.column_stack(
+            (trajectories.t_ms[begin:end] - origin_ms, (trajectories.xy_m[begin:end] - origin_m) * 1000)
+        )
+        for row, following in itertools.zip_longest(where, where[1:], fillvalue=where[-1]):
+            step = following - row
+            squared = float(step[1] ** 2 + step[2] ** 2)
+            path.append([*row, *step, 1 / squared if squared else 0.0])
+    return np.array(path)
 
 
 def nearest_moment(

@@ -23,25 +23,32 @@ Ambiguous = Literal["reject", "earlier", "later"]
 
 AMBIGUOUS: tuple[Ambiguous, ...] = ("reject", "earlier", "later")
 
-_SECOND_60 = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]+[0-9]{2}:[0-9]{2}):60(?:\.[0-9]+)?([Zz]|[+-][0-9]{2}(?::?[0-9]{2})?|)"
+_WITH_OFFSET = re.compile(
+    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt]| +)(?P<minute>[0-9]{2}:[0-9]{2})"
+    r"(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
+    r" ?(?:(?P<utc>[Zz]|UTC|GMT)|(?P<hours>[+-][0-9]{2}):?(?P<minutes>[0-9]{2})?)"
+    r"(?: (?P<name>(?![AaPp][Mm]\b)[A-Za-z]{1,5}|[+-][0-9]{2}(?:[0-9]{2})?))?(?: m=[+-][0-9.]+)?"
 )
+"""A date, a time of day and an offset, as widely used libraries print them; but for these it would be RFC 3339:
+
+* the offset is without minutes (PostgreSQL), after a space (Ruby, git), or a word;
+* seconds are missing (Java's ``OffsetDateTime`` leaves out zeros), or a comma is before their fraction (ISO 8601);
+* a name of the zone follows, and what Go writes of its monotonic clock.
+"""
+
+_LEAP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]+[0-9]{2}:[0-9]{2}):60(?:[.,][0-9]+)?")
 _BEFORE_60 = ":59.999"
 """A leap second counts as the last millisecond before it."""
 
-_SHORT_OFFSET = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?[+-][0-9]{2}")
-"""PostgreSQL writes offsets of whole hours so."""
-
-_LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]+([0-9]{2}:[0-9]{2})(:[0-9]{2})?(\.[0-9]+)?")
-_UTC_WORD = re.compile(r" ?(?:UTC|GMT)$")
+_LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]+([0-9]{2}:[0-9]{2})(:[0-9]{2})?([.,][0-9]+)?")
 _ZONE_SUFFIX = re.compile(r"(?:\[!?[A-Za-z0-9._+=/-]+\])+$")
 """The name of the zone and of the calendar, beside an offset (RFC 9557), as Java's ``ZonedDateTime`` writes it."""
 
 
 def moment(text: str) -> datetime:
-    """Read a time in RFC 3339 with an offset; a leap second counts as the last millisecond before it.
+    """Read a time in RFC 3339, or in a form that differs little from it, with an offset.
 
-    An offset may be without minutes, as PostgreSQL writes it, or the word UTC. It counts if the name of a zone follows.
+    A leap second counts as the last millisecond before it. An offset counts if the name of a zone follows.
 
     Raises:
         msgspec.ValidationError: The text is not such a time; the message repeats nothing of it.
@@ -50,23 +57,38 @@ def moment(text: str) -> datetime:
     '2016-12-31T23:59:59.999000+00:00'
     >>> moment("2025-10-09 08:53:20+02").isoformat()
     '2025-10-09T08:53:20+02:00'
-    >>> moment("2025-10-09T08:53:20+02:00[Europe/Vienna]").isoformat()
-    '2025-10-09T08:53:20+02:00'
+    >>> moment("2025-10-09T08:53+02:00[Europe/Vienna]").isoformat()
+    '2025-10-09T08:53:00+02:00'
+    >>> moment("2025-10-09 08:53:20.5 +0200 CEST").isoformat()
+    '2025-10-09T08:53:20.500000+02:00'
     """
     try:
         return msgspec.convert(text, Moment)
     except msgspec.ValidationError:
-        if (leap := _SECOND_60.fullmatch(text)) is not None:
-            before = moment(f"{leap[1]}{_BEFORE_60}{leap[2]}")
-            if _ends_month(before):
-                return before
-        elif _SHORT_OFFSET.fullmatch(text):
-            return msgspec.convert(f"{text}:00", Moment)
-        elif _UTC_WORD.search(text) and _LOCAL.fullmatch(local := _UTC_WORD.sub("", text)):
-            return moment(f"{local}Z")
-        elif (named := _ZONE_SUFFIX.search(text)) is not None:
-            return moment(text[: named.start()])
-        raise
+        found = _WITH_OFFSET.fullmatch(_ZONE_SUFFIX.sub("", text))
+        if found is None or _is_doubtful(found):
+            raise
+        is_leap = found["second"] == "60"
+        second = _BEFORE_60 if is_leap else f":{found['second'] or '00'}.{found['fraction'] or '0'}"
+        offset = "Z" if found["utc"] else f"{found['hours']}:{found['minutes'] or '00'}"
+        time = msgspec.convert(f"{found['date']}T{found['minute']}{second}{offset}", Moment)
+        if is_leap and not _ends_month(time):
+            raise
+        return time
+
+
+def _is_doubtful(found: re.Match[str]) -> bool:
+    """Whether a time may mean something else: hours from ten to eleven, or a zone that has another offset."""
+    if found["second"] is None and found["hours"] and found["hours"].startswith("-") and "T" not in found.string:
+        return True
+    if (name := found["name"]) is None:
+        return False
+    offset = "+0000" if found["utc"] else f"{found['hours']}{found['minutes'] or '00'}"
+    if name[0] in "+-":
+        return name.ljust(5, "0") != offset
+    if name.upper() in UTC_NAMES:
+        return offset not in ("+0000", "-0000")
+    return found["utc"] is not None
 
 
 def _ends_month(before: datetime) -> bool:
@@ -135,8 +157,8 @@ class TextTimes:
             return moment(text), False
         except msgspec.ValidationError:
             pass
-        leap = _SECOND_60.fullmatch(text)
-        if leap is not None and not leap[2]:
+        leap = _LEAP.fullmatch(text)
+        if leap is not None:
             text = f"{leap[1]}{_BEFORE_60}"
         if (match := _LOCAL.fullmatch(text)) is None:
             raise self._of_another_form(name)

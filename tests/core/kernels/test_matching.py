@@ -16,6 +16,19 @@ TOLERANCES = st.sampled_from([0.0, 500.0, 5000.0, 20_000.0, 1e6])
 NO_LIMIT = 1 << 62
 
 
+@given(data_sets(), st.floats(-1e5, 1e5))
+def test_a_path_holds_points_and_steps(trajectories: PointTrajectories, origin: float) -> None:
+    """
+    From each point to the next one of its trajectory; from the last one there is no step.
+    """
+    origin_ms, origin_m = int(trajectories.t_ms[0]), np.array([origin, -origin])
+    asked = trajectories.starts, trajectories.t_ms, trajectories.xy_m, origin_ms, origin_m
+    for lay_path in (matching.lay_path, matching.lay_path.definition):
+        path = np.empty((len(trajectories.t_ms), 7))
+        lay_path(*asked, path)
+        assert path.tolist() == oracle.path_of(trajectories, origin_ms, origin_m).tolist()
+
+
 @given(data_sets(), TOLERANCES, st.data())
 def test_the_nearest_moment_is_that_of_its_definition(
     trajectories: PointTrajectories, tolerance: float, data: st.DataObject
@@ -51,21 +64,3 @@ def test_lstd_is_that_of_its_definition(
     for limit in (expected, expected - 1, expected // 2):
         found = matching.lstd(starts, path, one, other, tolerance, speed, limit)
         assert found == expected if expected <= limit else limit < found <= expected
-
-
-@given(data_sets(), TOLERANCES)
-def test_matching_many_points_is_matching_each(trajectories: PointTrajectories, tolerance: float) -> None:
-    """
-    A reference is matched point by point, with any trajectories.
-    """
-    path, starts = path_of(trajectories), trajectories.starts
-    t, xy = path[: starts[1], 0].copy(), path[: starts[1], 1:3].copy()
-    others = np.arange(len(trajectories.users))[::-1].copy()
-    found_t, found_xy = np.empty((len(others), len(t))), np.empty((len(others), len(t), 2))
-    matching.match(starts, path, t, xy, others, tolerance, found_t, found_xy)
-    for row, other in enumerate(others.tolist()):
-        for j in range(len(t)):
-            begin, end = starts[other : other + 2].tolist()
-            x, y = xy[j].tolist()
-            expected = oracle.nearest_moment(path, begin, end, float(t[j]), x, y, tolerance)
-            assert (found_t[row, j], *found_xy[row, j]) == expected

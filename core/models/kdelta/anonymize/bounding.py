@@ -17,7 +17,7 @@ from core.models.kdelta.anonymize.voting import VOTE
 from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.trajectories.trajectory import Demands
 
-__all__ = ["Bounded", "BoundedOptions", "bounded", "demandingness", "relaxed"]
+__all__ = ["Bounded", "BoundedOptions", "bounded", "demandingness", "most_demanding", "relaxed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +85,28 @@ def demandingness(demands: Demands, representativeness: IntArray) -> list[Fracti
     ]
 
 
+def most_demanding(demands: Demands, representativeness: IntArray, least: Demands) -> list[tuple[int, Fraction]]:
+    """Rank the trajectories that demand more than the least.
+
+    Args:
+        demands: What each of ``n`` trajectories demands.
+        representativeness: Mean votes of each, millionths, shape ``(n,)``.
+        least: The least that each is given: the smallest k and the largest delta.
+
+    Returns:
+        Their numbers and scores (:func:`demandingness`), the most demanding first, equal ones by number.
+    """
+    more = np.flatnonzero((demands.k > least.k) | (demands.delta_m < least.delta_m))
+    scores = demandingness(demands.of(more), representativeness[more])
+    return sorted(zip(more.tolist(), scores, strict=True), key=lambda one: (-one[1], one[0]))
+
+
 def relaxed(
-    demands: Demands, representativeness: IntArray, least: Demands, n_edited: int
+    demands: Demands,
+    representativeness: IntArray,
+    least: Demands,
+    ranked: Sequence[tuple[int, Fraction]],
+    n_edited: int,
 ) -> tuple[Demands, FloatArray]:
     """Make the most demanding trajectories as demanding as the threshold trajectory, which is the next in order.
 
@@ -99,24 +119,23 @@ def relaxed(
         demands: What each of ``n`` trajectories demands.
         representativeness: Mean votes of each, millionths, shape ``(n,)``.
         least: The least that each is given: the smallest k and the largest delta.
-        n_edited: Number of trajectories to edit; fewer than demand more than the least.
+        ranked: Those that demand more, and their scores (:func:`most_demanding`).
+        n_edited: Number of trajectories to edit, fewer than are ranked.
 
     Returns:
         The relaxed demands, and the edit cost of each trajectory (Definition 8) in ``0..1``, NaN where it was not
         edited, shape ``(n,)``.
     """
-    exact = demandingness(demands, representativeness)
-    order = _most_demanding(demands, exact, least)
-    threshold, highest = exact[order[n_edited]], exact[order[0]]
-    given_k, given_m, cost = demands.k.copy(), demands.delta_m.copy(), np.full(len(exact), np.nan)
-    for i in order[:n_edited]:
+    threshold, highest = ranked[n_edited][1], ranked[0][1]
+    given_k, given_m, cost = demands.k.copy(), demands.delta_m.copy(), np.full(len(demands.k), np.nan)
+    for i, score in ranked[:n_edited]:
         neighbours = _neighbours(int(representativeness[i]))
         k, delta_m, widest_m = int(demands.k[i]), float(demands.delta_m[i]), float(least.delta_m[i])
         enough = max(int(least.k[i]), ceil(neighbours), ceil(threshold * neighbours * Fraction(delta_m)))
         given_k[i] = k = min(k, enough)
         wider_m = float(k / neighbours / threshold)
         given_m[i] = min(max(delta_m, wider_m), widest_m)
-        cost[i] = float((exact[i] - threshold) / (highest - threshold)) if highest > threshold else 0.0
+        cost[i] = float((score - threshold) / (highest - threshold)) if highest > threshold else 0.0
     return Demands(k=given_k, delta_m=given_m), cost
 
 
@@ -155,8 +174,9 @@ def bounded(
     best, best_given = attempt(demands, nobody), demands
     wanted_mm = (1 - options.improvement) * best[1]
     tries = [(0, best[1] / 1000)]
-    for percent, n_edited in _shares(demands, least, options.step_percent):
-        given, cost = relaxed(demands, representativeness, least, n_edited)
+    ranked = most_demanding(demands, representativeness, least)
+    for percent, n_edited in _shares(len(ranked), options.step_percent):
+        given, cost = relaxed(demands, representativeness, least, ranked, n_edited)
         this = attempt(given, cost)
         tries.append((percent, this[1] / 1000))
         if this[1] < best[1]:
@@ -171,24 +191,13 @@ def bounded(
     )
 
 
-def _shares(demands: Demands, least: Demands, step_percent: int) -> Iterator[tuple[int, int]]:
+def _shares(n_demanding: int, step_percent: int) -> Iterator[tuple[int, int]]:
     """Yield each share that edits more trajectories than the one before: percent, and number of trajectories."""
-    more = len(_demanding_more(demands, least))
     before = 0
     for percent in range(step_percent, 100, step_percent):
-        if (n_edited := more * percent // 100) > before:
+        if (n_edited := n_demanding * percent // 100) > before:
             yield percent, n_edited
             before = n_edited
-
-
-def _most_demanding(demands: Demands, scores: Sequence[Fraction], least: Demands) -> list[int]:
-    """Return the trajectories that demand more than the least, the most demanding first, equal ones by number."""
-    return sorted(_demanding_more(demands, least), key=lambda i: (-scores[i], i))
-
-
-def _demanding_more(demands: Demands, least: Demands) -> list[int]:
-    more: list[int] = np.flatnonzero((demands.k > least.k) | (demands.delta_m < least.delta_m)).tolist()
-    return more
 
 
 def _neighbours(votes: int) -> Fraction:

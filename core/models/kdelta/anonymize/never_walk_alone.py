@@ -17,7 +17,7 @@ from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_c
 from core.models.kdelta.anonymize.distance.distances import Euclidean
 from core.models.kdelta.anonymize.sets import AnonymitySets, SetOptions, anonymity_sets
 from core.models.kdelta.anonymize.translation import Translated, in_disc, nearest_in_disc, stretches
-from core.records.arrays import IntArray
+from core.records.arrays import IntArray, ranges
 from core.trajectories.trajectory import Demands, PointTrajectories, positions_at
 
 __all__ = ["NeverWalkAloneOptions", "never_walk_alone"]
@@ -93,12 +93,7 @@ def never_walk_alone(
     return anonymity_sets(
         trajectories,
         Clustering(cluster=cluster, pivots=spanning[clustering.pivots], radius=clustering.radius),
-        [
-            _translate(
-                trajectories, equal, spanning, np.flatnonzero(clustering.cluster == number), demands, options, rng
-            )
-            for number in range(len(clustering.pivots))
-        ],
+        [_translate(trajectories, equal, spanning, members, demands, options, rng) for members in clustering.of_each],
         unit=Euclidean.unit,
         mean_speed_m_s=0.0,  # nothing is translated in time
     )
@@ -150,7 +145,9 @@ def _translate(
         created=np.zeros(shape, dtype=bool),
         moved_m=np.hypot(*np.moveaxis(xy_m - own_m, -1, 0)),
         shifted_s=np.zeros(shape),
-        taking_part=stretches(
-            trajectories, spanning[members], np.repeat(t_ms[:1], len(members)), np.repeat(t_ms[-1:], len(members))
+        taking_part=ranges(
+            *stretches(
+                trajectories, spanning[members], np.repeat(t_ms[:1], len(members)), np.repeat(t_ms[-1:], len(members))
+            )
         ),
     )

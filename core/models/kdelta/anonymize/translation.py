@@ -6,16 +6,24 @@ The minimal translation is the published rule of Wait for Me, which releases the
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from core.models.kdelta.anonymize.cluster.clustering import Clustering
 from core.models.kdelta.anonymize.distance.edr import edit_pairs
 from core.models.kdelta.anonymize.distance.matching import Matching
-from core.records.arrays import BoolArray, FloatArray, IntArray, ranges
-from core.trajectories.trajectory import PointTrajectories, positions_at
+from core.records.arrays import BoolArray, FloatArray, IntArray, ranges, starts_of
+from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["Translated", "in_disc", "nearest_in_disc", "stretches", "translate_exchangeable", "translate_minimal"]
+
+_T = TypeVar("_T", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,16 +58,15 @@ class Translated:
 
 def translate_exchangeable(
     trajectories: PointTrajectories,
-    members: IntArray,
-    pivot: int,
+    clustering: Clustering,
     *,
     matching: Matching,
-    diameter_m: float,
+    diameters_m: FloatArray,
     time_step_ms: int,
     span_step_ms: int,
     rng: np.random.Generator,
-) -> Translated:
-    """Publish members as points drawn from common discs at common times.
+) -> list[Translated]:
+    """Publish the members of each cluster as points drawn from common discs at common times.
 
     Time is divided into intervals of length ``span_step_ms``, aligned to the epoch. A set lasts from the beginning of
     the interval with the median start of its members to the end of the one with their median end; its time stamps are
@@ -84,36 +91,58 @@ def translate_exchangeable(
 
     Args:
         trajectories: The data set.
-        members: Numbers of the members, ascending, shape ``(s,)``.
-        pivot: Number of the pivot, one of them.
+        clustering: Its ``c`` clusters.
         matching: Matching over the same data set.
-        diameter_m: Diameter of the discs, metres, above 0; two published points are nearer than this.
+        diameters_m: Diameter of the discs of each cluster, metres, above 0, shape ``(c,)``; two published points are
+            nearer than this.
         time_step_ms: Step of the grid of time stamps, at least 1.
         span_step_ms: Step of the grid of begins and ends, a multiple of ``time_step_ms``.
-        rng: Source of the points; ``2 * s * m`` numbers are drawn.
+        rng: Source of the points; ``2 * s * m`` numbers are drawn for each set, set by set.
+
+    Returns:
+        The set of each cluster.
     """
-    starts, ends = trajectories.starts[members], trajectories.starts[members + 1]
-    first, last = trajectories.t_ms[starts], trajectories.t_ms[ends - 1]
-    begin_ms, end_ms = (_median(bounds_ms) // span_step_ms * span_step_ms for bounds_ms in (first, last))
-    t_ms = np.arange(begin_ms, end_ms + span_step_ms, time_step_ms)
+    sizes, members = clustering.sizes, clustering.members
+    begins, ends = trajectories.starts[members], trajectories.starts[members + 1] - 1
+    first_ms, last_ms = trajectories.t_ms[begins], trajectories.t_ms[ends]
+    begin_ms, end_ms = (_medians(bounds_ms, sizes) // span_step_ms * span_step_ms for bounds_ms in (first_ms, last_ms))
+    n_times = (end_ms - begin_ms + span_step_ms) // time_step_ms
+    set_starts, time_starts = starts_of(sizes), starts_of(n_times)
+    t_ms = np.repeat(begin_ms, n_times) + time_step_ms * ranges(np.zeros_like(n_times), n_times)
+    matched = matching.represent(clustering.pivots, members, set_starts, t_ms, time_starts)
 
-    of_pivot = slice(*trajectories.starts[pivot : pivot + 2])
-    reference = positions_at(t_ms, trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot])
-    matched = matching.match(t_ms, reference, members)
-    matched = matching.match(t_ms, matched.xy_m.mean(axis=0), members)
-
-    xy_m = matched.xy_m.mean(axis=0) + in_disc((len(members), len(t_ms)), diameter_m / 2, rng)
-    created = (t_ms < first[:, None]) | (t_ms > last[:, None])
-    moved_m = np.hypot(*np.moveaxis(xy_m - matched.xy_m, -1, 0))
-    return Translated(
-        members=members,
-        t_ms=t_ms,
-        xy_m=xy_m,
-        created=created,
-        moved_m=np.where(created, 0.0, moved_m),
-        shifted_s=np.where(created, 0.0, np.abs(t_ms - matched.t_ms) / 1000),
-        taking_part=stretches(trajectories, members, matched.t_ms.min(axis=1), matched.t_ms.max(axis=1)),
-    )
+    of_member = np.repeat(n_times, sizes)  # how many points are published for each
+    member_starts = starts_of(of_member)
+    time = ranges(np.repeat(time_starts[:-1], sizes), of_member)  # of each published point, in t_ms
+    xy_m = matched.mean_m[time] + _in_discs(sizes * n_times, diameters_m / 2, rng)
+    created = (t_ms[time] < np.repeat(first_ms, of_member)) | (t_ms[time] > np.repeat(last_ms, of_member))
+    moved_m = np.where(created, 0.0, np.hypot(*(xy_m - matched.xy_m).T))
+    shifted_s = np.where(created, 0.0, np.abs(t_ms[time] - matched.t_ms) / 1000)
+    from_ms, to_ms = (bound.reduceat(matched.t_ms, member_starts[:-1]) for bound in (np.minimum, np.maximum))
+    stretch_begins, lengths = stretches(trajectories, members, from_ms, to_ms)
+    stretch_starts, points = starts_of(lengths), member_starts[set_starts]
+    return [
+        Translated(
+            members=own,
+            t_ms=own_t_ms,
+            xy_m=own_xy_m.reshape(*shape, 2),
+            created=own_created.reshape(shape),
+            moved_m=own_moved_m.reshape(shape),
+            shifted_s=own_shifted_s.reshape(shape),
+            taking_part=taking_part,
+        )
+        for shape, own, own_t_ms, own_xy_m, own_created, own_moved_m, own_shifted_s, taking_part in zip(
+            zip(sizes.tolist(), n_times.tolist(), strict=True),
+            _parts(members, set_starts),
+            _parts(t_ms, time_starts),
+            _parts(xy_m, points),
+            _parts(created, points),
+            _parts(moved_m, points),
+            _parts(shifted_s, points),
+            _parts(ranges(stretch_begins, lengths), stretch_starts[set_starts]),
+            strict=True,
+        )
+    ]
 
 
 def translate_minimal(
@@ -167,16 +196,29 @@ def translate_minimal(
     )
 
 
-def _median(t_ms: IntArray) -> int:
-    """Return the median (for an even number, the mean of the middle two, rounded down) in exact whole numbers."""
-    ordered = np.sort(t_ms)
-    return (int(ordered[(len(ordered) - 1) // 2]) + int(ordered[len(ordered) // 2])) // 2
+def _parts(column: npt.NDArray[_T], starts: IntArray) -> Iterator[npt.NDArray[_T]]:
+    """Yield the parts of a column that begin at some rows, and end where the next one begins."""
+    return (column[begin:end] for begin, end in pairwise(starts.tolist()))
+
+
+def _medians(t_ms: IntArray, sizes: IntArray) -> IntArray:
+    """Return the median of each set (for an even number, the mean of the middle two, rounded down), exactly."""
+    starts = starts_of(sizes)[:-1]
+    ordered = t_ms[np.lexsort((t_ms, np.repeat(np.arange(len(sizes)), sizes)))]
+    medians: IntArray = (ordered[starts + (sizes - 1) // 2] + ordered[starts + sizes // 2]) // 2
+    return medians
 
 
 def in_disc(shape: tuple[int, int], radius_m: float, rng: np.random.Generator) -> FloatArray:
     """Draw offsets uniformly from the inside of a disc, ``(*shape, 2)``."""
-    share, turn = rng.random((2, *shape))
-    radius, angle = radius_m * np.sqrt(share), 2 * np.pi * turn
+    return _in_discs(np.array([math.prod(shape)]), np.array([radius_m]), rng).reshape(*shape, 2)
+
+
+def _in_discs(numbers: IntArray, radii_m: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw some offsets from the inside of each of some discs, disc by disc, uniformly, shape ``(q, 2)``."""
+    drawn, starts = rng.random(2 * int(numbers.sum())), 2 * starts_of(numbers)[:-1]
+    share, turn = drawn[ranges(starts, numbers)], drawn[ranges(starts + numbers, numbers)]
+    radius, angle = np.repeat(radii_m, numbers) * np.sqrt(share), 2 * np.pi * turn
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=-1)
 
 
@@ -190,12 +232,16 @@ def nearest_in_disc(xy_m: FloatArray, centre_m: FloatArray, radius_m: float) -> 
 
 def stretches(
     trajectories: PointTrajectories, numbers: IntArray, from_ms: IntArray | FloatArray, to_ms: IntArray | FloatArray
-) -> IntArray:
-    """Return the points of some trajectories that bound, or lie inside, a stretch of time within the span of each."""
+) -> tuple[IntArray, IntArray]:
+    """Find the points of some trajectories that bound, or lie inside, a stretch of time within the span of each.
+
+    Returns:
+        The first one of each trajectory, and how many there are.
+    """
     starts, ends = trajectories.starts[numbers], trajectories.starts[numbers + 1]
     counts = ends - starts
     t_ms = trajectories.t_ms[trajectories.points_of(numbers)]
     begin = np.cumsum(counts) - counts
     low = np.add.reduceat(t_ms <= np.repeat(from_ms, counts), begin, dtype=np.int64) - 1
     high = np.add.reduceat(t_ms < np.repeat(to_ms, counts), begin, dtype=np.int64)
-    return ranges(starts + low, high - low + 1)
+    return starts + low, high - low + 1

@@ -22,7 +22,7 @@ from core.models.kdelta.anonymize.distance.lstd import Lstd
 from core.models.kdelta.anonymize.distance.matching import Matching
 from core.models.kdelta.anonymize.sets import AnonymitySets, SetOptions, anonymity_sets
 from core.models.kdelta.anonymize.translation import Translated, translate_exchangeable, translate_minimal
-from core.records.arrays import IntArray
+from core.records.arrays import starts_of
 from core.trajectories.trajectory import Demands, PointTrajectories
 
 __all__ = ["Wait4Me", "Wait4MeOptions", "wait4me"]
@@ -163,14 +163,10 @@ class Wait4Me:
         impossible = demands.delta_m <= options.margin_m
         attainable = replace(demands, k=np.where(impossible, self._trajectories.n_users + 2, demands.k))
         clustering = self._cluster(attainable)
-        translated = []
-        for number, pivot in enumerate(clustering.pivots.tolist()):
-            members = np.flatnonzero(clustering.cluster == number)
-            translated.append(self._translate(members, pivot, float(demands.delta_m[members].min()), rng))
         return anonymity_sets(
             self._trajectories,
             clustering,
-            translated,
+            self._translate(clustering, demands, rng),
             unit=self._unit,
             mean_speed_m_s=self._matching.mean_speed_m_s,
         )
@@ -199,25 +195,30 @@ class Wait4Me:
             clustering = self._across.mend(clustering, self._trajectories.users, demands, self._chunks)
         return clustering
 
-    def _translate(self, members: IntArray, pivot: int, delta_m: float, rng: np.random.Generator) -> Translated:
+    def _translate(self, clustering: Clustering, demands: Demands, rng: np.random.Generator) -> list[Translated]:
         options = self._options
-        if options.translation == "minimal":
-            return translate_minimal(
+        deltas_m = np.minimum.reduceat(demands.delta_m[clustering.members], starts_of(clustering.sizes)[:-1])
+        if options.translation == "exchangeable":
+            return translate_exchangeable(
                 self._trajectories,
-                members,
+                clustering,
+                matching=self._matching,
+                diameters_m=deltas_m - options.margin_m,
+                time_step_ms=options.time_step_ms,
+                span_step_ms=options.span_step_ms or options.time_step_ms,
+                rng=rng,
+            )
+        return [
+            translate_minimal(
+                self._trajectories,
+                of_set,
                 pivot,
                 diameter_m=delta_m - options.margin_m,
                 space_tolerance_m=delta_m if options.space_tolerance_m is None else options.space_tolerance_m,
                 time_tolerance_s=options.time_tolerance_s,
                 rng=rng,
             )
-        return translate_exchangeable(
-            self._trajectories,
-            members,
-            pivot,
-            matching=self._matching,
-            diameter_m=delta_m - options.margin_m,
-            time_step_ms=options.time_step_ms,
-            span_step_ms=options.span_step_ms or options.time_step_ms,
-            rng=rng,
-        )
+            for of_set, pivot, delta_m in zip(
+                clustering.of_each, clustering.pivots.tolist(), deltas_m.tolist(), strict=True
+            )
+        ]

@@ -13,7 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.models.kdelta.anonymize.bounding import Bounded, BoundedOptions, bounded, demandingness, relaxed
+from core.models.kdelta.anonymize.bounding import (
+    Bounded,
+    BoundedOptions,
+    bounded,
+    demandingness,
+    most_demanding,
+    relaxed,
+)
 from core.models.kdelta.anonymize.sets import AnonymitySets, Distortion
 from core.models.kdelta.anonymize.voting import VOTE
 from core.records.arrays import IntArray
@@ -66,7 +73,8 @@ class Crowd:
 
     def relaxed(self, n_edited: int) -> tuple[list[int], list[float], list[float]]:
         """What the module gives: k, delta and edit cost of each, NaN for none."""
-        given_, cost = relaxed(self.demands, self.representativeness, self.least, n_edited)
+        ranked = most_demanding(self.demands, self.representativeness, self.least)
+        given_, cost = relaxed(self.demands, self.representativeness, self.least, ranked, n_edited)
         return given_.k.tolist(), given_.delta_m.tolist(), cost.tolist()
 
     def algorithm_7(self, n_edited: int) -> tuple[list[int], list[float], list[float]]:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from core.kernels.fragments.matching import nearest_moment
 from core.models.kdelta.anonymize.distance.lstd import Lstd
-from core.models.kdelta.anonymize.distance.matching import Matching, path_of
 from core.models.kdelta.anonymize.distance.matching import mean_speed_m_s as mean_speed
+from core.models.kdelta.anonymize.distance.matching import path_of
 from core.trajectories.trajectory import PointTrajectories
 from tests.core.models.kdelta.edit_scripts import edit_script
 from tests.core.models.kdelta.tree_bounds import bounds_of, check_bounds
@@ -31,6 +34,17 @@ def everyone(trajectories: PointTrajectories) -> np.ndarray[tuple[int], np.dtype
     return np.arange(len(trajectories.users))
 
 
+def matched(
+    trajectories: PointTrajectories, tolerance_s: float, point: Point, other: int
+) -> tuple[float, float, float]:
+    """Time, ms, and place, metres, at which LSTD finds a trajectory nearest to a point."""
+    origin_ms, (origin_x, origin_y) = int(trajectories.t_ms.min()), trajectories.xy_m.mean(axis=0).tolist()
+    begin, end = trajectories.starts[other : other + 2].tolist()
+    t, x, y = point[0] - origin_ms, (point[1] - origin_x) * 1000, (point[2] - origin_y) * 1000
+    at, at_x, at_y = nearest_moment(path_of(trajectories), begin, end, begin, t, x, y, 1000 * tolerance_s)
+    return at + origin_ms, at_x / 1000 + origin_x, at_y / 1000 + origin_y
+
+
 @given(data_sets(), TOLERANCES_S)
 def test_a_point_is_matched_with_the_nearest_position_within_the_tolerance(
     trajectories: PointTrajectories, tolerance_s: float
@@ -39,16 +53,12 @@ def test_a_point_is_matched_with_the_nearest_position_within_the_tolerance(
     LSTD matches with the nearest position in space, of equally near ones with the smallest shift in time, and a point
     outside the span with the nearest end; an exact search of every segment finds nothing better.
     """
-    pivot = points_of(trajectories, 0)
-    matched = Matching(trajectories, tolerance_s=tolerance_s).match(
-        np.array([t for t, _, _ in pivot]), np.array([p[1:] for p in pivot]), everyone(trajectories)
-    )
     for other in range(len(trajectories.users)):
         its = points_of(trajectories, other)
-        for j, point in enumerate(pivot):
-            t, xy = matched.t_ms[other, j], matched.xy_m[other, j]
+        for point in points_of(trajectories, 0):
+            t, *xy = matched(trajectories, tolerance_s, point, other)
             assert position_at(its, t) == pytest.approx(xy, abs=1e-6)
-            squared_mm = float(np.square((xy - point[1:]) * 1000).sum())
+            squared_mm = float(np.square((np.array(xy) - point[1:]) * 1000).sum())
             shift_ms = abs(t - point[0])
             candidates = nearest_candidates(point, its, round(tolerance_s * 1000))
             assert shift_ms <= max(float(shift) for _, shift in candidates) + 1e-6
@@ -59,22 +69,19 @@ def test_a_point_is_matched_with_the_nearest_position_within_the_tolerance(
                     assert shift_ms <= float(candidate_shift) + 1e-6
 
 
-def way_m(trajectories: PointTrajectories, matching: Matching, one: int, other: int) -> float:
-    """Mean over a trajectory's points of the distance to the matched position and the priced shift in time, metres."""
-    its = points_of(trajectories, one)
-    t_ms, xy_m = np.array([p[0] for p in its]), np.array([p[1:] for p in its])
-    matched = matching.match(t_ms, xy_m, np.array([other]))
-    away_m = np.hypot(*(matched.xy_m[0] - xy_m).T)
-    shift_s = np.abs(matched.t_ms[0] - t_ms) / 1000
-    return float((away_m + shift_s * mean_speed_m_s(trajectories)).mean())
+def way_m(trajectories: PointTrajectories, tolerance_s: float, one: int, other: int) -> float:
+    """Sum over a trajectory's points of the distance to the matched position and the priced shift in time, metres."""
+    speed, way = mean_speed_m_s(trajectories), 0.0
+    for point in points_of(trajectories, one):
+        at_ms, x, y = matched(trajectories, tolerance_s, point, other)
+        way += math.hypot(x - point[1], y - point[2]) + abs(at_ms - point[0]) / 1000 * speed
+    return way
 
 
 def lstd_m(trajectories: PointTrajectories, tolerance_s: float, one: int, other: int) -> float:
-    """The ways there and back, weighted by all points of both."""
-    matching = Matching(trajectories, tolerance_s=tolerance_s)
-    there, back = (way_m(trajectories, matching, *pair) for pair in ((one, other), (other, one)))
-    n_one, n_other = np.diff(trajectories.starts)[[one, other]].tolist()
-    return float((there * n_one + back * n_other) / (n_one + n_other))
+    """The ways there and back, over all points of both."""
+    there, back = (way_m(trajectories, tolerance_s, *pair) for pair in ((one, other), (other, one)))
+    return (there + back) / int(np.diff(trajectories.starts)[[one, other]].sum())
 
 
 @given(data_sets(), TOLERANCES_S, st.data())

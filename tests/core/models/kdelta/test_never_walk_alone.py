@@ -181,7 +181,7 @@ def test_exchangeable_worked_by_hand() -> None:
     Chance says half the radius, east: 5 m east of the mean, both of them.
     """
     chance = mock.create_autospec(np.random.Generator, instance=True)
-    chance.random.side_effect = lambda shape: np.stack([np.full(shape[1:], 0.25), np.zeros(shape[1:])])
+    chance.random.side_effect = lambda n: np.repeat([0.25, 0.0], n // 2)
     result = never_walk_alone(
         EXAMPLE,
         Demands.alike(4, k=2, delta_m=20.5),

@@ -20,7 +20,8 @@ from core.models.kdelta.anonymize.cluster import regrouping as regrouping_module
 from core.models.kdelta.anonymize.cluster.chunks import similar_chunks
 from core.models.kdelta.anonymize.cluster.clustering import Clustering, greedy_clustering
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
-from core.models.kdelta.anonymize.cluster.regrouping import Tracks, regroup
+from core.models.kdelta.anonymize.cluster.regrouping import regroup
+from core.models.kdelta.anonymize.cluster.tracks import Tracks
 from core.models.kdelta.anonymize.distance.distances import Euclidean
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import Demands, PointTrajectories

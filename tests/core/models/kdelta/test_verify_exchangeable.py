@@ -16,6 +16,7 @@ from core.models.kdelta.anonymize.translation import Translated, translate_excha
 from core.models.kdelta.verify_exchangeable import MOST_DEVIATIONS, _positions_at, deviations_from_chance
 from core.records.arrays import FloatArray
 from core.release.outcome import Release, ReleaseRefused
+from core.trajectories.trajectory import PointTrajectories
 from tests.builders.windows import point_plan, points, release
 
 STAMPS = np.arange(3) * 30_000
@@ -114,9 +115,12 @@ def people(n: int) -> Any:
     return points(*rows)
 
 
-def towards_their_owners(*args: Any, **options: Any) -> Translated:
+def towards_their_owners(*args: Any, **options: Any) -> list[Translated]:
     """The usual translation, but the members of a set choose in turn which published trajectory is nearest to them."""
-    honest, trajectories = translate_exchangeable(*args, **options), args[0]
+    return [_chosen(args[0], honest) for honest in translate_exchangeable(*args, **options)]
+
+
+def _chosen(trajectories: PointTrajectories, honest: Translated) -> Translated:
     left, chosen = list(range(len(honest.members))), []
     for member in honest.members.tolist():
         own = trajectories.xy_m[trajectories.starts[member] : trajectories.starts[member + 1]].mean(axis=0)

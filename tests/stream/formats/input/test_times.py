@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records.record import Reason
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.time_formats import format_fault
 from stream.formats.input.times import AMBIGUOUS, TextTimes
+from tests.budgets import examples
 
 VIENNA = ZoneInfo("Europe/Vienna")
 ZONES = ("UTC", "Europe/Vienna", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Casablanca")
@@ -81,6 +83,68 @@ def test_a_name_of_a_zone_without_an_offset_is_no_offset(text: str) -> None:
     A name alone is not read: which rules it stands for changes with every edition of the time zone database.
     """
     assert fault_of(TextTimes(), text)[0] is Reason.WRONG_TYPE
+
+
+def as_go(local: datetime) -> str:
+    """Go's ``Time.String``, which names a zone without a name by its offset."""
+    offset, name = local.strftime("%z"), local.tzname() or ""
+    name = name if name[0] not in "+-" else offset.removesuffix("00") if offset.endswith("00") else offset
+    return f"{local:%Y-%m-%d %H:%M:%S}.{local:%f}123 {offset} {name} m=+0.000012"
+
+
+def as_java(local: datetime) -> str:
+    """Java's ``OffsetDateTime.toString``, which leaves out what is 0."""
+    end = "" if not local.second and not local.microsecond else f":{local:%S}"
+    end += f".{local:%f}" if local.microsecond else ""
+    return f"{local:%Y-%m-%dT%H:%M}{end}{local.isoformat()[-6:]}"
+
+
+@settings(max_examples=examples(300))
+@given(
+    zone=st.sampled_from(ZONES),
+    unix_s=st.integers(31_536_000, 2_114_380_800) | st.integers(525_600, 35_239_680).map(lambda minute: 60 * minute),
+    microsecond=st.sampled_from([0, 1, 500_000]),
+)
+@pytest.mark.parametrize(
+    "written",
+    [
+        as_go,
+        as_java,
+        lambda local: f"{as_java(local)}[{local.tzinfo}]",
+        lambda local: local.isoformat(" ", "microseconds").replace(".", ","),
+        lambda local: f"{local:%Y-%m-%d %H:%M:%S %z}",  # Ruby, git
+    ],
+    ids=["Go", "Java, offset", "Java, zone", "comma", "space"],
+)
+def test_libraries_print_times_that_are_read(
+    written: Callable[[datetime], str], zone: str, unix_s: int, microsecond: int
+) -> None:
+    """
+    In every zone, to the last digit that is written.
+    """
+    local = datetime.fromtimestamp(unix_s, tz=ZoneInfo(zone)).replace(microsecond=microsecond)
+    found = TextTimes().read(written(local), "ts")
+    assert found == (local if "." in written(local) or "," in written(local) else local.replace(microsecond=0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2025-10-09 10:00-11:00",  # from ten to eleven
+        "2025-10-09 08:53:20 +0200 UTC",
+        "2025-10-09 08:53:20 +0200 +03",
+        "2025-10-09 08:53:20 UTC CEST",
+        "2025-10-09 08:53:20 +0200 PM",
+        "2025-10-09 08:53:20 +0200 CEST 2025",
+        "2025-10-09T08:53.5Z",
+        "2025-10-09T08:53:20+2:00",
+    ],
+)
+def test_a_text_that_may_mean_another_time_is_rejected(text: str) -> None:
+    """
+    Two offsets that differ, a range of hours, a time of day of twelve hours.
+    """
+    assert fault_of(TextTimes(zone=VIENNA), text)[0] is Reason.WRONG_TYPE
 
 
 def test_a_local_time_that_never_occurs_is_rejected_under_every_rule() -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from core.models.kdelta.anonymize.cluster.tracks import Tracks
 from core.models.kdelta.anonymize.distance.distances import Distances
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
@@ -18,7 +20,7 @@ from core.trajectories.trajectory import PointTrajectories
 __all__ = ["Block", "Measure", "chunk_of", "similar_chunks"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
     """``n`` trajectories of a data set, numbered anew from 0."""
 
@@ -30,6 +32,11 @@ class Block:
 
     distances: Distances
     """Distances between them."""
+
+    @cached_property
+    def tracks(self) -> Tracks:
+        """These trajectories as local search sees them."""
+        return Tracks(self.trajectories)
 
 
 Measure = Callable[[PointTrajectories], Distances]

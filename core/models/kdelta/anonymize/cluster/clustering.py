@@ -11,7 +11,7 @@ from core.kernels.fragments.greedy import greedy_round, place_the_rest
 from core.models.kdelta.anonymize.cluster.chunks import Block
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
 from core.models.kdelta.anonymize.cluster.refinement import refine
-from core.models.kdelta.anonymize.cluster.regrouping import Tracks, regroup
+from core.models.kdelta.anonymize.cluster.regrouping import regroup
 from core.records.arrays import IntArray
 from core.trajectories.trajectory import Demands
 
@@ -30,6 +30,22 @@ class Clustering:
 
     radius: int
     """The radius that gave this result: no member is farther than this from its pivot. Whole units of the distance."""
+
+    @property
+    def members(self) -> IntArray:
+        """Members of all clusters, cluster by cluster, ascending in each, shape ``(r,)``."""
+        order = np.argsort(self.cluster, kind="stable")
+        return order[np.count_nonzero(self.cluster < 0) :]
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of members of each cluster, shape ``(c,)``."""
+        return np.bincount(self.cluster[self.cluster >= 0], minlength=len(self.pivots))
+
+    @property
+    def of_each(self) -> list[IntArray]:
+        """Members of each cluster, ascending."""
+        return np.split(self.members, np.cumsum(self.sizes)[:-1])[: len(self.pivots)]
 
 
 def greedy_clustering(
@@ -106,7 +122,7 @@ class _Search:
     """The state of the rounds for one chunk."""
 
     def __init__(self, chunk: Block, demands: Demands) -> None:
-        self._trajectories = trajectories = chunk.trajectories
+        self._chunk, trajectories = chunk, chunk.trajectories
         self._users = trajectories.users
         self._n = len(self._users)
         self._distances = chunk.distances
@@ -157,7 +173,7 @@ class _Search:
 
     def regroup(self, radius: int) -> None:
         """Improve the clusters of the last round once more."""
-        self._take(regroup(Tracks(self._trajectories), self._clusters(radius)))
+        self._take(regroup(self._chunk.tracks, self._clusters(radius)))
 
     def _clusters(self, radius: int) -> PivotClusters:
         return PivotClusters(

@@ -9,7 +9,6 @@ import numpy as np
 from core.kernels.fragments.distances import are_within
 from core.kernels.fragments.tracks import distances_mm, nearest_places
 from core.models.kdelta.anonymize.cluster.chunks import Block
-from core.models.kdelta.anonymize.cluster.regrouping import Tracks
 from core.models.kdelta.anonymize.cluster.step_prices import StepPrices
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import Demands
@@ -83,7 +82,7 @@ class Neighbours:
         self.cluster, self.pivots = cluster.copy(), pivots.copy()
         self.members: list[list[int]] = [np.flatnonzero(cluster == c).tolist() for c in range(len(pivots))]
         """Members of each cluster, ascending; none of a dissolved one."""
-        tracks = Tracks(block.trajectories)
+        tracks = block.tracks
         self._places = tracks.xy_mm.reshape(len(cluster), -1)
         self._means = np.full((len(pivots), self._places.shape[1]), np.inf)
         self._own = np.zeros(len(cluster))  # sum of a member's distances from the other members

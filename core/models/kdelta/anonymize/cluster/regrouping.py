@@ -11,80 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from core.kernels.fragments import regrouping as kernels
 from core.kernels.fragments import regrouping_steps as taking
 from core.kernels.fragments.distances import are_within
-from core.kernels.fragments.tracks import TrackData, nearest_places, place
+from core.kernels.fragments.tracks import nearest_places
 from core.models.kdelta.anonymize.cluster.pivot_clusters import PivotClusters
+from core.models.kdelta.anonymize.cluster.tracks import Tracks
 from core.records.arrays import FloatArray, IntArray
-from core.trajectories.trajectory import PointTrajectories
 
-__all__ = ["Tracks", "pairs_of_clusters", "regroup"]
+__all__ = ["pairs_of_clusters", "regroup"]
 
-_MOMENTS = 60
 _NEAR = 256  # trajectories, about, in the clusters with which each cluster trades members: those nearest by mean track
 _TRIES_EACH = 40  # most steps that are tried, for each trajectory; rarely more than two are needed
 _CHAINS_EACH = 4  # chains measured for each cluster in which they begin, the most promising by an estimate
 _PLACES = 2  # nearest clusters in which a trajectory of the trash may replace a member
 _FROM_MEAN = 0.75  # a member's distance from the mean, divided by its mean distance from all members and itself
-_REMEMBERED = 1 << 20  # most distances between tracks that are remembered: 16 MB
 _NOBODY = -1
-
-_Number = TypeVar("_Number", np.int64, np.float64)
-
-
-class Tracks:
-    """Positions of ``n`` trajectories at equally spaced moments, which the search uses instead of all their points.
-
-    Args:
-        trajectories: The data set, none of them empty.
-    """
-
-    def __init__(self, trajectories: PointTrajectories) -> None:
-        starts = trajectories.starts
-        first_ms, last_ms = trajectories.t_ms[starts[:-1]], trajectories.t_ms[starts[1:] - 1]
-        begin_ms = int(first_ms.min()) if len(first_ms) else 0
-        step_ms = max((int(last_ms.max()) - begin_ms) / _MOMENTS, 1.0) if len(last_ms) else 1.0
-        at_ms = begin_ms + np.rint((np.arange(_MOMENTS) + 0.5) * step_ms).astype(np.int64)
-        self.span: FloatArray = np.column_stack(((first_ms - begin_ms) / step_ms, (last_ms - begin_ms) / step_ms))
-        """When each trajectory begins and ends, in moments, shape ``(n, 2)``."""
-        self.xy_mm: FloatArray = np.zeros((len(first_ms), 2, _MOMENTS))
-        """Positions, millimetres, shape ``(n, 2, 60)``. Before a trajectory begins it is at its first position; after
-        it ends, at its last."""
-        t_ms, xy_m, starts = _writable(trajectories.t_ms), _writable(trajectories.xy_m), _writable(starts)
-        place(t_ms, xy_m, starts, at_ms.astype(np.float64), self.xy_mm)
-        under_way = (at_ms >= first_ms[:, None]) & (at_ms <= last_ms[:, None])
-        # A trajectory that begins and ends between two moments counts at one of them.
-        short = np.flatnonzero(~under_way.any(axis=1))
-        under_way[short, np.minimum(self.span[short, 0].astype(np.int64), _MOMENTS - 1)] = True
-        self.under_way: FloatArray = under_way.astype(np.float64)
-        """1 where a trajectory is under way, else 0, shape ``(n, 60)``."""
-        self.moments: IntArray = under_way.sum(axis=1)
-        """Number of moments at which each trajectory is under way, at least 1, shape ``(n,)``."""
-
-    def priced(self, price_mm: float) -> TrackData:
-        """Return the tracks as kernels take them.
-
-        The distance of two trajectories is summed over moments, in whole millimetres. A moment counts half for each of
-        the two that is under way. Each moment by which one begins, or ends, later than the other costs ``price_mm`` in
-        addition, because a point would be created or deleted there.
-        """
-        n = len(self.xy_mm)
-        n_pairs = 1 << max(min(n * n, _REMEMBERED) - 1, 1).bit_length()
-        return (
-            self.xy_mm,
-            self.under_way,
-            self.span,
-            price_mm,
-            np.zeros(n_pairs, dtype=np.int64),
-            np.zeros(n_pairs),
-            np.zeros(_MOMENTS),
-        )
 
 
 def regroup(tracks: Tracks, clusters: PivotClusters) -> PivotClusters:
@@ -144,7 +89,7 @@ class _Search:
         following[placed[starts + sizes - 1]] = _NOBODY
         self._groups: kernels.Groups = first, following, own, np.zeros((c, 3)), np.zeros(n)
         self._members: taking.MemberData = (
-            _writable(clusters.users),
+            np.require(clusters.users, requirements=["C", "W"]),
             np.array(demands.k, dtype=np.int64),
             np.array(demands.delta_m, dtype=np.float64),
             tracks.moments,
@@ -272,8 +217,3 @@ def pairs_of_clusters(near: IntArray) -> kernels.GroupPairs:
         np.zeros((e, 2)),
         np.full((e, 2), _NOBODY),
     )
-
-
-def _writable(column: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-    """Return an array that a kernel accepts: contiguous and writable."""
-    return np.require(column, requirements=["C", "W"])

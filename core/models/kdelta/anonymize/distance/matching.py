@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.kernels.fragments.matching import match
+from core.kernels.fragments.matching import lay_path
+from core.kernels.fragments.translation import represent
 from core.records.arrays import FloatArray, IntArray
 from core.trajectories.trajectory import PointTrajectories
 
@@ -19,13 +20,17 @@ __all__ = ["Matched", "Matching", "mean_speed_m_s", "path_of", "tolerance_in_ms"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Matched:
-    """Where ``o`` trajectories were when each was nearest to ``m`` reference points."""
+    """Where the members of ``c`` sets were at the times of their sets."""
 
     t_ms: FloatArray
-    """Time of each matched position on its own trajectory, Unix milliseconds, shape ``(o, m)``."""
+    """Time of each matched position on its own trajectory, Unix milliseconds; set by set, in each of them a row of
+    times for each member, shape ``(q,)``."""
 
     xy_m: FloatArray
-    """Matched positions, interpolated, metres, shape ``(o, m, 2)``."""
+    """Matched positions, interpolated, metres, shape ``(q, 2)``."""
+
+    mean_m: FloatArray
+    """Mean of the matched positions of each set at its times, metres, shape ``(h, 2)``."""
 
 
 class Matching:
@@ -49,25 +54,44 @@ class Matching:
 
     def __init__(self, trajectories: PointTrajectories, *, tolerance_s: float) -> None:
         self._tolerance_ms = float(tolerance_in_ms(tolerance_s))
-        self._starts, self._path = trajectories.starts.copy(), path_of(trajectories)
-        self._origin_ms, self._centre_m = _origin(trajectories)
-        self.mean_speed_m_s = mean_speed_m_s(self._path, self._starts)
+        self._points = trajectories.starts.copy(), trajectories.t_ms.copy(), trajectories.xy_m.copy()
+        self._path, (self._origin_ms, self._origin_m) = path_of(trajectories), _origin(trajectories)
+        self.mean_speed_m_s = mean_speed_m_s(self._path, trajectories.starts)
         """Mean speed of the data set (:func:`mean_speed_m_s`)."""
 
-    def match(self, t_ms: IntArray, xy_m: FloatArray, others: IntArray) -> Matched:
-        """Find where some trajectories were when they were nearest to each point of a reference.
+    def represent(
+        self, pivots: IntArray, members: IntArray, set_starts: IntArray, at_ms: IntArray, time_starts: IntArray
+    ) -> Matched:
+        """Find one position for each member of each set at each time of the set.
+
+        Members are matched with the positions of the pivot at these times, and then with the mean of the positions
+        found.
 
         Args:
-            t_ms: Times of the reference, Unix milliseconds, ascending, shape ``(m,)``.
-            xy_m: Its positions, metres, shape ``(m, 2)``.
-            others: Numbers of the trajectories to match, shape ``(o,)``.
+            pivots: Pivot of each set, shape ``(c,)``.
+            members: Members of all sets, set by set, shape ``(r,)``.
+            set_starts: Where each set begins among them, and ``r``, shape ``(c + 1,)``.
+            at_ms: Times of all sets, set by set, ascending in each, Unix milliseconds, shape ``(h,)``.
+            time_starts: Where each set begins among them, and ``h``, shape ``(c + 1,)``.
         """
-        matched_t, matched_xy = np.empty((len(others), len(t_ms))), np.empty((len(others), len(t_ms), 2))
-        t = (t_ms - self._origin_ms).astype(np.float64)
-        xy = np.ascontiguousarray((xy_m - self._centre_m) * 1000.0)
-        of = np.ascontiguousarray(others, dtype=np.int64)
-        match(self._starts, self._path, t, xy, of, self._tolerance_ms, matched_t, matched_xy)
-        return Matched(t_ms=matched_t + self._origin_ms, xy_m=matched_xy / 1000.0 + self._centre_m)
+        q = int(np.diff(set_starts) @ np.diff(time_starts))
+        matched_t, matched_m, mean_m = np.empty(q), np.empty((q, 2)), np.empty((len(at_ms), 2))
+        represent(
+            *self._points,
+            self._path,
+            self._origin_ms,
+            self._origin_m,
+            self._tolerance_ms,
+            pivots,
+            members,
+            set_starts,
+            at_ms,
+            time_starts,
+            matched_t,
+            matched_m,
+            mean_m,
+        )
+        return Matched(t_ms=matched_t + self._origin_ms, xy_m=matched_m, mean_m=mean_m)
 
 
 def tolerance_in_ms(tolerance_s: float) -> int:
@@ -87,25 +111,18 @@ def path_of(trajectories: PointTrajectories) -> FloatArray:
     Raises:
         ValueError: A trajectory has no point.
     """
-    starts = trajectories.starts
+    starts, path = trajectories.starts, np.empty((len(trajectories.t_ms), 7))
     if np.any(np.diff(starts) < 1):
         raise ValueError("a trajectory without points cannot be matched: leave it out")
-    origin_ms, centre_m = _origin(trajectories)
-    path = np.empty((len(trajectories.t_ms), 7))
-    path[:, 0] = trajectories.t_ms - origin_ms
     # Square millimetres are rounded, so positions are kept in millimetres around their own middle.
-    path[:, 1:3] = (trajectories.xy_m - centre_m) * 1000.0
-    following = np.minimum(np.arange(len(path)) + 1, np.repeat(starts[1:] - 1, np.diff(starts)))
-    path[:, 3:6] = path[following, :3] - path[:, :3]
-    squared = np.square(path[:, 4:6]).sum(axis=1)
-    path[:, 6] = np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 0)
+    lay_path(starts.copy(), trajectories.t_ms.copy(), trajectories.xy_m.copy(), *_origin(trajectories), path)
     return path
 
 
 def mean_speed_m_s(path: FloatArray, starts: IntArray) -> float:
     """Return all lengths of a path over all durations, metres a second; 0 if all durations are 0."""
     driven_ms = int((path[starts[1:] - 1, 0] - path[starts[:-1], 0]).sum())
-    return float(np.sqrt(np.square(path[:, 4:6]).sum(axis=1)).sum()) / driven_ms if driven_ms else 0.0
+    return float(np.sqrt(path[:, 4] ** 2 + path[:, 5] ** 2).sum()) / driven_ms if driven_ms else 0.0
 
 
 def _origin(trajectories: PointTrajectories) -> tuple[int, FloatArray]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from core.release.linkage import LinkageExtract
+from core.release.attacks.linkage import LinkageExtract
+from core.release.attacks.risk import Attack, Risk
 from core.release.locations import GeneralizedLocation
-from core.release.risk import Attack, Risk
 from core.windows.history import Trace
 from core.windows.window import WindowKey
 

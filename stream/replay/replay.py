@@ -12,7 +12,7 @@ from core.models.measures import measure_window
 from core.models.registry import family_of
 from core.places.meaning import Taxonomy
 from core.records.record import Kind, Rows
-from core.release.risk import worst
+from core.release.attacks.risk import worst
 from core.utility.window_measures import MeasureInputs, MeasureOptions
 from core.utility.workload import Workload
 from core.windows.history import Trace

@@ -27,7 +27,7 @@ import structlog
 from core.kernels.catalogue import kernels_of
 from core.models.common.plan import Plan
 from core.records.record import Kind, Rows
-from core.release.linkage import LinkageExtract
+from core.release.attacks.linkage import LinkageExtract
 from core.windows.draw import Draw
 from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal

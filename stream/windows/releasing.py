@@ -9,7 +9,7 @@ from dataclasses import replace
 from core.models.common.plan import Plan
 from core.pipeline import count_window, divide_window, release_window, withhold_window
 from core.records.record import Rows
-from core.release.linkage import LinkageExtract, linkage_risk
+from core.release.attacks.linkage import LinkageExtract, linkage_risk
 from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
 from core.windows.draw import Counts, Draw
 from core.windows.seal import Seal

@@ -12,8 +12,8 @@ import numpy as np
 from core.models.common.plan import Plan
 from core.models.registry import family_of
 from core.records.record import Kind, Rows
+from core.release.attacks.linkage import LinkageExtract
 from core.release.counts import Headcount
-from core.release.linkage import LinkageExtract
 from core.windows.history import NO_RUNS, Trace
 from core.windows.window import WindowKey
 from stream.feeds.feed import Feed

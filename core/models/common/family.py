@@ -13,11 +13,11 @@ from typing import Generic, Protocol, TypeVar
 from core.models.common.plan import Plan
 from core.models.common.settings import Context, ModelSettings, PlanInputs
 from core.records.record import Kind, Rows
+from core.release.attacks.linkage import LinkageExtract
+from core.release.attacks.risk import Attack, Risk
 from core.release.counts import Headcount
-from core.release.linkage import LinkageExtract
 from core.release.locations import GeneralizedLocation
 from core.release.outcome import Released
-from core.release.risk import Attack, Risk
 from core.utility.window_answers import WindowAnswers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.draw import Counts

@@ -105,7 +105,7 @@ class Plan(ABC):
     def promised_linkage(self) -> float | None:
         """Largest share of a unit's people that may be together in one unit of the next release of the shard.
 
-        See :attr:`core.release.linkage.LinkageRisk.highest`. None if nothing is promised of several releases.
+        See :attr:`core.release.attacks.linkage.LinkageRisk.highest`. None if nothing is promised of several releases.
         """
         return None
 

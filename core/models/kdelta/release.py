@@ -23,9 +23,9 @@ from core.models.kdelta.verify_persistent import broken_persistence
 from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
+from core.release.attacks.linked_sets import SetEnds
+from core.release.attacks.risk import PublishedPoints, attack_points
 from core.release.counts import Headcount, publishable
-from core.release.linked_sets import SetEnds
-from core.release.risk import PublishedPoints, attack_points
 from core.windows.history import Trace
 from core.windows.seal import Seal
 

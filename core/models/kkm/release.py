@@ -21,8 +21,8 @@ from core.records.arrays import numbered
 from core.records.keys import pseudonyms
 from core.records.profile import Categorical, common_profiles
 from core.records.record import Rows
+from core.release.attacks.linked_places import VisitedPlaces
 from core.release.counts import Headcount
-from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.windows.history import Trace

@@ -16,9 +16,9 @@ from core.models.km.verify import verify_km
 from core.models.km.verify_horizon import verify_horizon
 from core.records.arrays import numbered
 from core.records.record import Rows
+from core.release.attacks.risk import attack_sequences
 from core.release.counts import Headcount
 from core.release.locations import generalized_locations
-from core.release.risk import attack_sequences
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.utility.published import published_loss
 from core.windows.history import Trace

@@ -22,10 +22,10 @@ from core.records.arrays import numbered
 from core.records.keys import pseudonyms
 from core.records.profile import distinct_profiles
 from core.records.record import Rows
+from core.release.attacks.linked_places import VisitedPlaces
+from core.release.attacks.risk import attack_sequences
 from core.release.counts import Headcount
-from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
-from core.release.risk import attack_sequences
 from core.windows.history import Trace
 from core.windows.seal import Seal
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.release.linkage import LinkageExtract, LinkageRisk
+from core.release.attacks.linkage import LinkageExtract, LinkageRisk
+from core.release.attacks.risk import Attack, Risk, worst
 from core.release.outcome import Account, Outcome, Release, ReleaseRefused
-from core.release.risk import Attack, Risk, worst
 from core.windows.draw import Counts
 from core.windows.history import Trace
 from core.windows.seal import Seal

@@ -11,7 +11,7 @@ from core.models.common.plan import Plan
 from core.models.frontier import Tally
 from core.models.measures import measure_loss
 from core.records.record import Rows
-from core.release.risk import worst
+from core.release.attacks.risk import worst
 from core.windows.history import History, Trace
 from core.windows.seal import Seal
 from stream.formats.release.result import WindowResult

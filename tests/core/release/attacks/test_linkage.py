@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.places.geo import geocentric
-from core.release.linkage import LinkageExtract, LinkageRisk, Units, linkage_risk
-from core.release.linked_places import VisitedPlaces
-from core.release.linked_sets import SetEnds
-from core.release.similarity import LabelSimilarity
+from core.release.attacks.linkage import LinkageExtract, LinkageRisk, Units, linkage_risk
+from core.release.attacks.linked_places import VisitedPlaces
+from core.release.attacks.linked_sets import SetEnds
+from core.release.attacks.location_cosine import LabelSimilarity
 
 METRE_DEG = 1 / 111_320
 """A metre on the equator, degrees of longitude."""

@@ -99,24 +99,24 @@ class Trace(OfWindow):
         )
 
     @staticmethod
-    def of_regions(key: WindowKey, regions: Sequence[Trace]) -> Trace:
-        """Return the trace of a window from those of its regions; groups are numbered anew.
+    def of_cells(key: WindowKey, cells: Sequence[Trace]) -> Trace:
+        """Return the trace of a window from those of its shard cells; groups are numbered anew.
 
         Args:
             key: The window.
-            regions: The traces of those of its regions that were released.
+            cells: The traces of those of its cells that were released.
         """
         groups: list[IntArray] = [np.empty(0, np.int64)]
         labels: list[str] = []
         first = 0
-        for one in regions:
+        for one in cells:
             groups.append(one.groups + first)
             labels.extend(one.labels)
             first += len(one.labels) or int(one.groups.max(initial=-1)) + 1
-        users = np.concatenate([np.empty(0, np.uint64), *(one.users for one in regions)])
+        users = np.concatenate([np.empty(0, np.uint64), *(one.users for one in cells)])
         numbers = np.concatenate(groups)
         order = np.lexsort((numbers, users))
-        carried = np.concatenate([NO_RUNS, *(one.carried for one in regions)])
+        carried = np.concatenate([NO_RUNS, *(one.carried for one in cells)])
         return Trace(key=key, users=users[order], groups=numbers[order], labels=tuple(labels), carried=carried)
 
     @staticmethod

@@ -58,9 +58,9 @@ class FileWindows:
         return self._feed.plan.after(history).seal(key, last_offset, n_rows, "replay")
 
     def remember(self, key: WindowKey, traces: Sequence[Trace]) -> None:
-        """Keep what later windows have to know of a window, from the traces of its regions."""
+        """Keep what later windows have to know of a window, from the traces of its shard cells."""
         if traces:
-            self._partition.apply_seal(Trace.of_regions(key, traces))
+            self._partition.apply_seal(Trace.of_cells(key, traces))
 
     @property
     def position(self) -> int:

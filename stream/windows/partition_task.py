@@ -385,7 +385,7 @@ class PartitionTask:
         traces = [result.trace for result in results if result.trace is not None]
         if not traces or self.machine.has_trace(key):
             return
-        for part in Trace.of_regions(key, traces).parts():
+        for part in Trace.of_cells(key, traces).parts():
             await self._seals.write(part)
             self.machine.apply_seal(part)
         for record in await self._seals.read():

@@ -152,7 +152,7 @@ class ReleasePool:
     async def run(
         self, kind: Kind, seal: Seal, rows: Rows, history: History = NO_HISTORY, draw: Draw | None = None
     ) -> list[WindowResult]:
-        """Release a window, or each of its regions; if its process dies, try once more in a separate process.
+        """Release a window, or each of its cells; if its process dies, try once more in a separate process.
 
         If one process of a pool dies, all do. The second attempt, alone, shows whether this window is the cause.
 

@@ -162,7 +162,7 @@ def _broken_across(window: PointWindow, candidate: PointCandidate, plan: KDeltaP
 
 def _is_one_crowd(window: PointWindow, plan: KDeltaPlan) -> bool:
     """Return whether a window has too few people for two sets; a region is never all of a window."""
-    return plan.regions is None and window.n_users < 2 * plan.guarantee.k
+    return plan.shard_cells is None and window.n_users < 2 * plan.guarantee.k
 
 
 def _is_exchangeable(plan: KDeltaPlan) -> bool:

@@ -21,7 +21,7 @@ class WindowResult:
     """The result of one window: its messages, and figures that may be logged."""
 
     seal: Seal
-    """The seal of what was released: of the window, or of one of its regions."""
+    """The seal of what was released: of the window, or of one of its shard cells."""
 
     messages: tuple[OutMessage, ...]
     """Trajectories, then the windows message."""
@@ -44,7 +44,7 @@ class WindowResult:
 
     linkage: LinkageRisk | None = None
     """How well an attack follows people from the shard's release before this one, if that one is known. Of a window
-    that is divided in regions, the first released region has it, for the whole window."""
+    that is divided in cells, the first released cell has it, for the whole window."""
 
     alarm: str | None = None
     """A problem that an operator must look at; contains no location and no user."""

@@ -1,4 +1,4 @@
-"""Traces of earlier windows: parts of a message's size, regions, and a digest that tells every difference."""
+"""Traces of earlier windows: parts of a message's size, cells, and a digest that tells every difference."""
 
 from __future__ import annotations
 
@@ -87,21 +87,21 @@ def test_the_longest_part_is_as_short_as_a_topic_must_accept() -> None:
 
 
 @given(st.lists(ENTRIES, max_size=4))
-def test_regions_are_one_window(regions: list[list[tuple[int, int]]]) -> None:
+def test_cells_are_one_window(cells: list[list[tuple[int, int]]]) -> None:
     """
-    Two people share a group of the window if they share a group of one region, and not otherwise.
+    Two people share a group of the window if they share a group of one cell, and not otherwise.
     """
-    joined = Trace.of_regions(KEY, [trace(entries) for entries in regions])
+    joined = Trace.of_cells(KEY, [trace(entries) for entries in cells])
     found = sorted(zip(joined.users.tolist(), joined.groups.tolist(), strict=True))
     assert list(zip(joined.users.tolist(), joined.groups.tolist(), strict=True)) == found
-    expected = sorted((user, (number, group)) for number, one in enumerate(regions) for user, group in one)
+    expected = sorted((user, (number, group)) for number, one in enumerate(cells) for user, group in one)
     name = {group: numbered for numbered, group in enumerate(sorted({group for _, group in expected}))}
     numbers = {group: numbered for numbered, group in enumerate(sorted({group for _, group in found}))}
     assert sorted((user, name[group]) for user, group in expected) == sorted((u, numbers[g]) for u, g in found)
 
 
-def test_labels_of_regions_stay_with_their_groups() -> None:
-    joined = Trace.of_regions(KEY, [trace([(7, 0), (9, 1)], ["x", "y"]), trace([(8, 0)], ["z"])])
+def test_labels_of_cells_stay_with_their_groups() -> None:
+    joined = Trace.of_cells(KEY, [trace([(7, 0), (9, 1)], ["x", "y"]), trace([(8, 0)], ["z"])])
     labels = {user: joined.labels[group] for user, group in zip(joined.users.tolist(), joined.groups, strict=True)}
     assert labels == {7: "x", 9: "y", 8: "z"}
 

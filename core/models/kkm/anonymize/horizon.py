@@ -72,7 +72,7 @@ def anonymize_over_horizon(
 def returning(history: History, users: UserHashes, schema: Schema, *, k: int) -> dict[int, AttributeSignature | None]:
     """Return the signature of each user of a window who was released in an earlier one, by user number.
 
-    A user who had several, in several regions of a window, has the smallest that contains them all. None if no release
+    A user who had several, in several cells of a window, has the smallest that contains them all. None if no release
     of the user can keep the promise: an earlier signature is of other attributes than those of the settings, or is
     shared by too few people.
 

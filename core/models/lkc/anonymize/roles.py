@@ -30,7 +30,7 @@ def returning(
 
     The role is the latest one, or another of its signature if the user's values have changed. None if no release of
     the user can keep the promise: the values are outside the signature, or it is none of the present settings, or the
-    earlier signatures differ, because the user was in several regions of a window.
+    earlier signatures differ, because the user was in several cells of a window.
 
     Args:
         history: Traces of the earlier windows, oldest first.

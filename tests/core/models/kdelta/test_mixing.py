@@ -25,7 +25,7 @@ from core.models.kdelta.plan import KDeltaPlan, check
 from core.models.kdelta.settings import KDeltaSettings
 from core.models.kdelta.verify_across import large_flows
 from core.pipeline import divide_window, release_window
-from core.places.regions import Regions
+from core.places.shard_cells import ShardCells
 from core.records.arrays import IntArray
 from core.records.record import Kind, Rows
 from core.release.outcome import Outcome, Release, ReleaseRefused, Withheld
@@ -83,7 +83,7 @@ def release_in_turn(windows: Sequence[Rows], plan: KDeltaPlan) -> Iterator[tuple
             if isinstance(outcome, Release) and outcome.trace is not None:
                 own.append(outcome.trace)
         if own:
-            traces.append(Trace.of_regions(WindowKey(start_ms + WINDOW_MS, Kind.FRAGMENTS, "all", start_ms), own))
+            traces.append(Trace.of_cells(WindowKey(start_ms + WINDOW_MS, Kind.FRAGMENTS, "all", start_ms), own))
             assert_mixed(traces[-1], history, plan, len(np.unique(rows["user"])))
         yield from ((outcome, history) for outcome in outcomes)
 
@@ -99,7 +99,7 @@ def groups_of(trace: Trace) -> dict[int, set[int]]:
 def assert_mixed(trace: Trace, history: History, plan: KDeltaPlan, n_people: int) -> None:
     """The promise as it is written, by brute force."""
     assert plan.guarantee.across is not None
-    if n_people < 2 * plan.guarantee.k and len(groups_of(trace)) == 1 and plan.regions is None:
+    if n_people < 2 * plan.guarantee.k and len(groups_of(trace)) == 1 and plan.shard_cells is None:
         return  # who is released is in the only set there can be
     for earlier in history.traces:
         for before in groups_of(earlier).values():
@@ -133,11 +133,11 @@ def test_most_people_are_released_and_mix(chance: Random, personal: bool) -> Non
 
 
 @given(CHANCE)
-def test_regions_keep_the_promise_for_the_whole_shard(chance: Random) -> None:
+def test_cells_keep_the_promise_for_the_whole_shard(chance: Random) -> None:
     """
     Each region is released with the history of the shard; joined, they mix.
     """
-    plan = mixing_plan(regions=Regions(finest=9, coarsest=5))
+    plan = mixing_plan(shard_cells=ShardCells(finest=9, coarsest=5))
     outcomes = [outcome for outcome, _ in release_in_turn(several_windows(chance, 3), plan)]
     assert len(outcomes) > 3
     assert not any(isinstance(outcome, ReleaseRefused) for outcome in outcomes)
@@ -159,12 +159,12 @@ def test_people_who_stay_together_change_places_and_nobody_is_suppressed() -> No
 
 @pytest.mark.parametrize(
     ("changes", "released"),
-    [({}, [True, True, True]), ({"regions": Regions(finest=5, coarsest=5)}, [True, False, True])],
+    [({}, [True, True, True]), ({"shard_cells": ShardCells(finest=5, coarsest=5)}, [True, False, True])],
 )
 def test_the_only_set_of_a_window_is_released_again(changes: dict[str, Any], released: list[bool]) -> None:
     """
     Three people who are the whole feed are together again: earlier windows tell nobody more than that they are there.
-    In one of several regions they would tell which one.
+    In one of several cells they would tell which one.
     """
     windows = [window_of(number, dict.fromkeys(range(3), 0), Random(1)) for number in range(3)]
     outcomes = [outcome for outcome, _ in release_in_turn(windows, mixing_plan(**changes))]

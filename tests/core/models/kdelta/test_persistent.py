@@ -20,7 +20,7 @@ from core.models.kdelta.plan import KDeltaPlan, check
 from core.models.kdelta.settings import KDeltaSettings
 from core.models.kdelta.verify_persistent import broken_persistence, without_companions
 from core.pipeline import divide_window, release_window
-from core.places.regions import Regions
+from core.places.shard_cells import ShardCells
 from core.records.record import Kind, Rows
 from core.release.outcome import Outcome, Release, ReleaseRefused
 from core.windows.history import History, Trace
@@ -41,7 +41,7 @@ def plan_of(*, k: int, personal: bool = False, **changes: Any) -> KDeltaPlan:
     across = Persistent(horizon=HORIZON, window_ms=WINDOW_MS)
     values: dict[str, Any] = {name: getattr(plan, name) for name in ("limits", "secret", "settings", "algorithm")}
     guarantee = KDelta(k=k, delta_m=500.0, personal=plan.guarantee.personal, across=across)
-    return KDeltaPlan(guarantee=guarantee, regions=plan.regions, **values)
+    return KDeltaPlan(guarantee=guarantee, shard_cells=plan.shard_cells, **values)
 
 
 def rows_of(number: int, people: Sequence[Person]) -> Rows:
@@ -66,7 +66,7 @@ def run(windows: Sequence[Sequence[Person]], plan: KDeltaPlan) -> tuple[list[Tra
         seal = seal_of(rows, now, start_ms=START_MS + number * WINDOW_MS)
         parts = [release_window(part, its, now) for part, its in divide_window(seal, rows, now)]
         found = [one.trace for one in parts if isinstance(one, Release) and one.trace is not None]
-        traces.append(Trace.of_regions(seal.key, found) if found else None)
+        traces.append(Trace.of_cells(seal.key, found) if found else None)
         outcomes.append(parts)
     return traces, outcomes
 
@@ -121,12 +121,12 @@ def test_people_who_demand_more_companions_have_them(windows: list[list[Person]]
 
 @settings(max_examples=examples(200, least=20))
 @given(windows=crowds(most=20), k=st.integers(2, 3))
-def test_the_promise_holds_when_regions_are_released_alone(windows: list[list[Person]], k: int) -> None:
+def test_the_promise_holds_when_cells_are_released_alone(windows: list[list[Person]], k: int) -> None:
     """
-    A set in one region counts for the person in all later regions of the epoch.
+    A set in one cell counts for the person in all later cells of the epoch.
     """
     far = [[(user, 20 * north, 20 * east, its_k) for user, north, east, its_k in people] for people in windows]
-    traces, outcomes = run(far, plan_of(k=k, regions=Regions(finest=6, coarsest=3)))
+    traces, outcomes = run(far, plan_of(k=k, shard_cells=ShardCells(finest=6, coarsest=3)))
     assert not any(isinstance(one, ReleaseRefused) for parts in outcomes for one in parts)
     assert worst_of(far, traces, k) >= 0
 

@@ -286,14 +286,14 @@ def after(trace: Trace, window: Window, plan: KKmPlan) -> Outcome:
     return release_window(seal_of(rows, own, start_ms=START_MS + WINDOW_MS), rows, own)
 
 
-def test_signatures_of_two_regions_are_kept_both() -> None:
+def test_signatures_of_two_cells_are_kept_both() -> None:
     """
-    A trace of several regions may have a person twice; the next record contains both, and so does the signature.
+    A trace of several cells may have a person twice; the next record contains both, and so does the signature.
     """
     plan = plan_for(2)
     trace = trace_of(*steps([alike(*YOUNG)], plan))
     other = label_of((Interval(18.0, 20.0), "basic"), SCHEMA, k=2)
-    both = Trace.of_regions(trace.key, [trace, replace(trace, labels=(other,))])
+    both = Trace.of_cells(trace.key, [trace, replace(trace, labels=(other,))])
     outcome = after(both, alike(*YOUNG), plan)
     assert isinstance(outcome, Release)
     assert outcome.trace is not None

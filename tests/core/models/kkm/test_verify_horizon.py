@@ -112,7 +112,7 @@ def test_people_who_are_inside_a_signature_share_it() -> None:
     ("before", "changed"),
     [
         ([{1: TWENTIES}], 0),
-        ([{1: shown(21, 22)}], 0),  # several, of regions of a window: the signature contains them
+        ([{1: shown(21, 22)}], 0),  # several, of cells of a window: the signature contains them
         ([{1: shown(20, 25)}], 1),
         ([{1: shown(20, 24, "*")}], 1),
         ([{1: shown(20, 25)}, {1: TWENTIES}], 1),  # the older window is in the horizon as well

@@ -323,14 +323,14 @@ def test_a_trace_of_nobody_changes_nothing() -> None:
     assert [location.members for location in outcome.locations] == [("market",), ("museum",)]
 
 
-def test_several_regions_of_a_window_are_remembered_together() -> None:
+def test_several_cells_of_a_window_are_remembered_together() -> None:
     """
-    Labels are those of the vocabulary, so that those of two regions never mean different locations by one number.
+    Labels are those of the vocabulary, so that those of two cells never mean different locations by one number.
     """
     plan = plan_for(2)
     north, south = (steps([one], plan)[0] for one in ({ANA: [PARK], BEN: [PARK]}, {CEM: [STATION], DIA: [STATION]}))
     assert (trace_of(north).labels, trace_of(south).labels) == ((str(PARK),), (str(STATION),))
-    both = Trace.of_regions(trace_of(north).key, [trace_of(north), trace_of(south)])
+    both = Trace.of_cells(trace_of(north).key, [trace_of(north), trace_of(south)])
     outcome = after(both, SECOND, plan)
     assert isinstance(outcome, Release)
     assert outcome.locations is not None

@@ -297,9 +297,9 @@ def test_people_left_out_for_their_signature_are_in_no_published_count() -> None
     assert outcome.account.suppressed == 1
 
 
-def test_signatures_of_two_regions_that_differ_keep_a_person_out() -> None:
+def test_signatures_of_two_cells_that_differ_keep_a_person_out() -> None:
     """
-    A trace of several regions may have a person twice; no later release can agree with both.
+    A trace of several cells may have a person twice; no later release can agree with both.
     """
     plan = plan_for(2)
     (step,) = steps([alike(*FOUR)], plan)
@@ -307,7 +307,7 @@ def test_signatures_of_two_regions_that_differ_keep_a_person_out() -> None:
     trace = step.outcome.trace
     assert trace is not None
     other = replace(trace, users=trace.users[:1], groups=np.zeros(1, np.int64), labels=('[["oncology",null],1]',))
-    joined = Trace.of_regions(trace.key, [trace, other])
+    joined = Trace.of_cells(trace.key, [trace, other])
     own = plan.after(History(traces=(joined,)))
     rows = rows_of(alike(*FOUR, (5, None), (6, None), (7, None)), 1)
     outcome = release_window(seal_of(rows, own, start_ms=START_MS + WINDOW_MS), rows, own)

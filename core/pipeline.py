@@ -41,7 +41,7 @@ from core.release.counts import Headcount, publishable
 from core.release.outcome import Account, Outcome, Release, WithholdReason
 from core.trajectories.stops import FoundStops
 from core.windows.draw import Counts
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 
 __all__ = ["count_window", "divide_window", "release_window", "withhold_window"]
@@ -105,8 +105,8 @@ def _with_stops(outcome: Outcome, found: FoundStops, *, n_points: int) -> Outcom
     """Return the outcome of stops as that of the points in which they were found."""
     account = replace(outcome.account, condensed=n_points, nowhere=found.n_nowhere)
     # Whatever becomes of the window, the next one must know where people are.
-    trace = replace(outcome.trace or Trace.of_nobody(outcome.key), carried=found.runs)
-    return replace(outcome, account=account, trace=trace)
+    roster = replace(outcome.roster or Roster.of_nobody(outcome.key), carried=found.runs)
+    return replace(outcome, account=account, roster=roster)
 
 
 def _fault(seal: Seal, rows: Rows, plan: Plan) -> WithholdReason | None:
@@ -180,5 +180,5 @@ def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
         risks=contents.risks,
         compared=contents.compared,
         extract=contents.extract,
-        trace=contents.trace,
+        roster=contents.roster,
     )

@@ -21,7 +21,7 @@ from core.release.outcome import Released
 from core.utility.window_answers import WindowAnswers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.draw import Counts
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 
 __all__ = ["AssembledWindow", "Candidate", "Contents", "Family", "ModelSummary", "Variant", "Verdict"]
@@ -95,7 +95,7 @@ class Contents:
     extract: LinkageExtract | None = None
     """What an attack needs that links this release to the next one of the shard; not published."""
 
-    trace: Trace | None = None
+    roster: Roster | None = None
     """What later windows have to know of this one, if the promise spans windows; not published."""
 
     has_noise: bool = False

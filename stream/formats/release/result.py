@@ -9,7 +9,7 @@ from core.release.attacks.linkage import LinkageExtract, LinkageRisk
 from core.release.attacks.risk import Attack, Risk, worst
 from core.release.outcome import Account, Outcome, Release, ReleaseRefused
 from core.windows.draw import Counts
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 from stream.formats.release.messages import OutMessage
 
@@ -52,7 +52,7 @@ class WindowResult:
     extract: LinkageExtract | None = field(default=None, repr=False)
     """What an attack needs that links this release to the next one of the shard."""
 
-    trace: Trace | None = field(default=None, repr=False)
+    roster: Roster | None = field(default=None, repr=False)
     """What later windows have to know of this one, if the promise spans windows."""
 
     noisy: Counts | None = field(default=None, repr=False)
@@ -90,7 +90,7 @@ class WindowResult:
             risks=outcome.risks if isinstance(outcome, Release) else {},
             alarm=alarm,
             extract=outcome.extract if isinstance(outcome, Release) else None,
-            trace=outcome.trace,
+            roster=outcome.roster,
         )
 
 

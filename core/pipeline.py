@@ -2,7 +2,7 @@
 
     ingest/intake.py      validate -> locate -> shard     a batch of records in, a chunk of rows per shard out
     windows/partition.py  window -> seal                  chunks in, the rows of one sealed window out
-    divide_window         regions                         a sealed window in, those parts out that are released alone
+    divide_window         cells of the shard              a sealed window in, those parts out that are released alone
     trajectories/stops.py find                            the points of a window in, the stops that ended in it out
     release_window        assemble -> anonymize -> verify a sealed window in, its release out
 
@@ -41,7 +41,7 @@ from core.release.counts import Headcount, publishable
 from core.release.outcome import Account, Outcome, Release, WithholdReason
 from core.trajectories.stops import FoundStops
 from core.windows.draw import Counts
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 
 __all__ = ["count_window", "divide_window", "release_window", "withhold_window"]
@@ -50,15 +50,15 @@ __all__ = ["count_window", "divide_window", "release_window", "withhold_window"]
 def divide_window(seal: Seal, rows: Rows, plan: Plan) -> Iterator[tuple[Seal, Rows]]:
     """Yield the parts of a sealed window that are released on their own, each with its rows and a seal of its own.
 
-    If the plan has no regions, or the window must be withheld, the only part is the window. Otherwise the first part is
-    the region of the shard, which keeps the release id of the window: if it was sent, the window counts as released.
+    If the plan has no cells, or the window must be withheld, the only part is the window. Otherwise the first part is
+    the rest of the shard, which keeps the release id of the window: if it was sent, the window counts as released.
     The other parts are named after the shard and their cell, and have ids of their own.
     """
     is_as_sealed = seal.digest == plan.digest and seal.history == plan.history.digest and len(rows) == seal.n_rows
-    if plan.regions is None or not len(rows) or not is_as_sealed:
+    if plan.shard_cells is None or not len(rows) or not is_as_sealed:
         yield seal, rows
         return
-    for cell, its in plan.regions.divide(rows["user"], *_positions(rows, seal, plan), k=plan.guarantee.k):
+    for cell, its in plan.shard_cells.divide(rows["user"], *_positions(rows, seal, plan), k=plan.guarantee.k):
         if cell is None:
             yield replace(seal, n_rows=len(its)), rows[its]
         else:
@@ -71,7 +71,7 @@ def _positions(rows: Rows, seal: Seal, plan: Plan) -> tuple[FloatArray, FloatArr
     if seal.kind is Kind.FRAGMENTS:
         return rows["lat"], rows["lon"]
     if plan.locator is None:
-        raise ValueError("the plan has no vocabulary: check-ins cannot be divided into regions without one")
+        raise ValueError("the plan has no vocabulary: check-ins cannot be divided into cells without one")
     present, number = np.unique(rows["location"], return_inverse=True)
     _, lat, lon = plan.locator.describe(present)
     return lat[number], lon[number]
@@ -105,8 +105,8 @@ def _with_stops(outcome: Outcome, found: FoundStops, *, n_points: int) -> Outcom
     """Return the outcome of stops as that of the points in which they were found."""
     account = replace(outcome.account, condensed=n_points, nowhere=found.n_nowhere)
     # Whatever becomes of the window, the next one must know where people are.
-    trace = replace(outcome.trace or Trace.of_nobody(outcome.key), carried=found.runs)
-    return replace(outcome, account=account, trace=trace)
+    roster = replace(outcome.roster or Roster.of_nobody(outcome.key), carried=found.runs)
+    return replace(outcome, account=account, roster=roster)
 
 
 def _fault(seal: Seal, rows: Rows, plan: Plan) -> WithholdReason | None:
@@ -180,5 +180,5 @@ def _release(seal: Seal, rows: Rows, plan: Plan) -> Outcome:
         risks=contents.risks,
         compared=contents.compared,
         extract=contents.extract,
-        trace=contents.trace,
+        roster=contents.roster,
     )

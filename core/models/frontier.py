@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.release.linkage import LinkageRisk
+from core.release.attacks.linkage import LinkageRisk
 from core.release.outcome import Account
 from core.utility.window_measures import WindowLoss
 

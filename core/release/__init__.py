@@ -1,1 +1,1 @@
-"""What may be released of a window: outcomes, counts, locations, and the risk of attacks."""
+"""What may be released of a window: outcomes, counts, locations; and attacks on it."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from core.release.linkage import LinkageExtract
+from core.release.attacks.linkage import LinkageExtract
+from core.release.attacks.risk import Attack, Risk
 from core.release.locations import GeneralizedLocation
-from core.release.risk import Attack, Risk
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.window import WindowKey
 
 __all__ = [
@@ -143,7 +143,7 @@ class Release:
     extract: LinkageExtract | None = field(default=None, repr=False)
     """What an attack needs that links this release to the next one of the shard; never published."""
 
-    trace: Trace | None = None
+    roster: Roster | None = None
     """What later windows have to know of this one; never published."""
 
     @property
@@ -169,7 +169,7 @@ class Withheld:
     parameters: dict[str, float | int | str]
     reason: WithholdReason
     account: Account
-    trace: Trace | None = None
+    roster: Roster | None = None
     """What later windows have to know of this one; never published."""
 
 

@@ -13,7 +13,7 @@ from core.records.arrays import BoolArray, IntArray
 from core.records.record import Kind, Rows, Source
 from core.windows.buffer import WindowBuffer
 from core.windows.draw import Draw
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from core.windows.seal import Seal, SealedUntil
 from core.windows.watermark import Watermark
 from core.windows.window import WindowKey, WindowPolicy, window_starts
@@ -34,11 +34,11 @@ class ShardProgress:
     """Last offset that is included in a completed window."""
 
     known: set[Seal | SealedUntil] = field(default_factory=set)
-    traces: dict[WindowKey, dict[int, Trace]] = field(default_factory=dict)
-    """Traces of windows of the horizon, by window and part."""
+    rosters: dict[WindowKey, dict[int, Roster]] = field(default_factory=dict)
+    """Rosters of windows of the horizon, by window and part."""
 
     last_dependent_window: WindowKey | None = None
-    """The last window that can depend on one of the traces; None if there is no trace, or while windows are open."""
+    """The last window that can depend on one of the rosters; None if there is no roster, or while windows are open."""
 
     draws: dict[WindowKey, list[Draw]] = field(default_factory=dict)
     """Draws of windows that are not completed, in the order of the seals topic."""
@@ -75,7 +75,7 @@ class OpenWindows:
         """Shards with more open windows than are allowed."""
 
         self._last_dependent_windows: SortedSet[WindowKey] = SortedSet()
-        """The last window that can depend on a trace, of each shard with traces and without open windows."""
+        """The last window that can depend on a roster, of each shard with rosters and without open windows."""
 
         self._passed_ms = -math.inf
         """The highest watermark that :meth:`due` has seen: there is none any more while all sources are silent."""
@@ -86,42 +86,42 @@ class OpenWindows:
 
     def history(self, key: WindowKey) -> History:
         """Return what the earlier windows of the horizon released in the shard of a window."""
-        traces = (Trace.whole(list(parts.values())) for parts in self.shard(key.shard).traces.values())
-        return History.of(key, traces, horizon=self.policy.horizon)
+        rosters = (Roster.whole(list(parts.values())) for parts in self.shard(key.shard).rosters.values())
+        return History.of(key, rosters, horizon=self.policy.horizon)
 
-    def has_trace(self, key: WindowKey) -> bool:
-        """Return whether all of the trace of a window is written."""
-        parts = self.shard(key.shard).traces.get(key, {})
+    def has_roster(self, key: WindowKey) -> bool:
+        """Return whether all of the roster of a window is written."""
+        parts = self.shard(key.shard).rosters.get(key, {})
         return bool(parts) and all(number in parts for number in range(max(one.n_parts for one in parts.values())))
 
-    def remember(self, trace: Trace) -> None:
-        """Keep a part of a trace."""
-        self.shard(trace.shard).traces.setdefault(trace.key, {})[trace.part] = trace
-        self._note_state(trace.shard)
+    def remember(self, roster: Roster) -> None:
+        """Keep a part of a roster."""
+        self.shard(roster.shard).rosters.setdefault(roster.key, {})[roster.part] = roster
+        self._note_state(roster.shard)
 
-    def forget(self, trace: Trace) -> None:
-        """Drop all parts of a trace."""
-        self.shard(trace.shard).traces.pop(trace.key, None)
-        self._note_state(trace.shard)
+    def forget(self, roster: Roster) -> None:
+        """Drop all parts of a roster."""
+        self.shard(roster.shard).rosters.pop(roster.key, None)
+        self._note_state(roster.shard)
 
     def draw(self, key: WindowKey) -> Draw | None:
         """Return the draw of a window that counts: the first one; None if there is none."""
         return next(iter(self.shard(key.shard).draws.get(key, ())), None)
 
-    def forgettable(self, shard: str, completed_ms: int) -> tuple[Trace | Draw, ...]:
-        """Return the traces of a shard on which no window depends that ends after ``completed_ms``, and spent draws."""
+    def forgettable(self, shard: str, completed_ms: int) -> tuple[Roster | Draw, ...]:
+        """Return a shard's rosters on which no window depends that ends after ``completed_ms``, and spent draws."""
         progress, last = self.shard(shard), self.policy.last_dependent_window
         spent = [one for of, draws in sorted(progress.draws.items()) if of.end_ms <= completed_ms for one in draws]
-        traces = progress.traces
-        newest = max(traces, default=None) if self.policy.carries else None
-        obsolete = [of for of in sorted(traces) if last(of).end_ms <= completed_ms and of != newest]
-        return (*(one for of in obsolete for one in traces[of].values()), *spent)
+        rosters = progress.rosters
+        newest = max(rosters, default=None) if self.policy.carries else None
+        obsolete = [of for of in sorted(rosters) if last(of).end_ms <= completed_ms and of != newest]
+        return (*(one for of in obsolete for one in rosters[of].values()), *spent)
 
     def passed_last_dependent_window(self) -> WindowKey | None:
-        """Return the last window that can depend on any trace of an idle shard, once the watermark has passed it.
+        """Return the last window that can depend on any roster of an idle shard, once the watermark has passed it.
 
         A shard is idle if it has no open windows. Only when this window is sealed can no late record open it, or one
-        before it, any more; then the traces can be forgotten. Silence of all sources is not enough: after an outage
+        before it, any more; then the rosters can be forgotten. Silence of all sources is not enough: after an outage
         their next records may belong to just these windows.
         """
         first: WindowKey | None = next(iter(self._last_dependent_windows), None)
@@ -146,14 +146,14 @@ class OpenWindows:
         return len(window)
 
     def _note_state(self, name: str) -> None:
-        """Note anew whether a shard has too many open windows, or none but traces."""
+        """Note anew whether a shard has too many open windows, or none but rosters."""
         shard = self.shards[name]
         crowded = len(shard.open_windows) > self.policy.max_open
         (self.crowded.add if crowded else self.crowded.discard)(name)
         self._last_dependent_windows.discard(shard.last_dependent_window)
         shard.last_dependent_window = None
-        if shard.traces and not shard.open_windows and not self.policy.carries:
-            shard.last_dependent_window = max(map(self.policy.last_dependent_window, shard.traces))
+        if shard.rosters and not shard.open_windows and not self.policy.carries:
+            shard.last_dependent_window = max(map(self.policy.last_dependent_window, shard.rosters))
             self._last_dependent_windows.add(shard.last_dependent_window)
 
     def by_window(self, shard: str, rows: Rows) -> Iterator[tuple[WindowKey, Rows]]:

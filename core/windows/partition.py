@@ -28,7 +28,7 @@ import numpy as np
 
 from core.records.record import ROW_TYPES, Chunk, Kind, Rows, Source
 from core.windows.draw import Draw
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from core.windows.open_windows import OpenWindows
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy
@@ -177,7 +177,7 @@ class Partition:
         if feed is None:
             return 0  # this kind of feed is switched off: its windows wait until it is read again
         shard = feed.shard(record.shard)
-        if isinstance(record, Trace):
+        if isinstance(record, Roster):
             feed.remember(record)
             return 0
         if isinstance(record, Draw):
@@ -201,9 +201,9 @@ class Partition:
         self.buffered_rows -= trimmed
         return trimmed + self._close(feed, [k for k in feed.ending_by(key.shard, key.end_ms) if k not in feed.seals])
 
-    def has_trace(self, key: WindowKey) -> bool:
-        """Return whether the trace of a window is written already, by whoever began to release it."""
-        return self._feeds[key.kind].has_trace(key)
+    def has_roster(self, key: WindowKey) -> bool:
+        """Return whether the roster of a window is written already, by whoever began to release it."""
+        return self._feeds[key.kind].has_roster(key)
 
     def draw(self, key: WindowKey) -> Draw | None:
         """Return the draw of a window that counts, or None if nothing was drawn for it yet."""
@@ -228,7 +228,7 @@ class Partition:
         feed = self._feeds[completion.until.kind]
         shard = feed.shard(completion.until.shard)
         for record in completion.obsolete:
-            if isinstance(record, Trace):
+            if isinstance(record, Roster):
                 feed.forget(record)
             elif isinstance(record, Draw):
                 shard.draws.pop(record.key, None)
@@ -282,7 +282,7 @@ class Partition:
         return WriteSeal(self._make_seal(key, next_offset - 1, len(rows), history), rows, history, because)
 
     def _forget(self, next_offset: int) -> Action | None:
-        """Return the next step by which one shard without open windows forgets its traces, or None."""
+        """Return the next step by which one shard without open windows forgets its rosters, or None."""
         passed = (key for feed in self._feeds.values() if (key := feed.passed_last_dependent_window()) is not None)
         key = min(passed, default=None)
         if key is None:

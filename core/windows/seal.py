@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.records.record import Kind
 from core.windows.draw import Draw
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.window import OfWindow
 
 __all__ = ["FeedStart", "PartitionCount", "Seal", "SealRecord", "SealedUntil"]
@@ -46,7 +46,7 @@ class SealedUntil:
     up to this offset were counted before, later ones are late."""
 
 
-SealRecord = Seal | SealedUntil | Trace | Draw
+SealRecord = Seal | SealedUntil | Roster | Draw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,7 @@ class WindowPolicy:
     def last_dependent_window(self, key: WindowKey) -> WindowKey:
         """Return the last window of a shard that can depend on what a window released; with a horizon of 1 itself.
 
-        Every rule that forgets a trace asks this, so that none forgets what another needs.
+        Every rule that forgets a roster asks this, so that none forgets what another needs.
 
         >>> policy = WindowPolicy(size_ms=10, allowed_lateness_ms=0, idle_timeout_ms=0, max_open=1, horizon=3)
         >>> policy.last_dependent_window(WindowKey(20, Kind.FRAGMENTS, "a", 10)).window

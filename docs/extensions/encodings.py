@@ -16,8 +16,8 @@ from stream.formats.release.avro_schemas import AVRO_SCHEMAS
 from stream.formats.release.encoding import Content, positions_of
 from stream.formats.release.encodings import has_points
 from stream.formats.release.geojson import GEOJSON
+from stream.formats.release.json_schemas import geojson_schema, geojson_windows_schema, mf_json_schema
 from stream.formats.release.mf_json import MF_JSON
-from stream.formats.release.schemas import geojson_schema, geojson_windows_schema, mf_json_schema
 from stream.formats.release.tables import TableColumn, anonymized_columns, location_columns, window_columns
 
 __all__ = ["ENCODING_SCHEMAS", "EXAMPLES", "encoding_markdown", "tables_markdown"]

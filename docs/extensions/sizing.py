@@ -27,7 +27,7 @@ def _families() -> str:
     rows = []
     for name, family in Figures.packaged().families.items():
         run = family.run
-        trace = f" and {family.trace_bytes:g} a person" if family.trace_bytes else ""
+        roster = f" and {family.roster_bytes:g} a person" if family.roster_bytes else ""
         rows.append(
             (
                 code(name),
@@ -37,7 +37,7 @@ def _families() -> str:
                 f"{run.broker_s / run.records * 1e6:.1f}",
                 f"{family.release_bytes:,.0f}",
                 f"{family.window_bytes:,.0f}",
-                f"{family.seal_bytes:,.0f}{trace}",
+                f"{family.seal_bytes:,.0f}{roster}",
                 f"{family.process_mb:g}",
             )
         )

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
 
-from core.release.background import TooManyInstancesError
+from core.release.attacks.background import TooManyInstancesError
 from core.trajectories.journeys import Journeys
 from stream.cli.console import print_line, stderr
 from stream.cli.evaluate import DataFiles, number, with_data_files

@@ -149,7 +149,7 @@ def compare(
         ranges = {name: options[f"frontier_{name}"] for name in ("k", "m", "delta_m")}
         axes = frontier_axes(axes, kind, options["frontier_models"], ranges)
     combinations = Combinations(load, kind, paths, axes, must_run=options["frontier_models"] is not None)
-    if any(one.plan.regions is not None for one in combinations.all):
+    if any(one.plan.shard_cells is not None for one in combinations.all):
         raise click.UsageError(
             f"--{'frontier' if of_frontier else 'vary'} compares models on whole windows of a shard: add --set "
             "shard.finest_resolution=none"

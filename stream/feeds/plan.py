@@ -11,7 +11,7 @@ from core.models.common.plan import Plan
 from core.models.common.settings import ModelSettingsError, PlanInputs
 from core.models.registry import family_of, models_of
 from core.places.locate import Locator
-from core.places.regions import Regions
+from core.places.shard_cells import ShardCells
 from core.places.taxonomy import Categories
 from core.records.profile import Profile
 from core.records.record import Kind
@@ -103,7 +103,7 @@ def build_plan(
     return replace(
         plan,
         settings=_fingerprint(settings, own, vocabulary, inputs.limits),
-        regions=_regions(own.shard),
+        shard_cells=_shard_cells(own.shard),
         stop_rule=_stop_rule(own) if own.kind is Kind.STOPS else None,
     )
 
@@ -117,10 +117,10 @@ def _stop_rule(own: KindSettings) -> StopRule:
     )
 
 
-def _regions(shard: ShardSettings) -> Regions | None:
+def _shard_cells(shard: ShardSettings) -> ShardCells | None:
     if shard.finest_resolution is None:
         return None
-    return Regions(finest=shard.finest_resolution, coarsest=shard.h3_resolution)
+    return ShardCells(finest=shard.finest_resolution, coarsest=shard.h3_resolution)
 
 
 def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds: Limits) -> str:

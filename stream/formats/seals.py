@@ -8,7 +8,7 @@ import numpy as np
 from core.records.record import RUN, Kind
 from core.windows.agreement import SettingsStep, StepKind
 from core.windows.draw import Draw
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import FeedStart, PartitionCount, Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
 from stream.formats.errors import DecodeError
@@ -17,7 +17,7 @@ __all__ = ["LONGEST_SEAL_BYTES", "SealsMessage", "seal_from_bytes", "seal_key", 
 
 
 LONGEST_SEAL_BYTES = 400_000
-"""What a topic must accept: a part of a trace; see :meth:`Trace.parts`."""
+"""What a topic must accept: a part of a roster; see :meth:`Roster.parts`."""
 
 
 class _SealWire(msgspec.Struct, tag_field="type", tag="seal", omit_defaults=True):
@@ -33,7 +33,9 @@ class _SealWire(msgspec.Struct, tag_field="type", tag="seal", omit_defaults=True
     history: str = ""
 
 
-class _TraceWire(msgspec.Struct, tag_field="type", tag="trace", omit_defaults=True):
+class _RosterWire(msgspec.Struct, tag_field="type", tag="trace", omit_defaults=True):
+    """A roster. Its tag and key say ``trace``, the earlier word, because topics hold messages of that name."""
+
     kind: Kind
     shard: str
     start_ms: int
@@ -90,7 +92,7 @@ class _StepWire(msgspec.Struct, tag_field="type", tag="settings", omit_defaults=
     passed: dict[int, int] = {}
 
 
-_Wire = _SealWire | _TraceWire | _DrawWire | _UntilWire | _CountWire | _StartWire | _StepWire
+_Wire = _SealWire | _RosterWire | _DrawWire | _UntilWire | _CountWire | _StartWire | _StepWire
 
 _seal_decoder: msgspec.json.Decoder[_Wire] = msgspec.json.Decoder(_Wire)
 
@@ -107,7 +109,7 @@ def seal_key(record: SealsMessage) -> bytes:
     if isinstance(record, Seal):
         key = record.key
         name = f"seal|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.last_offset}|{record.writer}"
-    elif isinstance(record, Trace):
+    elif isinstance(record, Roster):
         key = record.key
         name = f"trace|{key.kind}|{key.shard}|{key.start_ms}|{key.end_ms}|{record.part}"
     elif isinstance(record, Draw):
@@ -144,10 +146,10 @@ def seal_to_bytes(record: SealsMessage) -> bytes:
                 history=record.history,
             )
         )
-    if isinstance(record, Trace):
+    if isinstance(record, Roster):
         key = record.key
         return msgspec.json.encode(
-            _TraceWire(
+            _RosterWire(
                 kind=key.kind,
                 shard=key.shard,
                 start_ms=key.start_ms,
@@ -208,8 +210,8 @@ def seal_from_bytes(value: bytes) -> SealsMessage:
         raise DecodeError("it is not a seal: does another program write to the topic?") from None
     if isinstance(wire, _CountWire | _StartWire | _StepWire):
         return _agreed(wire)
-    if isinstance(wire, _TraceWire):
-        return _trace(wire)
+    if isinstance(wire, _RosterWire):
+        return _roster(wire)
     if isinstance(wire, _DrawWire):
         return Draw(
             key=WindowKey(wire.end_ms, wire.kind, wire.shard, wire.start_ms),
@@ -229,9 +231,9 @@ def seal_from_bytes(value: bytes) -> SealsMessage:
     )
 
 
-def _trace(wire: _TraceWire) -> Trace:
+def _roster(wire: _RosterWire) -> Roster:
     try:
-        return Trace(
+        return Roster(
             key=WindowKey(wire.end_ms, wire.kind, wire.shard, wire.start_ms),
             users=np.frombuffer(wire.users, dtype="<u8").astype(np.uint64),
             groups=np.frombuffer(wire.groups, dtype="<u4").astype(np.int64),

@@ -27,10 +27,10 @@ from stream.feeds.feed import Feed
 from stream.feeds.inputs import message_reader
 from stream.ingest.clock import Clock
 from stream.ingest.decoding import Decoded, decoded
+from stream.ingest.fetch_schemas import Schemas
 from stream.ingest.input_reader import InputReader
 from stream.ingest.positions import Batch, Positions
 from stream.ingest.rejections import send_dead_letters
-from stream.ingest.schemas import Schemas
 from stream.ingest.shards_writer import ShardsWriter, completed
 from stream.kafka.client import IF_AWAY, METADATA_MAX_AGE_MS, Trouble, client_options, until_it_works
 from stream.kafka.log_start import AgreedStart

@@ -19,8 +19,8 @@ from core.records.record import Kind, Reason, Rejected, Source
 from stream.feeds.feed import Feed
 from stream.feeds.inputs import message_reader
 from stream.ingest.decoding import decoded
+from stream.ingest.fetch_schemas import Schemas
 from stream.ingest.rejections import send_dead_letters
-from stream.ingest.schemas import Schemas
 from stream.ingest.shards_writer import ShardsWriter, completed
 from stream.kafka.client import Producer, Trouble, until_it_works
 from stream.kafka.log_start import LogId, mark_from_text

@@ -138,7 +138,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
         "segment.bytes": str(64 * 2**20),
     }
     chunks = {"max.message.bytes": settings.ingest.chunk_bytes, "retention.ms": open_ms}
-    traces = {"max.message.bytes": LONGEST_SEAL_BYTES}
+    rosters = {"max.message.bytes": LONGEST_SEAL_BYTES}
     releases = {"max.message.bytes": settings.limits.message_bytes}
 
     def spec(
@@ -155,7 +155,7 @@ def topic_specs(settings: Settings) -> list[TopicSpec]:
             for name in read.names
         ),
         spec(topics.shards, "internal: records of open windows", partitions, keep, chunks, is_read=True),
-        spec(topics.seals, "internal: seals", partitions, compacted, traces, is_read=True),
+        spec(topics.seals, "internal: seals", partitions, compacted, rosters, is_read=True),
         spec(topics.anonymized, "output: trajectories", partitions, {}, releases),
         spec(topics.windows, "output: one message for each release", 1, {}, releases, is_read=True),
         spec(topics.dead_letters, "output: why a record was rejected", 1, {}, {}),

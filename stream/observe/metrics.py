@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from core.models.registry import models_of
 from core.records.record import Kind, Reason
+from core.release.attacks.risk import Attack
 from core.release.outcome import WithholdReason
-from core.release.risk import Attack
 from stream.formats.release.result import WindowResult
 from stream.kafka.client import Operation
 from stream.kafka.log_start import Jump

@@ -78,7 +78,7 @@ class WindowTrace:
 
         Args:
             model: The window's model.
-            results: What was emitted of the window, or of each of its regions.
+            results: What was emitted of the window, or of each of its cells.
             is_again: Whether another attempt may have released it before.
         """
 
@@ -133,7 +133,7 @@ def window_facts(model: str, results: Sequence[WindowResult], *, is_again: bool,
 
     Args:
         model: The window's model.
-        results: What was emitted of the window, or of each of its regions.
+        results: What was emitted of the window, or of each of its cells.
         is_again: Whether another attempt may have released it before.
         count_step: ``metrics.count_step``.
     """

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 
 from core.records.record import CheckIn, Fragment, Reason, Source
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from core.windows.partition import Partition, ReleaseWindow, WriteSeal
 from core.windows.seal import Seal
 from core.windows.window import WindowKey, WindowPolicy
@@ -57,10 +57,10 @@ class FileWindows:
     def _make_seal(self, key: WindowKey, last_offset: int, n_rows: int, history: History) -> Seal:
         return self._feed.plan.after(history).seal(key, last_offset, n_rows, "replay")
 
-    def remember(self, key: WindowKey, traces: Sequence[Trace]) -> None:
-        """Keep what later windows have to know of a window, from the traces of its regions."""
-        if traces:
-            self._partition.apply_seal(Trace.of_regions(key, traces))
+    def remember(self, key: WindowKey, rosters: Sequence[Roster]) -> None:
+        """Keep what later windows have to know of a window, from the rosters of its shard cells."""
+        if rosters:
+            self._partition.apply_seal(Roster.of_cells(key, rosters))
 
     @property
     def position(self) -> int:

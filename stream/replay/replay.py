@@ -12,10 +12,10 @@ from core.models.measures import measure_window
 from core.models.registry import family_of
 from core.places.meaning import Taxonomy
 from core.records.record import Kind, Rows
-from core.release.risk import worst
+from core.release.attacks.risk import worst
 from core.utility.window_measures import MeasureInputs, MeasureOptions
 from core.utility.workload import Workload
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 from stream.feeds.feed import Feed
 from stream.formats.files.record_file import RecordFile
@@ -108,17 +108,17 @@ class Replay:
 
     def _results(self) -> Iterator[WindowResult]:
         for window in self._windows:
-            plan, traces = self._feed.plan.after(window.history), list[Trace]()
+            plan, rosters = self._feed.plan.after(window.history), list[Roster]()
             results = list[WindowResult]()
             for rows, result in release_parts(window.seal, window.rows, plan, max_bytes=self._max_bytes):
                 self._count(result)
                 if self._measure is not None and result.outcome == "released":
                     self._take_measures(rows, result, replace(plan, noisy=result.noisy), self._measure)
-                if result.trace is not None:
-                    traces.append(result.trace)
+                if result.roster is not None:
+                    rosters.append(result.roster)
                 results.append(replace(result, messages=()))
                 yield result
-            self._windows.remember(window.seal.key, traces)
+            self._windows.remember(window.seal.key, rosters)
             self._link(window.seal, results, plan)
 
     def _link(self, seal: Seal, results: Sequence[WindowResult], plan: Plan) -> None:

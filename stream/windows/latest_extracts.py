@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from core.records.record import Kind
-from core.release.linkage import LinkageExtract
+from core.release.attacks.linkage import LinkageExtract
 from core.windows.window import WindowKey
 
 __all__ = ["LatestExtracts"]

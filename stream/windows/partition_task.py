@@ -21,7 +21,7 @@ from aiokafka.errors import MessageSizeTooLargeError, RecordListTooLargeError
 from core.records.record import Chunk, Kind, Reason, Rejected
 from core.release.outcome import WithholdReason
 from core.windows.draw import Draw
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from core.windows.partition import Action, EarlyBecause, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
@@ -296,7 +296,7 @@ class PartitionTask:
             self._context.metrics.early_seals.labels(key.kind).inc()
         self._early = False
 
-        if len(action.rows):  # otherwise nothing of it leaves: it is sealed so that a shard can forget its traces
+        if len(action.rows):  # otherwise nothing of it leaves: it is sealed so that a shard can forget its rosters
             times = self._sealing.setdefault(key, times)
             self._early_release.begin(action)
         with self._context.metrics.stage_seconds.labels("seal").time(), times.stage("seal"):
@@ -324,7 +324,7 @@ class PartitionTask:
         try:
             await self._remember(seal.key, results)
         except _TOO_LARGE:  # nothing is out yet
-            why = "topics.seals accepts less than the trace of a window has: raise its max.message.bytes"
+            why = "topics.seals accepts less than the roster of a window has: raise its max.message.bytes"
             results = [withhold(seal, action.rows, plan, WithholdReason.TOO_LARGE, why, encoding=encoding)]
         if not self.machine.is_to_be_released(seal):
             log.info("window_was_completed", kind=kind.value, shard=seal.shard, why="another worker has taken over")
@@ -377,15 +377,15 @@ class PartitionTask:
         return await self._context.pool.run(action.seal.kind, action.seal, action.rows, action.history, first)
 
     async def _remember(self, key: WindowKey, results: Sequence[WindowResult]) -> None:
-        """Write the trace of a window, before anything of the window is emitted: what is out must not be forgotten.
+        """Write the roster of a window, before anything of the window is emitted: what is out must not be forgotten.
 
-        If it is written already, something of the window may be out, and that trace counts. Somebody else may have
+        If it is written already, something of the window may be out, and that roster counts. Somebody else may have
         completed the window meanwhile; so the seals are read to their end.
         """
-        traces = [result.trace for result in results if result.trace is not None]
-        if not traces or self.machine.has_trace(key):
+        rosters = [result.roster for result in results if result.roster is not None]
+        if not rosters or self.machine.has_roster(key):
             return
-        for part in Trace.of_regions(key, traces).parts():
+        for part in Roster.of_cells(key, rosters).parts():
             await self._seals.write(part)
             self.machine.apply_seal(part)
         for record in await self._seals.read():

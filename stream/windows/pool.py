@@ -27,7 +27,7 @@ import structlog
 from core.kernels.catalogue import kernels_of
 from core.models.common.plan import Plan
 from core.records.record import Kind, Rows
-from core.release.linkage import LinkageExtract
+from core.release.attacks.linkage import LinkageExtract
 from core.windows.draw import Draw
 from core.windows.history import NO_HISTORY, History
 from core.windows.seal import Seal
@@ -152,7 +152,7 @@ class ReleasePool:
     async def run(
         self, kind: Kind, seal: Seal, rows: Rows, history: History = NO_HISTORY, draw: Draw | None = None
     ) -> list[WindowResult]:
-        """Release a window, or each of its regions; if its process dies, try once more in a separate process.
+        """Release a window, or each of its cells; if its process dies, try once more in a separate process.
 
         If one process of a pool dies, all do. The second attempt, alone, shows whether this window is the cause.
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from core.models.common.plan import Plan
 from core.pipeline import count_window, divide_window, release_window, withhold_window
 from core.records.record import Rows
-from core.release.linkage import LinkageExtract, linkage_risk
+from core.release.attacks.linkage import LinkageExtract, linkage_risk
 from core.release.outcome import Outcome, ReleaseRefused, WithholdReason
 from core.windows.draw import Counts, Draw
 from core.windows.seal import Seal
@@ -34,7 +34,7 @@ def release_parts(
     max_bytes: int,
     draw: Draw | None = None,
 ) -> Iterator[tuple[Rows, WindowResult]]:
-    """Release a sealed window, or each of its regions; yield the rows of each with its result.
+    """Release a sealed window, or each of its cells; yield the rows of each with its result.
 
     The arguments are those of :func:`release`, and what was drawn for the window before: if nothing was, noise is drawn
     now, and the results have it.
@@ -62,7 +62,7 @@ def _noisy(seal: Seal, rows: Rows, plan: Plan, draw: Draw | None) -> Counts | No
 
 
 def release(seal: Seal, rows: Rows, plan: Plan, encoding: ReleaseEncoding = JSON, *, max_bytes: int) -> WindowResult:
-    """Anonymize, verify and encode a sealed window or region; one that cannot be released is withheld.
+    """Anonymize, verify and encode a sealed window or cell; one that cannot be released is withheld.
 
     Args:
         seal: The window's first seal.
@@ -96,7 +96,7 @@ def link(
 
     Args:
         seal: The seal of the window.
-        results: The results of the window or of each of its regions.
+        results: The results of the window or of each of its cells.
         plan: How it was released.
         earlier: The extract of the release before; None if it is not known.
 
@@ -139,7 +139,7 @@ def _withheld(seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason) -> Out
 def withhold(
     seal: Seal, rows: Rows, plan: Plan, reason: WithholdReason, why: str, *, encoding: ReleaseEncoding
 ) -> WindowResult:
-    """Withhold a window, or one of its regions, without anonymizing it.
+    """Withhold a window, or one of its cells, without anonymizing it.
 
     Args:
         seal: The seal of what is withheld.
@@ -156,6 +156,6 @@ def withhold(
 def withhold_result(
     result: WindowResult, plan: Plan, reason: WithholdReason, why: str, *, encoding: ReleaseEncoding
 ) -> WindowResult:
-    """Withhold a window, or one of its regions, that is anonymized already; see :func:`withhold`."""
+    """Withhold a window, or one of its cells, that is anonymized already; see :func:`withhold`."""
     outcome = replace(plan.withhold(result.seal, reason, withheld=0), account=result.account.withheld_instead)
     return WindowResult.of(result.seal, outcome, tuple(outcome_messages(outcome, encoding)), seconds=0.0, alarm=why)

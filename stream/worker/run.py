@@ -41,10 +41,10 @@ from stream.observe.rounding import RoundedCounts
 from stream.observe.telemetry import Telemetry
 from stream.settings.input_topics import FeedTopics
 from stream.settings.model import Settings
-from stream.windows.encodings import release_encodings
 from stream.windows.feed_starts import agree_on_starts
 from stream.windows.kernels import progress_line
 from stream.windows.pool import ReleasePool
+from stream.windows.register_schemas import release_encodings
 from stream.windows.report import EmittedWindow
 from stream.windows.seals_log import agree_on_partitions
 from stream.windows.settings_in_force import SettingsWatch, agree_on_settings, settings_digest

@@ -15,8 +15,8 @@ from core.models.lkc.pairs import Cycle
 from core.models.lkc.plan import LKCPlan
 from core.models.lkc.signature import NONE
 from core.records.arrays import FloatArray, IntArray
-from core.release.linkage import linkage_risk
-from core.release.linked_places import VisitedPlaces
+from core.release.attacks.linkage import linkage_risk
+from core.release.attacks.linked_places import VisitedPlaces
 from tests.attacks_windows.released import ReleasedWindow, people_of
 from tests.attacks_windows.table import Line, percent
 

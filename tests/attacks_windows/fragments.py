@@ -10,8 +10,8 @@ import numpy as np
 
 from core.models.kdelta.plan import KDeltaPlan
 from core.records.arrays import FloatArray, IntArray
-from core.release.linkage import linkage_risk
-from core.release.linked_sets import SetEnds
+from core.release.attacks.linkage import linkage_risk
+from core.release.attacks.linked_sets import SetEnds
 from tests.attacks_windows.released import ReleasedWindow, people_of
 from tests.attacks_windows.table import Line, median, percent
 

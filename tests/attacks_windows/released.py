@@ -12,9 +12,9 @@ import numpy as np
 from core.models.common.plan import Plan
 from core.models.registry import family_of
 from core.records.record import Kind, Rows
+from core.release.attacks.linkage import LinkageExtract
 from core.release.counts import Headcount
-from core.release.linkage import LinkageExtract
-from core.windows.history import NO_RUNS, Trace
+from core.windows.history import NO_RUNS, Roster
 from core.windows.window import WindowKey
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import metric_projection
@@ -74,7 +74,7 @@ def released_windows(
                 found = plan.find_stops(seal, rows)
                 rows, carried = found.visits, found.runs
             # What goes on at the end of a window is handed on even if nothing is released.
-            windows.remember(seal.key, [replace(Trace.of_nobody(seal.key), carried=carried)] if len(carried) else [])
+            windows.remember(seal.key, [replace(Roster.of_nobody(seal.key), carried=carried)] if len(carried) else [])
             if not len(rows):
                 continue
             window = family.assemble(seal, rows, plan)
@@ -87,8 +87,8 @@ def released_windows(
                 continue
             count = Headcount.of(candidate.users, window.n_users, verdict.smallest_support, plan.guarantee.k)
             contents = family.publish(seal, window, result, candidate, count, plan)
-            if contents.trace is not None:
-                windows.remember(seal.key, [replace(contents.trace, carried=carried)])
+            if contents.roster is not None:
+                windows.remember(seal.key, [replace(contents.roster, carried=carried)])
             assert contents.extract is not None  # every family returns one
             yield ReleasedWindow(
                 key=seal.key,

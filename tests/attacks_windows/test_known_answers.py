@@ -11,7 +11,7 @@ import pytest
 
 from core.models.common.plan import Plan
 from core.records.record import Kind
-from core.release.linked_places import VisitedPlaces
+from core.release.attacks.linked_places import VisitedPlaces
 from core.windows.window import WindowKey
 from tests.attacks_windows import two_releases
 from tests.attacks_windows.checkins import Crowds, multiplied_shares

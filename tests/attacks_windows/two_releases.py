@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.release.linked_places import VisitedPlaces
+from core.release.attacks.linked_places import VisitedPlaces
 from tests.attacks_windows.checkins import KNOWN, Crowds
 from tests.attacks_windows.fragments import fitting_people
 from tests.attacks_windows.released import ReleasedWindow

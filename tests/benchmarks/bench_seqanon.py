@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.models.common.similarity import Spatial
+from core.models.common.merge_cost import Spatial
 from core.models.km.anonymize.seqanon import Generalization, _Run, seqanon
 from core.models.km.guarantee import KmAnonymity
 from core.utility.distance import dataset_distance

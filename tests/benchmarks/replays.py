@@ -139,8 +139,8 @@ def release_in_turn(
         sealed = FileWindows(feed, [records], now_ms=NOW_MS, summary=Summary())
         for window in sealed:
             contents = release(window.seal, window.rows, feed.plan.after(window.history))
-            if contents is not None and contents.trace is not None:
-                sealed.remember(window.seal.key, [contents.trace])
+            if contents is not None and contents.roster is not None:
+                sealed.remember(window.seal.key, [contents.roster])
     finally:
         records.close()
 

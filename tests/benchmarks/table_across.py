@@ -18,7 +18,7 @@ from core.models.kdelta.plan import KDeltaPlan
 from core.records.arrays import FloatArray, IntArray
 from core.records.record import Kind
 from core.trajectories.trajectory import PointTrajectories
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.partition import ReleaseWindow
 from stream.replay.file_windows import FileWindows
 from stream.replay.summary import Summary
@@ -113,7 +113,7 @@ class Costs:
     cpu_s: float = 0.0
 
 
-def _released(window: ReleaseWindow, plan: KDeltaPlan, costs: Costs) -> tuple[Released, Trace] | None:
+def _released(window: ReleaseWindow, plan: KDeltaPlan, costs: Costs) -> tuple[Released, Roster] | None:
     """Release a window by the steps of its model, and count what that costs."""
     begun = time.process_time()
     points = release.assemble(window.seal, window.rows, plan)
@@ -135,7 +135,7 @@ def _released(window: ReleaseWindow, plan: KDeltaPlan, costs: Costs) -> tuple[Re
     ends = [_means(published, at) for at in (published.starts[:-1], published.starts[1:] - 1)]
     people = points.hashes[candidate.users].tolist()
     own = Released(window.seal.key.start_ms, people, candidate.sets, *ends)
-    return own, release.trace(window.seal, points, candidate)
+    return own, release.roster(window.seal, points, candidate)
 
 
 def _means(published: PointTrajectories, at: IntArray) -> FloatArray:
@@ -156,9 +156,9 @@ def run(file: Path, given: dict[str, object]) -> tuple[Costs, Flows]:
             made = _released(window, plan, costs)
             if made is None:
                 continue
-            after, trace = made
+            after, roster = made
             if plan.horizon > 1:
-                windows.remember(window.seal.key, [trace])
+                windows.remember(window.seal.key, [roster])
             if before is not None and after.start_ms - before.start_ms == feed.policy.size_ms:
                 flows.add(before, after)
             before = after

@@ -28,7 +28,7 @@ from core.models.measures import measure_loss, measure_window
 from core.records.record import Kind, Rows
 from core.trajectories.assemble import assemble_sequences
 from core.utility.window_measures import MeasureInputs, MeasureOptions
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.window import WindowKey
 from stream.feeds.feed import Feed
 from stream.feeds.record_files import open_files
@@ -179,7 +179,7 @@ def found_visits(path: Path, kind: Kind, given: Given) -> Iterator[Visits]:
             key, rows, plan = window.seal.key, window.rows, feed.plan.after(window.history)
             if plan.stop_rule is not None:
                 found = plan.find_stops(window.seal, rows)
-                windows.remember(key, [replace(Trace.of_nobody(key), carried=found.runs)])
+                windows.remember(key, [replace(Roster.of_nobody(key), carried=found.runs)])
                 rows = found.visits
             if len(rows):
                 yield Visits(key, rows)

@@ -17,7 +17,7 @@ from core.models.common.plan import Plan
 from core.pipeline import release_window
 from core.records.record import ROW_TYPES, Kind, Rows, Source
 from core.release.outcome import Outcome
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from core.windows.seal import Seal, SealedUntil
 from core.windows.window import WindowKey, window_starts
 from stream.feeds.feed import Feed
@@ -247,10 +247,10 @@ def _expected(
 ) -> dict[str, dict[bytes, bytes]]:
     """Compute what must have left, from each seal and its rows."""
     expected: dict[str, dict[bytes, bytes]] = {"anonymized": {}, "windows": {}, _BEGUN: {}}
-    traces: dict[_Shard, list[Trace]] = defaultdict(list)
+    rosters: dict[_Shard, list[Roster]] = defaultdict(list)
     contents = {record.key: record.value for record in told}
     for key, window in sorted(windows.items()):  # each with what those before it released
-        before, seal, feed = traces[key.kind, key.shard], window.seal, window.feed
+        before, seal, feed = rosters[key.kind, key.shard], window.seal, window.feed
         if not seal.n_rows or feed is None:
             continue  # sealed so that its shard could forget what earlier windows released; or a violation already
         rows = np.concatenate([np.zeros(0, dtype=ROW_TYPES[key.kind]), *window.rows])
@@ -273,8 +273,8 @@ def _expected(
                 found.breaches.append(f"a seal counts {seal.n_rows} rows, the topic holds {len(rows)} of them")
         else:
             expected[_BEGUN] |= {one.key: one.value for one in outcome_messages(released) if one.topic == "anonymized"}
-        if outcome.trace is not None:
-            before.append(outcome.trace)
+        if outcome.roster is not None:
+            before.append(outcome.roster)
         account = outcome.account
         if window.is_kept and account.condensed is not None:
             found.fates["condensed"] += account.condensed

@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from core.records.record import RUN, VISIT, Chunk, Kind, Source
-from core.windows.history import NO_RUNS, History, Trace
+from core.windows.history import NO_RUNS, History, Roster
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey
 
@@ -25,7 +25,7 @@ __all__ = [
     "SealsTopic",
     "SimulatedPartition",
     "contents",
-    "trace_of",
+    "roster_of",
 ]
 
 KIND = Kind.CHECKINS
@@ -48,8 +48,8 @@ class Message(NamedTuple):
     value: Content
 
 
-def trace_of(window: WindowKey, content: Content, history: History, *, carries: bool) -> Trace:
-    """Return a trace that differs whenever the content or anything of the history does.
+def roster_of(window: WindowKey, content: Content, history: History, *, carries: bool) -> Roster:
+    """Return a roster that differs whenever the content or anything of the history does.
 
     Args:
         window: The window.
@@ -60,7 +60,7 @@ def trace_of(window: WindowKey, content: Content, history: History, *, carries: 
     users = np.array(content, dtype=np.uint64)
     carried = np.zeros(1 if carries else 0, RUN)
     carried["n"] = history.carried["n"].sum() + len(users)  # all before it, however long ago
-    return Trace(key=window, users=users, groups=np.arange(len(users)), labels=(history.digest,), carried=carried)
+    return Roster(key=window, users=users, groups=np.arange(len(users)), labels=(history.digest,), carried=carried)
 
 
 def contents(window: WindowKey, content: Content, history: History, *, seal: Seal) -> list[Message]:
@@ -143,16 +143,16 @@ class _ShardTruth:
 
     def history(self, window: WindowKey) -> History:
         """Return what a window of the shard has to know of those before it."""
-        traces: dict[WindowKey, Trace] = {}
+        rosters: dict[WindowKey, Roster] = {}
         for key in sorted(self.contents):
             since_ms = key.start_ms - (HORIZON - 1) * SIZE_MS
-            *_, newest = NO_RUNS, *(one.carried for one in traces.values())
-            within = tuple(one for of, one in traces.items() if of.start_ms >= since_ms)
-            history = History(traces=within, carried=newest)
+            *_, newest = NO_RUNS, *(one.carried for one in rosters.values())
+            within = tuple(one for of, one in rosters.items() if of.start_ms >= since_ms)
+            history = History(rosters=within, carried=newest)
             if key == window:
                 return history
             if self.contents[key] and history.digest == self.seals[key].history:
-                traces[key] = trace_of(key, self.contents[key], history, carries=self.carries)
+                rosters[key] = roster_of(key, self.contents[key], history, carries=self.carries)
         raise KeyError(window)
 
 

@@ -54,7 +54,7 @@ from core.records.record import Rows
 from core.release.outcome import Account, Outcome, Release, Released, ReleaseRefused, Withheld, WithholdReason
 from core.trajectories.assemble import Limits, SequenceWindow
 from core.trajectories.trajectory import Demands, PointTrajectories
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from core.windows.window import WindowKey
 from tests.budgets import examples
 from tests.builders import strategies
@@ -647,7 +647,7 @@ def test_a_window_sealed_with_another_history_is_withheld(rows: Rows, plan: Plan
     seal = seal_of(rows, plan)
     earlier = WindowKey(seal.key.start_ms, seal.kind, seal.shard, seal.key.start_ms - 1)
     users = np.unique(rows["user"])
-    history = History(traces=(Trace(key=earlier, users=users, groups=np.zeros(len(users), np.int64)),))
+    history = History(rosters=(Roster(key=earlier, users=users, groups=np.zeros(len(users), np.int64)),))
     for sealed, plan_now in ((plan.after(history), plan), (plan, plan.after(history))):
         outcome = release_window(seal_of(rows, sealed), rows, plan_now)
         assert isinstance(outcome, Withheld)

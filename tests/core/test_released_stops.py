@@ -18,7 +18,7 @@ from core.places.locate import MetricGrid
 from core.records.record import Kind, Rows
 from core.release.outcome import Outcome, Release, WithholdReason
 from core.trajectories.stops import StopRule
-from core.windows.history import NO_HISTORY, History, Trace
+from core.windows.history import NO_HISTORY, History, Roster
 from core.windows.seal import Seal
 from core.windows.window import WindowKey
 from tests.budgets import examples
@@ -53,16 +53,16 @@ def seal_of(window: int, rows: Rows, plan: Plan, *, kind: Kind = Kind.STOPS) -> 
 def released_in_turn(rows: Rows, plan: Plan) -> list[Outcome]:
     """The outcome of every window, each with the history of those before it."""
     found: list[Outcome] = []
-    traces: list[Trace] = []
+    rosters: list[Roster] = []
     for window in range(N_WINDOWS):
         start_ms = START_MS + window * WINDOW_MS
         part = rows[(rows["ts_ms"] >= start_ms) & (rows["ts_ms"] < start_ms + WINDOW_MS)]
         key = WindowKey(start_ms + WINDOW_MS, Kind.STOPS, "all", start_ms)
-        after = plan.after(History.of(key, traces, horizon=1))
+        after = plan.after(History.of(key, rosters, horizon=1))
         found.append(release_window(seal_of(window, part, after), part, after))
         assert found[-1].account.rows == found[-1].account.condensed == len(part)
-        assert found[-1].trace is not None
-        traces.append(found[-1].trace)
+        assert found[-1].roster is not None
+        rosters.append(found[-1].roster)
     return found
 
 
@@ -158,9 +158,9 @@ def test_a_window_that_is_withheld_hands_on_where_people_are(changes: dict[str, 
     rows = rows[rows["ts_ms"] < START_MS + WINDOW_MS]
     outcome = release_window(replace(seal_of(0, rows, plan), **changes), rows, plan)
     assert getattr(outcome, "reason", None) is reason
-    assert outcome.trace is not None
-    assert sorted(outcome.trace.carried["user"].tolist()) == sorted(set(rows["user"].tolist()))
-    assert (outcome.trace.carried["first_ms"] == START_MS).all()
+    assert outcome.roster is not None
+    assert sorted(outcome.roster.carried["user"].tolist()) == sorted(set(rows["user"].tolist()))
+    assert (outcome.roster.carried["first_ms"] == START_MS).all()
 
 
 @pytest.mark.parametrize("people", [{}, {1: [(minute, 0) for minute in range(6)] + [(6, 1)]}])
@@ -180,10 +180,10 @@ def test_with_noise_a_window_without_stops_is_withheld_as_one_with_few(people: d
 
 def test_nothing_of_a_run_is_shown() -> None:
     """
-    A trace can be in a traceback or a log.
+    A roster can be in a traceback or a log.
     """
     outcome = released_in_turn(rows_of(STAY), PLANS[0])[0]
-    assert outcome.trace is not None
-    assert len(outcome.trace.carried) == len(STAY)
-    assert "48.2" not in repr(outcome.trace)
+    assert outcome.roster is not None
+    assert len(outcome.roster.carried) == len(STAY)
+    assert "48.2" not in repr(outcome.roster)
     assert "48.2" not in repr(outcome)

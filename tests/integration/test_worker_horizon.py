@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.records.record import Kind
-from core.windows.history import Trace
+from core.windows.history import Roster
 from stream.formats.seals import seal_from_bytes
 from tests.builders.feeds import SIZE_S, START_S, Messages, assert_all_is_released_in_one_way
 from tests.cluster.brokers import ApacheKafka
@@ -79,13 +79,13 @@ def fragments(first: int, n_windows: int) -> Messages:
 FEEDS: dict[Kind, Callable[[int, int], Messages]] = {Kind.CHECKINS: check_ins, Kind.FRAGMENTS: fragments}
 
 
-def traces(place: Place) -> list[Trace]:
-    """The traces on the seals topic that were not removed."""
+def rosters(place: Place) -> list[Roster]:
+    """The rosters on the seals topic that were not removed."""
     live: dict[bytes | None, bytes | None] = {}
     for record in place.read("seals"):
         live[record.key] = record.value
     records = [seal_from_bytes(value) for value in live.values() if value is not None]
-    return [record for record in records if isinstance(record, Trace)]
+    return [record for record in records if isinstance(record, Roster)]
 
 
 @pytest.mark.parametrize("promise", list(SETTINGS))
@@ -109,7 +109,7 @@ def test_windows_after_a_crash_are_those_of_a_replay(promise: str, apache_kafka:
     with place.worker(ready=False) as worker:
         assert_all_is_released_in_one_way(place, [worker], expected)
         wait_until(
-            lambda: len({one.key for one in traces(place)}) == HORIZON - 1,
+            lambda: len({one.key for one in rosters(place)}) == HORIZON - 1,
             within_s=30,
             what=lambda: worker.log[-3000:],
         )
@@ -118,7 +118,7 @@ def test_windows_after_a_crash_are_those_of_a_replay(promise: str, apache_kafka:
 def test_a_shard_without_records_forgets_when_the_feed_goes_on(apache_kafka: ApacheKafka, tmp_path: Path) -> None:
     """
     One city's records end after three windows. When the watermark, which another city moves on, has passed the windows
-    that depend on them, their traces are removed; every window is released as by a replay, and no other one.
+    that depend on them, their rosters are removed; every window is released as by a replay, and no other one.
     """
 
     def elsewhere(message: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
@@ -148,7 +148,7 @@ def test_a_shard_without_records_forgets_when_the_feed_goes_on(apache_kafka: Apa
         assert_all_is_released_in_one_way(place, [worker], expected)
         wait_until(
             lambda: (
-                [one.key.start_ms // 1000 - START_S for one in traces(place)]
+                [one.key.start_ms // 1000 - START_S for one in rosters(place)]
                 == [window * SIZE_S for window in range(N_WINDOWS - HORIZON + 1, N_WINDOWS)]
             ),
             within_s=30,

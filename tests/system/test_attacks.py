@@ -12,8 +12,8 @@ import pytest
 
 from core.pipeline import release_window
 from core.records.record import CheckIn, Fragment, Kind, Point, Source
+from core.release.attacks.risk import SAMPLE, Attack, Risk, worst
 from core.release.outcome import Release
-from core.release.risk import SAMPLE, Attack, Risk, worst
 from core.windows.window import WindowKey, window_starts
 from stream.feeds.feed import build_feeds
 from stream.settings.load import load_settings

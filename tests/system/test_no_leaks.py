@@ -391,7 +391,7 @@ def test_no_repr_tells_who_was_where(watch: Watch, city: dict[Kind, MarkedFeed])
     """
     passed = {"CheckIn", "Fragment", "Rejected", "Chunk", "Rules", "ValidCheckIns", "Accepted", "ReleaseWindow", "Seal"}
     passed |= {"SequenceWindow", "PointWindow", "Release", "Withheld", "OutMessage", "WindowResult"}
-    passed |= {"FoundStops", "Trace", "History"}
+    passed |= {"FoundStops", "Roster", "History"}
     assert passed <= watch.shown.keys()
     everything = city[Kind.CHECKINS].coordinates | city[Kind.FRAGMENTS].coordinates
     both = MarkedFeed(Kind.CHECKINS, b"", everything)

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from core.kernels.oracles.runs import TrackPoint, TrackStop, stops_of_track
 from core.places.locate import Locator, MetricGrid
 from core.records.record import Kind, Rows
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.window import WindowKey
 from stream.cli.main import main
 from stream.feeds.feed import Feed
@@ -92,7 +92,7 @@ def windows_of(name: str, size: str) -> Iterator[FoundInWindow]:
     for window in windows:
         key = window.seal.key
         found = feed.plan.after(window.history).find_stops(window.seal, window.rows)
-        windows.remember(key, [replace(Trace.of_nobody(key), carried=found.runs)])
+        windows.remember(key, [replace(Roster.of_nobody(key), carried=found.runs)])
         yield FoundInWindow(key, window.rows, found.visits)
     for file in files:
         file.close()

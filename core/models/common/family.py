@@ -13,15 +13,15 @@ from typing import Generic, Protocol, TypeVar
 from core.models.common.plan import Plan
 from core.models.common.settings import Context, ModelSettings, PlanInputs
 from core.records.record import Kind, Rows
+from core.release.attacks.linkage import LinkageExtract
+from core.release.attacks.risk import Attack, Risk
 from core.release.counts import Headcount
-from core.release.linkage import LinkageExtract
 from core.release.locations import GeneralizedLocation
 from core.release.outcome import Released
-from core.release.risk import Attack, Risk
 from core.utility.window_answers import WindowAnswers
 from core.utility.window_measures import MeasureInputs, WindowLoss, WindowMeasures
 from core.windows.draw import Counts
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 
 __all__ = ["AssembledWindow", "Candidate", "Contents", "Family", "ModelSummary", "Variant", "Verdict"]
@@ -95,7 +95,7 @@ class Contents:
     extract: LinkageExtract | None = None
     """What an attack needs that links this release to the next one of the shard; not published."""
 
-    trace: Trace | None = None
+    roster: Roster | None = None
     """What later windows have to know of this one, if the promise spans windows; not published."""
 
     has_noise: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.models.common.similarity import Similarity
+from core.models.common.merge_cost import MergeCost
 from core.records.arrays import BoolArray, FloatArray, IntArray
 from core.support.table import subtrajectories
 from core.trajectories.trajectory import Sequences
@@ -57,8 +57,8 @@ class LocationGroups:
 class GeneralizedLocations:
     """The generalized locations in use, each named by its smallest member's id."""
 
-    def __init__(self, visitors: dict[int, set[int]], xy_m: FloatArray, similarity: Similarity) -> None:
-        self._similarity = similarity
+    def __init__(self, visitors: dict[int, set[int]], xy_m: FloatArray, merge_cost: MergeCost) -> None:
+        self._merge_cost = merge_cost
         self._visitors = visitors
         self._groups = LocationGroups(np.rint(xy_m * 1000).astype(np.int64))
         for location in set(range(len(xy_m))) - visitors.keys():
@@ -75,7 +75,7 @@ class GeneralizedLocations:
 
     def nearest(self, location: int) -> int | None:
         """Find the other generalized location in use that costs least, ties by id; None if none is allowed."""
-        cost = self._similarity.cost(location, self._groups.distances_mm(location))
+        cost = self._merge_cost.cost(location, self._groups.distances_mm(location))
         found = int(np.argmin(cost))
         return found if np.isfinite(cost[found]) else None
 
@@ -87,7 +87,7 @@ class GeneralizedLocations:
         """Make one generalized location of two; ``into`` is the smaller id."""
         self._groups.merge(into, absorbed)
         self._visitors[into] |= self._visitors.pop(absorbed)
-        self._similarity.merge(into, absorbed)
+        self._merge_cost.merge(into, absorbed)
 
 
 def affordable_length(trajectories: Sequences, *, k: int, m: int) -> int:

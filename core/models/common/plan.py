@@ -13,7 +13,7 @@ import pyproj
 from core.models.common.guarantee import Guarantee, Parameters
 from core.models.common.noise import LaplaceNoise
 from core.places.locate import Locator
-from core.places.regions import Regions
+from core.places.shard_cells import ShardCells
 from core.records.keys import check_key, keyed_generator, keyed_id
 from core.records.record import Rows
 from core.release.outcome import Account, ReleaseRefused, Withheld, WithholdReason
@@ -53,8 +53,8 @@ class Plan(ABC):
     locator: Locator | None = field(default=None, repr=False)
     """The vocabulary that numbered the locations; None for fragments, which have none."""
 
-    regions: Regions | None = None
-    """Into which regions a window is divided before each is released on its own; None to release it as a whole."""
+    shard_cells: ShardCells | None = None
+    """Into which cells a window is divided before each is released on its own; None to release it as a whole."""
 
     stop_rule: StopRule | None = None
     """When points are a stop, if the windows have points and visits are released; None to release what the rows are."""
@@ -105,7 +105,7 @@ class Plan(ABC):
     def promised_linkage(self) -> float | None:
         """Largest share of a unit's people that may be together in one unit of the next release of the shard.
 
-        See :attr:`core.release.linkage.LinkageRisk.highest`. None if nothing is promised of several releases.
+        See :attr:`core.release.attacks.linkage.LinkageRisk.highest`. None if nothing is promised of several releases.
         """
         return None
 

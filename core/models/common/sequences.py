@@ -10,7 +10,7 @@ from typing import ClassVar
 from core.models.common.plan import Plan
 from core.records.arrays import UserHashes
 from core.records.keys import pseudonyms
-from core.release.linked_places import VisitedPlaces
+from core.release.attacks.linked_places import VisitedPlaces
 from core.release.locations import GENERALIZED_LOCATION
 from core.release.outcome import PSEUDONYM, Released
 from core.trajectories.trajectory import Sequences

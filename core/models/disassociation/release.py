@@ -14,8 +14,8 @@ from core.models.disassociation.plan import DisassociationPlan
 from core.models.disassociation.released import ClusterGroup, NamedChunk, NamedCluster, NamedJoint
 from core.models.disassociation.verify import revealed, verify_disassociated, verify_origin
 from core.records.record import Rows
+from core.release.attacks.linked_places import VisitedPlaces
 from core.release.counts import Headcount
-from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.trajectories.location_sets import location_sets

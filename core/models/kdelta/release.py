@@ -23,13 +23,13 @@ from core.models.kdelta.verify_persistent import broken_persistence
 from core.records.arrays import FloatArray, IntArray
 from core.records.keys import pseudonyms
 from core.records.record import Rows
+from core.release.attacks.linked_sets import SetEnds
+from core.release.attacks.risk import PublishedPoints, attack_points
 from core.release.counts import Headcount, publishable
-from core.release.linked_sets import SetEnds
-from core.release.risk import PublishedPoints, attack_points
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 
-__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "trace", "verify"]
+__all__ = ["PointCandidate", "anonymize", "assemble", "candidate", "publish", "roster", "verify"]
 
 _DEGREE_DIGITS = 6
 """Published coordinates are rounded to 1e-6 degrees, about 0.1 m; the anonymizer's margin allows for that."""
@@ -148,21 +148,21 @@ def _dependence(window: PointWindow, candidate: PointCandidate) -> str | None:
 
 def _broken_across(window: PointWindow, candidate: PointCandidate, plan: KDeltaPlan) -> str | None:
     """Return how the candidate breaks what is promised of several windows together; None if it does not."""
-    across, sets, traces = plan.guarantee.across, candidate.sets, plan.history.traces
+    across, sets, rosters = plan.guarantee.across, candidate.sets, plan.history.rosters
     people, is_one_crowd = window.hashes[candidate.users].tolist(), _is_one_crowd(window, plan)
     if isinstance(across, Persistent):
         within_ms = int(window.trajectories.t_ms[0])
         k = [max(plan.guarantee.k, demanded) for demanded in candidate.k]
-        return broken_persistence(sets, people, k, traces, across, within_ms=within_ms, is_one_crowd=is_one_crowd)
+        return broken_persistence(sets, people, k, rosters, across, within_ms=within_ms, is_one_crowd=is_one_crowd)
     if across is None:
         return None
-    n_large = large_flows(sets, people, traces, across, is_one_crowd=is_one_crowd)
+    n_large = large_flows(sets, people, rosters, across, is_one_crowd=is_one_crowd)
     return f"mixing is broken: {n_large} large_flows" if n_large else None
 
 
 def _is_one_crowd(window: PointWindow, plan: KDeltaPlan) -> bool:
     """Return whether a window has too few people for two sets; a region is never all of a window."""
-    return plan.regions is None and window.n_users < 2 * plan.guarantee.k
+    return plan.shard_cells is None and window.n_users < 2 * plan.guarantee.k
 
 
 def _is_exchangeable(plan: KDeltaPlan) -> bool:
@@ -225,14 +225,14 @@ def publish(
             delta_m=plan.guarantee.delta_m,
             generator=plan.generator(seal, "attack"),
         ),
-        trace=trace(seal, window, candidate) if plan.horizon > 1 else None,
+        roster=roster(seal, window, candidate) if plan.horizon > 1 else None,
     )
 
 
-def trace(seal: Seal, window: PointWindow, candidate: PointCandidate) -> Trace:
+def roster(seal: Seal, window: PointWindow, candidate: PointCandidate) -> Roster:
     """Return who is released in which set, for later windows."""
     entries = np.unique(np.column_stack((candidate.users, candidate.sets)).astype(np.int64), axis=0)
-    return Trace(key=seal.key, users=window.hashes[entries[:, 0]], groups=entries[:, 1])
+    return Roster(key=seal.key, users=window.hashes[entries[:, 0]], groups=entries[:, 1])
 
 
 def _translation(result: AnonymizedTrajectories, k: int) -> dict[str, float | None]:

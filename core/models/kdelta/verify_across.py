@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.models.kdelta.guarantee import Mixing
-from core.windows.history import Trace
+from core.windows.history import Roster
 
 __all__ = ["collected", "large_flows"]
 
 
 def large_flows(
-    sets: Sequence[int], people: Sequence[int], earlier: Sequence[Trace], mixing: Mixing, *, is_one_crowd: bool = False
+    sets: Sequence[int], people: Sequence[int], earlier: Sequence[Roster], mixing: Mixing, *, is_one_crowd: bool = False
 ) -> int:
     """Count the pairs of an earlier set and a set of the candidate between which too many people go.
 
@@ -34,7 +34,7 @@ def large_flows(
     >>> import numpy as np
     >>> from core.records.record import Kind
     >>> from core.windows.window import WindowKey
-    >>> before = Trace(
+    >>> before = Roster(
     ...     key=WindowKey(10, Kind.FRAGMENTS, "", 0), users=np.array([4, 7], np.uint64), groups=np.array([0, 0])
     ... )
     >>> [large_flows(sets, [4, 7, 8], [before], Mixing(l=2)) for sets in ([0, 1, 1], [0, 0, 1], [0, 0, 0])]
@@ -46,8 +46,8 @@ def large_flows(
     if is_one_crowd and len(members) == 1:
         return 0
     too_large = 0
-    for trace in earlier:
-        for group_members in collected(trace.groups.tolist(), trace.users.tolist()).values():
+    for roster in earlier:
+        for group_members in collected(roster.groups.tolist(), roster.users.tolist()).values():
             again = {person for person in group_members if person in places}
             to = {number for person in again for number in places[person]}
             too_large += sum(len(again & members[number]) * mixing.l > len(again) for number in to)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from core.models.kdelta.guarantee import Mixing, Persistent
 from core.models.kdelta.verify_across import collected, large_flows
-from core.windows.history import Trace
+from core.windows.history import Roster
 
 __all__ = ["broken_persistence", "without_companions"]
 
@@ -18,7 +18,7 @@ def broken_persistence(
     sets: Sequence[int],
     people: Sequence[int],
     k: Sequence[int],
-    earlier: Sequence[Trace],
+    earlier: Sequence[Roster],
     promise: Persistent,
     *,
     within_ms: int,
@@ -40,7 +40,7 @@ def broken_persistence(
     """
     epoch_ms = promise.window_ms * promise.horizon
     begin_ms = within_ms // epoch_ms * epoch_ms
-    own = [trace for trace in earlier if begin_ms <= trace.key.start_ms < begin_ms + epoch_ms]
+    own = [roster for roster in earlier if begin_ms <= roster.key.start_ms < begin_ms + epoch_ms]
     if n_alone := without_companions(sets, people, k, own):
         return f"persistence is broken: {n_alone} with too few companions"
     if not own and (n_large := large_flows(sets, people, earlier[-1:], Mixing(l=promise.l), is_one_crowd=is_one_crowd)):
@@ -48,7 +48,7 @@ def broken_persistence(
     return None
 
 
-def without_companions(sets: Sequence[int], people: Sequence[int], k: Sequence[int], epoch: Sequence[Trace]) -> int:
+def without_companions(sets: Sequence[int], people: Sequence[int], k: Sequence[int], epoch: Sequence[Roster]) -> int:
     """Count the trajectories whose person has too few companions in the trajectory's set.
 
     A companion is a person of the set, the person included, who was in each set in which the person was in the earlier
@@ -66,7 +66,7 @@ def without_companions(sets: Sequence[int], people: Sequence[int], k: Sequence[i
     >>> import numpy as np
     >>> from core.records.record import Kind
     >>> from core.windows.window import WindowKey
-    >>> before = Trace(
+    >>> before = Roster(
     ...     key=WindowKey(10, Kind.FRAGMENTS, "", 0), users=np.array([4, 7], np.uint64), groups=np.array([0, 0])
     ... )
     >>> without_companions([0, 0], [4, 7], [2, 2], [before]), without_companions([0, 0], [4, 9], [2, 2], [before])
@@ -75,9 +75,9 @@ def without_companions(sets: Sequence[int], people: Sequence[int], k: Sequence[i
     if not len(sets) == len(people) == len(k):
         raise ValueError("sets, people and k must have one entry for each trajectory")
     past: dict[int, set[tuple[int, int]]] = {}
-    for trace in epoch:
-        for person, group in zip(trace.users.tolist(), trace.groups.tolist(), strict=True):
-            past.setdefault(person, set()).add((trace.key.start_ms, group))
+    for roster in epoch:
+        for person, group in zip(roster.users.tolist(), roster.groups.tolist(), strict=True):
+            past.setdefault(person, set()).add((roster.key.start_ms, group))
     members = collected(sets, people)
     counted: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
     without = 0

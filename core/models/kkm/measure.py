@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from core.models.kkm.anonymize.result import RTResult
-from core.models.kkm.asked import Wanted, share_of_values
+from core.models.kkm.attribute_queries import Wanted, share_of_values
 from core.models.kkm.attributes import Value
 from core.models.kkm.plan import KKmPlan
 from core.models.kkm.queries import RTPerson, draw_rt_queries, rt_query_error

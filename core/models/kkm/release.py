@@ -21,11 +21,11 @@ from core.records.arrays import numbered
 from core.records.keys import pseudonyms
 from core.records.profile import Categorical, common_profiles
 from core.records.record import Rows
+from core.release.attacks.linked_places import VisitedPlaces
 from core.release.counts import Headcount
-from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 
 __all__ = ["AttributeWindow", "anonymize", "assemble", "attributes_of", "candidate", "publish", "verify"]
@@ -138,17 +138,17 @@ def publish(
         people_suppressed=window.visits.people_suppressed(result.kept),
         extract=VisitedPlaces.of([(user,) for user in candidate.users], _shown(candidate), window.visits.hashes),
         information_loss={"ncp": round(result.ncp, 6), "ul": round(result.ul, 6), "groups": len(result.groups)},
-        trace=_trace(seal, window, candidate, plan),
+        roster=_roster(seal, window, candidate, plan),
     )
 
 
-def _trace(seal: Seal, window: AttributeWindow, candidate: RTRecords, plan: KKmPlan) -> Trace | None:
+def _roster(seal: Seal, window: AttributeWindow, candidate: RTRecords, plan: KKmPlan) -> Roster | None:
     """Return the signatures of the released people, for later windows."""
     if candidate.signatures is None:
         return None
     order = np.argsort(candidate.users)  # records are in the order of groups
     groups, signatures = numbered([candidate.signatures[i] for i in order.tolist()])
-    return Trace(
+    return Roster(
         key=seal.key,
         users=window.visits.hashes[np.array(candidate.users)[order]],
         groups=groups,

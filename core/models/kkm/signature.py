@@ -21,7 +21,7 @@ _Written = tuple[int, Mapping[str, str | tuple[float, float]]]
 
 
 def label_of(signature: AttributeSignature, schema: Schema, *, k: int) -> str:
-    """Write a signature for a trace, by names: the attributes may be others after a change of the settings.
+    """Write a signature for a roster, by names: the attributes may be others after a change of the settings.
 
     Args:
         signature: What to write.
@@ -36,7 +36,7 @@ def label_of(signature: AttributeSignature, schema: Schema, *, k: int) -> str:
 
 
 def signature_of_label(label: str, schema: Schema, *, k: int) -> AttributeSignature | None:
-    """Read a signature from a trace; None if it is none under these attributes, or was shared by fewer than k people.
+    """Read a signature from a roster; None if it is none under these attributes, or was shared by fewer than k people.
 
     >>> from core.models.kkm.attributes import NumericAttribute
     >>> signature_of_label('[3,{"age":[20,30]}]', (NumericAttribute(name="age", low=0, high=99),), k=2)

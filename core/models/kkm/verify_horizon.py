@@ -27,7 +27,7 @@ class PersonAttributes(NamedTuple):
     """What a person's attributes are, and what is published of them; values in the schema's order."""
 
     user: int
-    """Keyed hash, as in traces."""
+    """Keyed hash, as in rosters."""
 
     own: tuple[Value, ...]
     """The true values; a number as an interval of length 0."""
@@ -137,11 +137,11 @@ def _earlier(
     of_user: defaultdict[int, set[_Values | None]] = defaultdict(set)
     of_all: set[_Values | None] = set()
     wanted = np.array(sorted(users), np.uint64)
-    for trace in history.traces:
-        signatures = [_signature(label, schema, k) for label in trace.labels]
+    for roster in history.rosters:
+        signatures = [_signature(label, schema, k) for label in roster.labels]
         of_all.update(signatures)
-        about = np.isin(trace.users, wanted)
-        for user, group in zip(trace.users[about].tolist(), trace.groups[about].tolist(), strict=True):
+        about = np.isin(roster.users, wanted)
+        for user, group in zip(roster.users[about].tolist(), roster.groups[about].tolist(), strict=True):
             of_user[user].add(signatures[group] if group < len(signatures) else None)
     return dict(of_user), of_all - {None}
 

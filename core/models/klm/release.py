@@ -10,9 +10,9 @@ from core.models.klm.anonymize.window import Clustered
 from core.models.klm.plan import KLmPlan
 from core.models.klm.verify import verify_klm
 from core.records.record import Rows
+from core.release.attacks.risk import attack_sequences
 from core.release.counts import Headcount
 from core.release.locations import generalized_locations
-from core.release.risk import attack_sequences
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.trajectories.trajectory import Sequences
 from core.utility.published import published_recoding_loss

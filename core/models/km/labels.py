@@ -1,7 +1,7 @@
-"""A released sequence as the label of a trace, by which later windows recognize it.
+"""A released sequence as the label of a roster, by which later windows recognize it.
 
 A label is the sequence as numbers of its generalized locations: of each the number, in the feed's vocabulary, of its
-smallest member. A location of the vocabulary is in one region alone, so that the labels of several regions of a window
+smallest member. A location of the vocabulary is in one cell alone, so that the labels of several cells of a window
 never mean different locations by one number. Numbers mean the same inside a window only.
 """
 

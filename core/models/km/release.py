@@ -16,12 +16,12 @@ from core.models.km.verify import verify_km
 from core.models.km.verify_horizon import verify_horizon
 from core.records.arrays import numbered
 from core.records.record import Rows
+from core.release.attacks.risk import attack_sequences
 from core.release.counts import Headcount
 from core.release.locations import generalized_locations
-from core.release.risk import attack_sequences
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.utility.published import published_loss
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 
 __all__ = ["anonymize", "assemble", "candidate", "publish", "verify"]
@@ -103,17 +103,17 @@ def publish(
             m=plan.guarantee.m,
             generator=plan.generator(seal, "attack"),
         ),
-        trace=_trace(seal, window, result) if plan.horizon > 1 else None,
+        roster=_roster(seal, window, result) if plan.horizon > 1 else None,
     )
 
 
-def _trace(seal: Seal, window: SequenceWindow, result: Generalization) -> Trace:
+def _roster(seal: Seal, window: SequenceWindow, result: Generalization) -> Roster:
     """Return the released sequences and their people, for later windows."""
     released = result.released(window.sequences)
     pieces = replace(released, locations=window.vocabulary.ids[released.locations]).lists()
     some = [number for number, piece in enumerate(pieces) if piece]
     groups, labels = numbered([label_of(pieces[number]) for number in some])
-    return Trace(key=seal.key, users=window.hashes[released.users[some]], groups=groups, labels=tuple(labels))
+    return Roster(key=seal.key, users=window.hashes[released.users[some]], groups=groups, labels=tuple(labels))
 
 
 def _members(result: Generalization) -> dict[int, list[int]]:

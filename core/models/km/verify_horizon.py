@@ -50,7 +50,7 @@ def verify_horizon(
     Those of earlier windows alone were checked with the newest of these windows.
 
     Args:
-        users: Keyed hash of the user of each trajectory, as in traces.
+        users: Keyed hash of the user of each trajectory, as in rosters.
         trajectories: Locations as they would be published, in order: any hashable, equal if published alike.
         guarantee: k and m.
         history: What the earlier windows of the horizon released.
@@ -76,7 +76,7 @@ class _Piece(NamedTuple):
 
     user: int
     age: int
-    """How many traces ago; 0 in the window that is checked."""
+    """How many rosters ago; 0 in the window that is checked."""
 
     locations: list[Hashable]
     """Locations, different in different windows."""
@@ -87,12 +87,12 @@ def _earlier(users: set[int], history: History) -> tuple[list[_Piece], int]:
     pieces: list[_Piece] = []
     unread: set[int] = set()
     wanted = np.array(sorted(users), np.uint64)
-    for age, trace in enumerate(reversed(history.traces), start=1):
+    for age, roster in enumerate(reversed(history.rosters), start=1):
         sequences = [
-            [(age, name) for name in label.split(",")] if _LABEL.fullmatch(label) else None for label in trace.labels
+            [(age, name) for name in label.split(",")] if _LABEL.fullmatch(label) else None for label in roster.labels
         ]
-        about = np.isin(trace.users, wanted)
-        for user, group in zip(trace.users[about].tolist(), trace.groups[about].tolist(), strict=True):
+        about = np.isin(roster.users, wanted)
+        for user, group in zip(roster.users[about].tolist(), roster.groups[about].tolist(), strict=True):
             locations = sequences[group] if 0 <= group < len(sequences) else None
             if locations is None:
                 unread.add(user)

@@ -14,8 +14,8 @@ from core.models.km_sets.released import LocationSet
 from core.models.km_sets.verify import verify_km_sets
 from core.records.keys import pseudonyms
 from core.records.record import Rows
+from core.release.attacks.linked_places import VisitedPlaces
 from core.release.counts import Headcount
-from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.trajectories.location_sets import location_sets

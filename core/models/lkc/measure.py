@@ -7,8 +7,8 @@ from functools import partial
 
 from core.models.lkc.anonymize.suppress import Suppression
 from core.models.lkc.assemble import PairWindow
+from core.models.lkc.kept import kept_shares
 from core.models.lkc.plan import LKCPlan
-from core.models.lkc.shares import pair_shares
 from core.records.record import Rows
 from core.utility.answers import PossibleVisits, VisitLabels
 from core.utility.window_answers import WindowAnswers, draw_visit_queries, raw_visits, spots_of
@@ -20,7 +20,7 @@ __all__ = ["PairMeasures", "answers", "loss", "measure"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairMeasures(WindowMeasures):
-    """The measures of one window; NaN where there is nothing to measure. See :mod:`core.models.lkc.shares`."""
+    """The measures of one window; NaN where there is nothing to measure. See :mod:`core.models.lkc.kept`."""
 
     visits_kept_share: float
     pairs_kept_share: float
@@ -38,7 +38,7 @@ def loss(window: PairWindow, result: Suppression, plan: LKCPlan) -> WindowLoss:
 
 def measure(seal: Seal, window: PairWindow, result: Suppression, plan: LKCPlan, inputs: MeasureInputs) -> PairMeasures:
     """Measure how much is kept."""
-    shares = pair_shares(
+    shares = kept_shares(
         window.sequences,
         window.stands_for,
         result.kept,

@@ -22,11 +22,11 @@ from core.records.arrays import numbered
 from core.records.keys import pseudonyms
 from core.records.profile import distinct_profiles
 from core.records.record import Rows
+from core.release.attacks.linked_places import VisitedPlaces
+from core.release.attacks.risk import attack_sequences
 from core.release.counts import Headcount
-from core.release.linked_places import VisitedPlaces
 from core.release.locations import generalized_locations
-from core.release.risk import attack_sequences
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 
 __all__ = ["anonymize", "assemble", "candidate", "publish", "verify"]
@@ -150,7 +150,7 @@ def publish(
             m=plan.guarantee.l,
             generator=plan.generator(seal, "attack"),
         ),
-        trace=_trace(seal, window, candidate, plan),
+        roster=_roster(seal, window, candidate, plan),
     )
 
 
@@ -162,13 +162,13 @@ def _stated(candidate: PairCandidate, i: int, plan: LKCPlan) -> _Stated:
     return {"one_of": published(candidate.roles[i][0], names)}
 
 
-def _trace(seal: Seal, window: PairWindow, candidate: PairCandidate, plan: LKCPlan) -> Trace | None:
+def _roster(seal: Seal, window: PairWindow, candidate: PairCandidate, plan: LKCPlan) -> Roster | None:
     """Return the roles of the released people, for later windows."""
     if candidate.roles is None:
         return None
     groups, roles = numbered(candidate.roles)
     labels = tuple(label_of(role, plan.sensitive_values) for role in roles)
-    return Trace(key=seal.key, users=window.hashes[candidate.users], groups=groups, labels=labels)
+    return Roster(key=seal.key, users=window.hashes[candidate.users], groups=groups, labels=labels)
 
 
 def _shown(candidate: PairCandidate, plan: LKCPlan) -> list[list[tuple[str, ...]]]:

@@ -46,7 +46,7 @@ def published(signature: Signature, names: Sequence[str]) -> tuple[str | None, .
 
 
 def label_of(role: SignedRole, names: Sequence[str]) -> str:
-    """Write a role for a trace, by names: codes may mean other values after a change of the settings.
+    """Write a role for a roster, by names: codes may mean other values after a change of the settings.
 
     >>> label_of(((0, NONE), 1), ["flu"])
     '[["flu",null],1]'
@@ -55,7 +55,7 @@ def label_of(role: SignedRole, names: Sequence[str]) -> str:
 
 
 def role_of_label(label: str, codes: Mapping[str, int]) -> SignedRole | None:
-    """Read a role from a trace; None if it has a value that is no longer sensitive, or was written by another model.
+    """Read a role from a roster; None if it has a value that is no longer sensitive, or was written by another model.
 
     >>> role_of_label('[["flu",null],1]', {"flu": 0}), role_of_label('[["flu",null],1]', {})
     (((0, -1), 1), None)

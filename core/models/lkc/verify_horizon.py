@@ -17,7 +17,7 @@ import numpy as np
 
 from core.models.lkc.guarantee import LKCPrivacy
 from core.models.lkc.verify import Pair, matching_trajectories
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 
 __all__ = ["HorizonReport", "Signed", "verify_horizon"]
 
@@ -28,7 +28,7 @@ class Signed(NamedTuple):
     """What is published of a released person's values, and what is true."""
 
     user: int
-    """Keyed hash, as in traces."""
+    """Keyed hash, as in rosters."""
 
     carried: Collection[str]
     """The person's sensitive values."""
@@ -143,9 +143,9 @@ class _Earlier:
         self._latest: dict[int, set[int]] = {}
         """The entries of each person in the latest window with the person."""
         wanted = np.array(sorted(users), np.uint64)
-        for trace in sorted(history.traces, key=lambda one: one.key.start_ms):
+        for roster in sorted(history.rosters, key=lambda one: one.key.start_ms):
             entries: defaultdict[int, set[int]] = defaultdict(set)
-            for user, signature, entry in _entries(trace, wanted):
+            for user, signature, entry in _entries(roster, wanted):
                 self._signatures[user].add(signature)
                 entries[user].add(entry)
             self._latest.update(entries)
@@ -164,12 +164,12 @@ class _Earlier:
 
 
 def _entries(
-    trace: Trace, users: np.ndarray[tuple[int], np.dtype[np.uint64]]
+    roster: Roster, users: np.ndarray[tuple[int], np.dtype[np.uint64]]
 ) -> Iterator[tuple[int, _Names | None, int]]:
-    """Yield the entries of a trace about some people: keyed hash, signature, which of its entries."""
-    labels = [_label(text) for text in trace.labels]
-    about = np.isin(trace.users, users)
-    for user, group in zip(trace.users[about].tolist(), trace.groups[about].tolist(), strict=True):
+    """Yield the entries of a roster about some people: keyed hash, signature, which of its entries."""
+    labels = [_label(text) for text in roster.labels]
+    about = np.isin(roster.users, users)
+    for user, group in zip(roster.users[about].tolist(), roster.groups[about].tolist(), strict=True):
         signature, entry = labels[group] if group < len(labels) else (None, 0)
         yield user, signature, entry
 

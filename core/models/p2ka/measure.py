@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.models.p2ka.anonymize.p2ka import PatternRelease
+from core.models.p2ka.pattern_similarity import pattern_similarity
 from core.models.p2ka.plan import P2kAPlan
-from core.models.p2ka.similarity import pattern_similarity
 from core.records.record import Rows
 from core.trajectories.assemble import SequenceWindow
 from core.utility.window_answers import WindowAnswers, sequence_answers
@@ -18,7 +18,10 @@ __all__ = ["PatternMeasures", "answers", "loss", "measure"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternMeasures(WindowMeasures):
-    """The measures of one window; NaN where there is nothing to measure. See :mod:`core.models.p2ka.similarity`."""
+    """The measures of one window; NaN where there is nothing to measure.
+
+    See :mod:`core.models.p2ka.pattern_similarity`.
+    """
 
     sim1: float
     """How near the supports of the release's k-frequent patterns are to those of the window."""

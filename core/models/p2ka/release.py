@@ -11,9 +11,9 @@ from core.models.p2ka.plan import P2kAPlan
 from core.models.p2ka.verify import verify_patterns
 from core.records.arrays import BoolArray
 from core.records.record import Rows
+from core.release.attacks.risk import attack_sequences
 from core.release.counts import Headcount, publishable
 from core.release.locations import generalized_locations
-from core.release.risk import attack_sequences
 from core.trajectories.assemble import SequenceWindow, assemble_sequences
 from core.trajectories.trajectory import Sequences
 from core.windows.seal import Seal

@@ -119,10 +119,10 @@ class FamilyFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes in ``topics.windows`` for each window of a shard."""
 
     seal_bytes: float
-    """Bytes in ``topics.seals`` for each window of a shard, traces apart, before compaction."""
+    """Bytes in ``topics.seals`` for each window of a shard, rosters apart, before compaction."""
 
-    trace_bytes: float
-    """Bytes of traces in ``topics.seals`` for each person in a window; 0 for models that keep none."""
+    roster_bytes: float
+    """Bytes of rosters in ``topics.seals`` for each person in a window; 0 for models that keep none."""
 
 
 class FeedFigures(msgspec.Struct, frozen=True, kw_only=True):

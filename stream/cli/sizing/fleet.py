@@ -252,7 +252,7 @@ def _topic_bytes(load: Load, measured: Measured, shards: int) -> TopicBytes:
     return TopicBytes(
         input=records * feed.input_bytes,
         shards=records * (1 - load.rejected) * feed.shard_bytes,
-        seals=windows * (family.seal_bytes + people * family.trace_bytes),
+        seals=windows * (family.seal_bytes + people * family.roster_bytes),
         anonymized=records * (1 - load.rejected) * family.release_bytes,
         windows=windows * family.window_bytes,
         dead_letters=records * load.rejected * feed.dead_letter_bytes,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.release.linkage import LinkageExtract, LinkageRisk
+from core.release.attacks.linkage import LinkageExtract, LinkageRisk
+from core.release.attacks.risk import Attack, Risk, worst
 from core.release.outcome import Account, Outcome, Release, ReleaseRefused
-from core.release.risk import Attack, Risk, worst
 from core.windows.draw import Counts
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.seal import Seal
 from stream.formats.release.messages import OutMessage
 
@@ -21,7 +21,7 @@ class WindowResult:
     """The result of one window: its messages, and figures that may be logged."""
 
     seal: Seal
-    """The seal of what was released: of the window, or of one of its regions."""
+    """The seal of what was released: of the window, or of one of its shard cells."""
 
     messages: tuple[OutMessage, ...]
     """Trajectories, then the windows message."""
@@ -44,7 +44,7 @@ class WindowResult:
 
     linkage: LinkageRisk | None = None
     """How well an attack follows people from the shard's release before this one, if that one is known. Of a window
-    that is divided in regions, the first released region has it, for the whole window."""
+    that is divided in cells, the first released cell has it, for the whole window."""
 
     alarm: str | None = None
     """A problem that an operator must look at; contains no location and no user."""
@@ -52,7 +52,7 @@ class WindowResult:
     extract: LinkageExtract | None = field(default=None, repr=False)
     """What an attack needs that links this release to the next one of the shard."""
 
-    trace: Trace | None = field(default=None, repr=False)
+    roster: Roster | None = field(default=None, repr=False)
     """What later windows have to know of this one, if the promise spans windows."""
 
     noisy: Counts | None = field(default=None, repr=False)
@@ -90,7 +90,7 @@ class WindowResult:
             risks=outcome.risks if isinstance(outcome, Release) else {},
             alarm=alarm,
             extract=outcome.extract if isinstance(outcome, Release) else None,
-            trace=outcome.trace,
+            roster=outcome.roster,
         )
 
 

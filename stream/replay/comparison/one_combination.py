@@ -11,8 +11,8 @@ from core.models.common.plan import Plan
 from core.models.frontier import Tally
 from core.models.measures import measure_loss
 from core.records.record import Rows
-from core.release.risk import worst
-from core.windows.history import History, Trace
+from core.release.attacks.risk import worst
+from core.windows.history import History, Roster
 from core.windows.seal import Seal
 from stream.formats.release.result import WindowResult
 from stream.replay.comparison.window_files import WindowFile
@@ -56,7 +56,7 @@ def evaluate(
     """
     tally, alarms, cpu_s = Tally(), list[str](), 0.0
     extracts = LatestExtracts()
-    past: dict[str, tuple[Trace, ...]] = {}
+    past: dict[str, tuple[Roster, ...]] = {}
     plan = plan.remembering()
     for number, window in enumerate(windows):
         progress(number)
@@ -67,8 +67,8 @@ def evaluate(
         seal = after.seal(key, window.last_offset, len(rows), writer="replay")
         result, seconds = _released(seal, rows, after, max_bytes)
         cpu_s += seconds
-        if result.trace is not None:
-            past[key.shard] = (*history.traces, result.trace)
+        if result.roster is not None:
+            past[key.shard] = (*history.rosters, result.roster)
         if result.alarm is not None and not tally.windows_failed:
             alarms.append(f"{result.alarm}; this window and later ones that fail count as withheld")
         loss = None

@@ -86,7 +86,7 @@ class ComparisonRow:
 
     highest_linkage: float | None
     """Largest figure that the attack on a release and the one before it found
-    (:attr:`core.release.linkage.LinkageRisk.highest`). Empty without two releases of a shard."""
+    (:attr:`core.release.attacks.linkage.LinkageRisk.highest`). Empty without two releases of a shard."""
 
     mean_linkage: float | None
     """Mean probability that this attack names a set, or trajectory, that has a person of the one before."""

@@ -14,9 +14,15 @@ import numpy as np
 
 from core.places.geo import LocalProjection
 from core.records.arrays import FloatArray, IntArray
-from core.release.background import companions, distinct_visits, in_order_of_place, sequence_risks, uniqueness_risks
-from core.release.linked_places import VisitedPlaces
-from core.release.visit_counts import VisitCounts, Weighing, home_work_risks, weighed_risks
+from core.release.attacks.background import (
+    companions,
+    distinct_visits,
+    in_order_of_place,
+    sequence_risks,
+    uniqueness_risks,
+)
+from core.release.attacks.linked_places import VisitedPlaces
+from core.release.attacks.visit_frequency import VisitCounts, Weighing, home_work_risks, weighed_risks
 from core.trajectories.journeys import Journeys
 from core.trajectories.trajectory import Sequences
 from core.utility.mobility import cells_of

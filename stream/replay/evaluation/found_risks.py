@@ -6,7 +6,7 @@ import numpy as np
 
 from core.places.geo import LocalProjection
 from core.records.arrays import FloatArray
-from core.release.background import TooManyInstancesError
+from core.release.attacks.background import TooManyInstancesError
 from core.trajectories.journeys import Journeys
 from stream.replay.evaluation.attacks import AttackOptions, attack
 from stream.replay.evaluation.known_visits import KnownVisits

@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from core.models.p2ka.similarity import pattern_similarity
+from core.models.p2ka.pattern_similarity import pattern_similarity
 from core.records.arrays import IntArray, starts_of
 from core.trajectories.journeys import Journeys
 from core.trajectories.location_sets import location_sets

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.places.geo import LocalProjection
-from core.release.risk import Attack, PublishedPoints, Risk, attack_points, attack_sequences
+from core.release.attacks.risk import Attack, PublishedPoints, Risk, attack_points, attack_sequences
 from core.trajectories.journeys import Journeys
 from stream.replay.evaluation.placed import in_metres, numbered_alike
 
@@ -17,7 +17,7 @@ __all__ = ["paired_risks"]
 def paired_risks(
     raw: Journeys, released: Journeys, *, known: int, delta_m: float, seed: int, plane: LocalProjection | None
 ) -> dict[str, float]:
-    """Attack a release as a replay attacks its own (:mod:`core.release.risk`).
+    """Attack a release as a replay attacks its own (:mod:`core.release.attacks.risk`).
 
     Args:
         raw: The raw feed; locations are not generalized.

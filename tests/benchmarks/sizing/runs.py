@@ -59,7 +59,7 @@ def end_to_end(broker: ApacheKafka, one: Measurement, size: RunSize) -> FamilyFi
     outcomes = {window["outcome"] for window in place.windows()}
     if outcomes != {"released"}:
         raise RuntimeError(f"{one.model}: windows were {', '.join(sorted(outcomes))}")
-    traces = sum(
+    rosters = sum(
         len(record.key or b"") + len(record.value)
         for record in place.read("seals")
         if record.value is not None and json.loads(record.value)["type"] == "trace"
@@ -71,8 +71,8 @@ def end_to_end(broker: ApacheKafka, one: Measurement, size: RunSize) -> FamilyFi
         process_mb=round(process_mb),
         release_bytes=round(_stored(broker, place, "anonymized") / run.records, 1),
         window_bytes=round(_stored(broker, place, "windows") / run.windows),
-        seal_bytes=round((_stored(broker, place, "seals") - traces) / run.windows),
-        trace_bytes=round(traces / run.windows / run.people, 1),
+        seal_bytes=round((_stored(broker, place, "seals") - rosters) / run.windows),
+        roster_bytes=round(rosters / run.windows / run.people, 1),
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.models.common.plan import Plan
 from core.models.flows.flows import CountedFlow, FlowCandidate, FlowPlace
 from core.models.flows.measure import FlowAnswers
-from core.models.kkm.asked import share_of_values
+from core.models.kkm.attribute_queries import share_of_values
 from core.models.kkm.attributes import Interval
 from core.models.measures import MeasuredWindow, measure_window
 from core.models.registry import family_of

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records.record import VISIT, Chunk, Kind, Source
-from core.windows.history import Trace
+from core.windows.history import Roster
 from core.windows.partition import (
     Accepted,
     Action,
@@ -601,20 +601,20 @@ def due_by_looking_at_every_window(machine: Partition, clock_ms: int) -> tuple[W
     return release, to_seal
 
 
-def trace(key: WindowKey, part: int = 0, n_parts: int = 1) -> Trace:
-    return Trace(key=key, users=np.array([7], np.uint64), groups=np.zeros(1, np.int64), part=part, n_parts=n_parts)
+def roster(key: WindowKey, part: int = 0, n_parts: int = 1) -> Roster:
+    return Roster(key=key, users=np.array([7], np.uint64), groups=np.zeros(1, np.int64), part=part, n_parts=n_parts)
 
 
 class TestIdleShardsForget:
     """
     Shard "a" has released its window [10, 20) and then has no records; the horizon is 3 windows. Windows up to [30, 40)
-    depend on that trace. Shard "b" moves the watermark on.
+    depend on that roster. Shard "b" moves the watermark on.
     """
 
-    def machine(self, *parts: Trace) -> Partition:
+    def machine(self, *parts: Roster) -> Partition:
         machine = partition(horizon=3)
         machine.apply_seal(completion(20, last_offset=4))
-        for part in parts or (trace(window(10)),):
+        for part in parts or (roster(window(10)),):
             machine.apply_seal(part)
         machine.skip(9)
         return machine
@@ -625,9 +625,9 @@ class TestIdleShardsForget:
     def test_once_no_window_can_depend_on_them(self) -> None:
         """
         Not before the watermark has passed the last window that can; then this window is sealed without rows, nothing
-        of it is released, and its completion removes the trace in all its parts.
+        of it is released, and its completion removes the roster in all its parts.
         """
-        parts = trace(window(10), 0, 2), trace(window(10), 1, 2)
+        parts = roster(window(10), 0, 2), roster(window(10), 1, 2)
         machine = self.machine(*parts)
         self.reach(machine, 10, 39)
         assert machine.next_action(clock_ms=0) is None
@@ -647,7 +647,7 @@ class TestIdleShardsForget:
         )
         machine.completed(done)
         assert machine.next_action(clock_ms=0) is None
-        assert not machine.has_trace(window(10))
+        assert not machine.has_roster(window(10))
 
     def test_a_record_before_that_still_finds_them(self) -> None:
         machine = self.machine()
@@ -655,8 +655,8 @@ class TestIdleShardsForget:
         self.reach(machine, 11, 35, shard="a")
         self.reach(machine, 12, 40)
         sealed = [action for action in self.carry_out(machine) if isinstance(action, WriteSeal)]
-        assert [(one.seal.key, len(one.history.traces)) for one in sealed] == [(window(30), 1), (window(30, "b"), 0)]
-        assert not machine.has_trace(window(10))  # the release of [30, 40) has removed it
+        assert [(one.seal.key, len(one.history.rosters)) for one in sealed] == [(window(30), 1), (window(30, "b"), 0)]
+        assert not machine.has_roster(window(10))  # the release of [30, 40) has removed it
 
     def test_a_record_after_that_is_late(self) -> None:
         """
@@ -679,14 +679,14 @@ class TestIdleShardsForget:
             ReleaseWindow,
             WriteCompletion,
         ]
-        assert machine.has_trace(window(10))
+        assert machine.has_roster(window(10))
         self.reach(machine, 11, 45)
         self.reach(machine, 12, 55)
         others = machine.next_action(clock_ms=0)
         assert isinstance(others, WriteSeal)
         assert others.seal.key == window(40, "b")
         self.carry_out(machine, clock_ms=20 * IDLE_MS)
-        assert not machine.has_trace(window(10))
+        assert not machine.has_roster(window(10))
 
     def test_a_record_that_comes_while_the_seal_is_written_is_late(self) -> None:
         machine = self.machine()
@@ -713,9 +713,9 @@ class TestIdleShardsForget:
 
     def test_a_worker_that_stopped_before_the_removal_leaves_the_rest_to_the_next(self) -> None:
         """
-        No window needs to be sealed again: the completion is written once more, and the trace is removed.
+        No window needs to be sealed again: the completion is written once more, and the roster is removed.
         """
-        kept = trace(window(10))
+        kept = roster(window(10))
         machine = self.machine(kept)
         machine.apply_seal(completion(40, last_offset=8))
         self.reach(machine, 10, 50)

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from core.records import record as records
 from core.records.record import Source
-from core.windows.history import NO_RUNS, History, Trace
+from core.windows.history import NO_RUNS, History, Roster
 from core.windows.partition import Accepted, Action, Partition, ReleaseWindow, WriteCompletion, WriteSeal
 from core.windows.seal import Seal, SealedUntil, SealRecord
 from core.windows.window import WindowKey, WindowPolicy
@@ -35,7 +35,7 @@ from tests.cluster.simulated_broker import (
     ProtocolError,
     SimulatedPartition,
     contents,
-    trace_of,
+    roster_of,
 )
 
 POLICY = WindowPolicy(
@@ -133,24 +133,24 @@ class Worker:
     def _release(self, action: ReleaseWindow) -> Steps:
         content = tuple(sorted(action.rows["user"].tolist()))
         messages = contents(action.seal.key, content, action.history, seal=action.seal)
-        if len(messages) > 1 and not self.machine.has_trace(action.seal.key):
-            yield from self._remember(trace_of(action.seal.key, content, action.history, carries=self.carries))
+        if len(messages) > 1 and not self.machine.has_roster(action.seal.key):
+            yield from self._remember(roster_of(action.seal.key, content, action.history, carries=self.carries))
         if not self.machine.is_to_be_released(action.seal):
             return  # another worker has completed the window
         for message in messages:
             yield from self._emit(message)
         self.machine.released(action.seal)
 
-    def _remember(self, trace: Trace) -> Steps:
-        for i in range(len(trace.users)):  # a message for each person: a worker may stop between any two
+    def _remember(self, roster: Roster) -> Steps:
+        for i in range(len(roster.users)):  # a message for each person: a worker may stop between any two
             some = slice(i, i + 1)
-            n_parts = len(trace.users)
+            n_parts = len(roster.users)
             part = replace(
-                trace,
-                users=trace.users[some],
-                groups=trace.groups[some],
-                labels=() if i else trace.labels,
-                carried=NO_RUNS if i else trace.carried,
+                roster,
+                users=roster.users[some],
+                groups=roster.groups[some],
+                labels=() if i else roster.labels,
+                carried=NO_RUNS if i else roster.carried,
                 part=i,
                 n_parts=n_parts,
             )
@@ -247,7 +247,7 @@ CHUNKS = list(
 )
 STOPS = [
     "write Seal",
-    "write Trace",
+    "write Roster",
     "ask for the end of the seals",
     "fetch seals",
     "emit",
@@ -419,7 +419,7 @@ class Protocol(RuleBasedStateMachine):
                 partition.forward(self.sources[0], len(self.sources), shard, [(10_000, later_ms)])
             self._run_to_the_end(workers)
             partition.check_all_accounted_for()
-            if len(partition.seals.live) > 2 * len(SHARDS):  # how far it is completed, and its last trace
+            if len(partition.seals.live) > 2 * len(SHARDS):  # how far it is completed, and its last roster
                 raise ProtocolError("seal records pile up")
 
             # The feed goes on in another shard: what no window can depend on any more is forgotten.
@@ -427,10 +427,10 @@ class Protocol(RuleBasedStateMachine):
                 partition.forward(source, len(self.sources), OTHER_SHARD, [(20_000, later_ms + 2 * HORIZON * SIZE_MS)])
             self._run_to_the_end(workers)
             partition.check_all_accounted_for()
-            kept = {record.shard for record in partition.seals.live if isinstance(record, Trace)}
-            in_memory = {name for name, shard in workers[0].machine._feeds[KIND].shards.items() if shard.traces}
+            kept = {record.shard for record in partition.seals.live if isinstance(record, Roster)}
+            in_memory = {name for name, shard in workers[0].machine._feeds[KIND].shards.items() if shard.rosters}
             if kept | in_memory > {OTHER_SHARD} and not self.worker_class.carries:
-                raise ProtocolError("an idle shard keeps its traces")
+                raise ProtocolError("an idle shard keeps its rosters")
 
             # A fresh worker that reads everything again has nothing to do.
             n_emitted, fresh = len(partition.emitted), self.worker_class(partition, "fresh", start=0)
@@ -530,10 +530,10 @@ class NeverRemoves(Worker):
         yield from super()._remove(())
 
 
-class KeepsTracesInMemory(Worker):
-    def _remember(self, trace: Trace) -> Steps:
-        self.machine.apply_seal(trace)
-        yield "go on without a trace"
+class KeepsRostersInMemory(Worker):
+    def _remember(self, roster: Roster) -> Steps:
+        self.machine.apply_seal(roster)
+        yield "go on without a roster"
 
 
 class _ForgetsTooSoon(Partition):
@@ -541,11 +541,11 @@ class _ForgetsTooSoon(Partition):
         super().released(seal)
         if self._pending_completion is not None:
             shard = self._feeds[KIND].shard(seal.shard)
-            traces = [part for parts in shard.traces.values() for part in parts.values()]
-            self._pending_completion = replace(self._pending_completion, obsolete=tuple(traces))
+            rosters = [part for parts in shard.rosters.values() for part in parts.values()]
+            self._pending_completion = replace(self._pending_completion, obsolete=tuple(rosters))
 
 
-class ForgetsTracesTooSoon(Worker):
+class ForgetsRostersTooSoon(Worker):
     machine_class = _ForgetsTooSoon
 
 
@@ -558,7 +558,7 @@ class _NeverForgetsWhenIdle(Partition):
         return None
 
 
-class KeepsTracesOfIdleShards(Worker):
+class KeepsRostersOfIdleShards(Worker):
     machine_class = _NeverForgetsWhenIdle
 
 
@@ -570,8 +570,8 @@ class _ForgetsWithoutASeal(Partition):
         key = action.seal.key
         shard = self._feeds[KIND].shard(key.shard)
         until = self._completion(key, int(shard.sealed_ms), shard.completed_offset)
-        traces = [part for parts in shard.traces.values() for part in parts.values()]
-        return replace(until, obsolete=(*until.obsolete, *traces))
+        rosters = [part for parts in shard.rosters.values() for part in parts.values()]
+        return replace(until, obsolete=(*until.obsolete, *rosters))
 
 
 class LetsLateRecordsOpenForgottenWindows(Worker):
@@ -600,13 +600,13 @@ class ForgetsAWindowTooSoon(Worker):
     policy = _HastyPolicy(**asdict(POLICY))
 
 
-class _KnowsHalfATrace(Partition):
+class _KnowsHalfARoster(Partition):
     def apply_seal(self, record: SealRecord) -> int:
-        return super().apply_seal(replace(record, part=0) if isinstance(record, Trace) else record)
+        return super().apply_seal(replace(record, part=0) if isinstance(record, Roster) else record)
 
 
-class KeepsOnePartOfATrace(Worker):
-    machine_class = _KnowsHalfATrace
+class KeepsOnePartOfARoster(Worker):
+    machine_class = _KnowsHalfARoster
 
 
 class _LaterSealsDoNotCount(Partition):
@@ -660,11 +660,11 @@ MISTAKES = [
     NeverRemoves,
     CountsRepetitions,
     ReleasesBeforeTheLastOffset,
-    KeepsTracesInMemory,
-    ForgetsTracesTooSoon,
+    KeepsRostersInMemory,
+    ForgetsRostersTooSoon,
     ForgetsWhatIsCarried,
-    KeepsOnePartOfATrace,
-    KeepsTracesOfIdleShards,
+    KeepsOnePartOfARoster,
+    KeepsRostersOfIdleShards,
     LetsLateRecordsOpenForgottenWindows,
     ForgetsWithoutAskingItsRivals,
     ForgetsAWindowTooSoon,

@@ -9,9 +9,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from core.records.record import Kind
-from core.release.linkage import LinkageRisk
+from core.release.attacks.linkage import LinkageRisk
+from core.release.attacks.risk import Attack, Risk
 from core.release.outcome import Account
-from core.release.risk import Attack, Risk
 from stream.formats.release.result import WindowResult
 from stream.observe.metrics import LABELS, Metrics
 from tests.builders.windows import seal_of, sequence_plan, visits

@@ -61,9 +61,9 @@ def test_a_withheld_window_has_its_reason(reason: WithholdReason) -> None:
     assert facts_of(one) == BARE | {"shoal.outcome": one.outcome, "shoal.reason": reason.value}
 
 
-def test_the_regions_of_a_window_are_not_told_apart() -> None:
+def test_the_cells_of_a_window_are_not_told_apart() -> None:
     """
-    What all have in common is stated; figures of one region are not the window's.
+    What all have in common is stated; figures of one cell are not the window's.
     """
     assert facts_of(result(), result()) == BARE | {"shoal.outcome": "released"}
     mixed = facts_of(result(), withheld("too_few_people"), is_again=True)

@@ -90,7 +90,7 @@ def test_a_replay_remembers_who_had_which_signature(tmp_path: Path) -> None:
     assert numbers(replayed(tmp_path, horizon=3)) == [4, 2, 4]
 
 
-def test_regions_of_a_window_share_their_history(tmp_path: Path) -> None:
+def test_cells_of_a_window_share_their_history(tmp_path: Path) -> None:
     """
     The same where windows are divided.
     """
@@ -116,7 +116,7 @@ def test_a_replay_remembers_the_sequences_of_earlier_windows(
     horizon: int, people: list[int], finest: int | None, tmp_path: Path
 ) -> None:
     """
-    Of four people at a place, two in each later window come back, alone from their place; also in regions.
+    Of four people at a place, two in each later window come back, alone from their place; also in cells.
     """
     given: dict[str, object] = {"privacy.model": "seqanon", "location.cell_m": 1000}
     north, south = {"lat": 52.5}, {"lat": 52.52}
@@ -132,7 +132,7 @@ def test_a_replay_remembers_the_attributes_that_people_were_released_with(
     horizon: int, ages: list[int], finest: int | None, tmp_path: Path
 ) -> None:
     """
-    20 and 21 in the first window, 21 and 23 in the second: with a horizon the second begins at 20; also in regions.
+    20 and 21 in the first window, 21 and 23 in the second: with a horizon the second begins at 20; also in cells.
     """
     given: dict[str, object] = {"privacy.model": "tum-bound", "privacy.attributes": {"age": "18..90"}}
     windows = [{0: {"age": 20}, 1: {"age": 21}}, {1: {"age": 21}, 2: {"age": 23}}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.records.record import Kind
-from core.release.linked_places import VisitedPlaces
+from core.release.attacks.linked_places import VisitedPlaces
 from core.windows.window import WindowKey
 from stream.windows.latest_extracts import LatestExtracts
 

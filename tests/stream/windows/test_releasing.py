@@ -1,4 +1,4 @@
-"""Releasing a sealed window, whole or by its regions, and linking it to the one before: what fails stops nothing."""
+"""Releasing a sealed window, whole or by its cells, and linking it to the one before: what fails stops nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.models.common.noise import LaplaceNoise
-from core.places.regions import Regions
+from core.places.shard_cells import ShardCells
 from core.windows.draw import Draw
 from stream.formats.release.result import WindowResult
 from stream.windows import releasing
@@ -25,8 +25,8 @@ def test_a_window_that_cannot_be_divided_is_withheld(monkeypatch: pytest.MonkeyP
     def fail(*_: object, **__: object) -> None:
         raise ValueError("48.2, 16.4 is in no cell")
 
-    monkeypatch.setattr(Regions, "divide", fail)
-    plan = sequence_plan(k=3, regions=Regions(finest=6, coarsest=3))
+    monkeypatch.setattr(ShardCells, "divide", fail)
+    plan = sequence_plan(k=3, shard_cells=ShardCells(finest=6, coarsest=3))
     ((rows, result),) = release_parts(seal_of(ROWS, plan), ROWS, plan, max_bytes=2**20)
     assert rows is ROWS
     assert (result.outcome, result.facts["reason"], result.account.withheld) == ("withheld", "anonymizer_failed", 9)
@@ -65,9 +65,9 @@ def test_a_window_without_a_release_has_no_extract() -> None:
     assert (results[0].outcome, extract) == ("withheld", None)
 
 
-def test_regions_are_linked_together() -> None:
+def test_cells_are_linked_together() -> None:
     """
-    Two regions of three people are one window: the first released one has the figure, for all six.
+    Two cells of three people are one window: the first released one has the figure, for all six.
     """
     _, before = link(seal_of(ROWS, PLAN), released(6), PLAN, None)
     results, extract = link(seal_of(ROWS, PLAN), [*released(2), *released(3), *released(3)], PLAN, before)

@@ -67,10 +67,10 @@ def earlier_sets(history: History, hashes: UserHashes) -> tuple[EarlierSets, ...
         hashes: Keyed hash of each person of this window, ascending, shape ``(n_users,)``.
     """
     found = []
-    for trace in history.traces:
-        at = np.searchsorted(hashes, trace.users)
+    for roster in history.rosters:
+        at = np.searchsorted(hashes, roster.users)
         here = at < len(hashes)
-        here[here] = hashes[at[here]] == trace.users[here]
-        entries = np.unique(np.column_stack((at[here], trace.groups[here])).astype(np.int64), axis=0)
-        found.append(EarlierSets(start_ms=trace.key.start_ms, users=entries[:, 0], sets=entries[:, 1]))
+        here[here] = hashes[at[here]] == roster.users[here]
+        entries = np.unique(np.column_stack((at[here], roster.groups[here])).astype(np.int64), axis=0)
+        found.append(EarlierSets(start_ms=roster.key.start_ms, users=entries[:, 0], sets=entries[:, 1]))
     return tuple(found)

@@ -72,31 +72,31 @@ def anonymize_over_horizon(
 def returning(history: History, users: UserHashes, schema: Schema, *, k: int) -> dict[int, AttributeSignature | None]:
     """Return the signature of each user of a window who was released in an earlier one, by user number.
 
-    A user who had several, in several regions of a window, has the smallest that contains them all. None if no release
+    A user who had several, in several cells of a window, has the smallest that contains them all. None if no release
     of the user can keep the promise: an earlier signature is of other attributes than those of the settings, or is
     shared by too few people.
 
     Args:
-        history: Traces of the earlier windows, oldest first.
+        history: Rosters of the earlier windows, oldest first.
         users: Keyed hash of each user of the window, ascending, shape ``(n_users,)``.
         schema: The attributes.
         k: Fewest people who share a signature.
     """
     read = _signatures(history, schema, k=k)
     earlier: dict[int, set[AttributeSignature | None]] = {}
-    for trace in history.traces:
-        at = np.searchsorted(users, trace.users)
+    for roster in history.rosters:
+        at = np.searchsorted(users, roster.users)
         at[at == len(users)] = 0
-        here = np.flatnonzero(users[at] == trace.users) if len(users) else np.empty(0, np.int64)
-        for user, group in zip(at[here].tolist(), trace.groups[here].tolist(), strict=True):
-            label = trace.labels[group] if group < len(trace.labels) else ""
+        here = np.flatnonzero(users[at] == roster.users) if len(users) else np.empty(0, np.int64)
+        for user, group in zip(at[here].tolist(), roster.groups[here].tolist(), strict=True):
+            label = roster.labels[group] if group < len(roster.labels) else ""
             earlier.setdefault(user, set()).add(read.get(label))
     return {user: _smallest_around(schema, earlier[user]) for user in sorted(earlier)}
 
 
 def _signatures(history: History, schema: Schema, *, k: int) -> dict[str, AttributeSignature]:
     """Return the signatures of earlier windows by their labels."""
-    labels = {label for trace in history.traces for label in trace.labels}
+    labels = {label for roster in history.rosters for label in roster.labels}
     found = {label: signature_of_label(label, schema, k=k) for label in labels}
     return {label: signature for label, signature in found.items() if signature is not None}
 

@@ -26,8 +26,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from core.models.common.merge_cost import Spatial
 from core.models.common.merging import GeneralizedLocations, affordable_visits, longest_of
-from core.models.common.similarity import Spatial
 from core.models.klm.anonymize.carriers import Carriers
 from core.models.klm.guarantee import KLmDiversity
 from core.records.arrays import BoolArray, FloatArray, IntArray

@@ -1,4 +1,4 @@
-"""What earlier windows released of the people of a window, as their traces say."""
+"""What earlier windows released of the people of a window, as their rosters say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from core.models.km.labels import locations_of_label
 from core.records.arrays import BoolArray, IntArray, UserHashes, distinct, numbered, ranges, starts_of
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 
 __all__ = ["Earlier"]
 
@@ -37,18 +37,18 @@ class Earlier:
 
     @classmethod
     def of(cls, history: History, users: UserHashes, *, m: int) -> Earlier:
-        """Find the people of a window in the traces of earlier ones.
+        """Find the people of a window in the rosters of earlier ones.
 
         Args:
-            history: Traces of the earlier windows, oldest first.
+            history: Rosters of the earlier windows, oldest first.
             users: Keyed hash of each user of the window, ascending, shape ``(n_users,)``.
             m: Most locations of a subtrajectory; of each window at most ``m - 1`` are needed.
         """
         unread = np.zeros(len(users), np.bool_)
         persons, windows, lengths, locations = [], [], [], []
         n_locations = 0
-        for window, trace in enumerate(reversed(history.traces), start=1):
-            person, sequences = _pieces(trace, users, unread)
+        for window, roster in enumerate(reversed(history.rosters), start=1):
+            person, sequences = _pieces(roster, users, unread)
             visits, names = numbered([location for sequence in sequences for location in sequence])
             length = np.array([len(sequence) for sequence in sequences], np.int64)
             if m <= 2:  # of each earlier window one location is needed, whatever the order
@@ -74,21 +74,21 @@ class Earlier:
         )
 
 
-def _pieces(trace: Trace, users: UserHashes, unread: BoolArray) -> tuple[IntArray, list[list[str]]]:
-    """Return the person and the locations of each piece of a trace that is of people of a window.
+def _pieces(roster: Roster, users: UserHashes, unread: BoolArray) -> tuple[IntArray, list[list[str]]]:
+    """Return the person and the locations of each piece of a roster that is of people of a window.
 
     Args:
-        trace: The trace.
+        roster: The roster.
         users: Keyed hash of each user of the window, ascending, shape ``(n_users,)``, ``n_users >= 1``.
         unread: Is set where a person's piece cannot be read, shape ``(n_users,)``.
     """
-    read = [locations_of_label(label) for label in trace.labels]
-    at = np.searchsorted(users, trace.users)
+    read = [locations_of_label(label) for label in roster.labels]
+    at = np.searchsorted(users, roster.users)
     at[at == len(users)] = 0
-    here = np.flatnonzero(users[at] == trace.users)
+    here = np.flatnonzero(users[at] == roster.users)
     persons: list[int] = []
     sequences: list[list[str]] = []
-    for person, group in zip(at[here].tolist(), trace.groups[here].tolist(), strict=True):
+    for person, group in zip(at[here].tolist(), roster.groups[here].tolist(), strict=True):
         sequence = read[group] if 0 <= group < len(read) else None
         if sequence is None:
             unread[person] = True

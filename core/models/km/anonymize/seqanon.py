@@ -2,7 +2,7 @@
 
 The published loop is followed as printed: sizes 1 to m, infrequent subtrajectories by support, and for each the merging
 of its least supported location with the nearest one until its support is k. What "nearest" means is the algorithm's
-choice: see :mod:`core.models.common.similarity`. The constraints of U-SeqAnon may leave nothing to merge with; it then
+choice: see :mod:`core.models.common.merge_cost`. The constraints of U-SeqAnon may leave nothing to merge with; it then
 suppresses the location. Its loop ends when the support is k or no supporter is left, as the paper's text says and its
 condition means.
 
@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from core.models.common.merge_cost import Constrained, MergeCost, Semantic, Spatial
 from core.models.common.merging import GeneralizedLocations, affordable_visits, longest_of
-from core.models.common.similarity import Constrained, Semantic, Similarity, Spatial
 from core.models.km.guarantee import KmAnonymity
 from core.places.taxonomy import LocationTree
 from core.records.arrays import BoolArray, FloatArray, IntArray
@@ -153,7 +153,7 @@ class _Run:
         trajectories: The window.
         xy_m: Positions, metres, shape ``(L, 2)``.
         guarantee: k and m.
-        similarity: What "nearest" means.
+        merge_cost: What "nearest" means.
         budget: Most locations that may be suppressed; None if locations may not be suppressed.
         apriori: Whether sizes below m come first; see :func:`seqanon`.
     """
@@ -163,7 +163,7 @@ class _Run:
         trajectories: Sequences,
         xy_m: FloatArray,
         guarantee: KmAnonymity,
-        similarity: Similarity,
+        merge_cost: MergeCost,
         *,
         budget: int | None = None,
         apriori: bool = True,
@@ -172,7 +172,7 @@ class _Run:
         self._trajectories, self._budget = trajectories, budget
         self._kept = affordable_visits(trajectories, k=guarantee.k, m=guarantee.m)
         remaining = trajectories.where(self._kept)
-        self._places = GeneralizedLocations(visitors(remaining), xy_m, similarity)
+        self._places = GeneralizedLocations(visitors(remaining), xy_m, merge_cost)
         self._merges = 0
         self.exhausted = self._over_budget()
         largest = min(guarantee.m, longest_of(remaining))

@@ -30,22 +30,22 @@ def returning(
 
     The role is the latest one, or another of its signature if the user's values have changed. None if no release of
     the user can keep the promise: the values are outside the signature, or it is none of the present settings, or the
-    earlier signatures differ, because the user was in several regions of a window.
+    earlier signatures differ, because the user was in several cells of a window.
 
     Args:
-        history: Traces of the earlier windows, oldest first.
+        history: Rosters of the earlier windows, oldest first.
         users: Keyed hash of each user of the window, ascending, shape ``(n_users,)``.
         carried: The sensitive values of each user of the window.
         codes: Code of each sensitive value by its name.
         size: Fewest entries of a signature.
     """
     latest: dict[int, SignedRole | None] = {}
-    for trace in history.traces:
-        roles = [role_of_label(label, codes) for label in trace.labels]
-        at = np.searchsorted(users, trace.users)
+    for roster in history.rosters:
+        roles = [role_of_label(label, codes) for label in roster.labels]
+        at = np.searchsorted(users, roster.users)
         at[at == len(users)] = 0
-        here = np.flatnonzero(users[at] == trace.users) if len(users) else np.empty(0, np.int64)
-        for user, group in zip(at[here].tolist(), trace.groups[here].tolist(), strict=True):
+        here = np.flatnonzero(users[at] == roster.users) if len(users) else np.empty(0, np.int64)
+        for user, group in zip(at[here].tolist(), roster.groups[here].tolist(), strict=True):
             role = roles[group] if group < len(roles) else None
             if role is not None and 0 < len(role[0]) < size:
                 role = None

@@ -25,11 +25,11 @@ from core.models.kdelta.plan import KDeltaPlan, check
 from core.models.kdelta.settings import KDeltaSettings
 from core.models.kdelta.verify_across import large_flows
 from core.pipeline import divide_window, release_window
-from core.places.regions import Regions
+from core.places.shard_cells import ShardCells
 from core.records.arrays import IntArray
 from core.records.record import Kind, Rows
 from core.release.outcome import Outcome, Release, ReleaseRefused, Withheld
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from core.windows.window import WindowKey
 from tests.builders.windows import START_MS, WINDOW_MS, hash_of, messages, point_plan, points, seal_of
 from tests.core.models.kdelta.test_algorithms import NAMES, model_of
@@ -70,41 +70,41 @@ def several_windows(chance: Random, n_windows: int, n_people: int = 40, **how: A
 
 def release_in_turn(windows: Sequence[Rows], plan: KDeltaPlan) -> Iterator[tuple[Outcome, History]]:
     """Release windows one after the other, each with the history of those before it."""
-    traces: list[Trace] = []
+    rosters: list[Roster] = []
     for number, rows in enumerate(windows):
         start_ms = START_MS + number * WINDOW_MS
         since_ms = start_ms - (plan.horizon - 1) * WINDOW_MS
-        history = History(traces=tuple(one for one in traces if one.key.start_ms >= since_ms))
+        history = History(rosters=tuple(one for one in rosters if one.key.start_ms >= since_ms))
         after = plan.after(history)
         own, outcomes = [], []
         for seal, part in divide_window(seal_of(rows, after, start_ms=start_ms), rows, after):
             outcome = release_window(seal, part, after)
             outcomes.append(outcome)
-            if isinstance(outcome, Release) and outcome.trace is not None:
-                own.append(outcome.trace)
+            if isinstance(outcome, Release) and outcome.roster is not None:
+                own.append(outcome.roster)
         if own:
-            traces.append(Trace.of_regions(WindowKey(start_ms + WINDOW_MS, Kind.FRAGMENTS, "all", start_ms), own))
-            assert_mixed(traces[-1], history, plan, len(np.unique(rows["user"])))
+            rosters.append(Roster.of_cells(WindowKey(start_ms + WINDOW_MS, Kind.FRAGMENTS, "all", start_ms), own))
+            assert_mixed(rosters[-1], history, plan, len(np.unique(rows["user"])))
         yield from ((outcome, history) for outcome in outcomes)
 
 
-def groups_of(trace: Trace) -> dict[int, set[int]]:
+def groups_of(roster: Roster) -> dict[int, set[int]]:
     """The people of each group."""
     groups: dict[int, set[int]] = {}
-    for user, group in zip(trace.users.tolist(), trace.groups.tolist(), strict=True):
+    for user, group in zip(roster.users.tolist(), roster.groups.tolist(), strict=True):
         groups.setdefault(group, set()).add(user)
     return groups
 
 
-def assert_mixed(trace: Trace, history: History, plan: KDeltaPlan, n_people: int) -> None:
+def assert_mixed(roster: Roster, history: History, plan: KDeltaPlan, n_people: int) -> None:
     """The promise as it is written, by brute force."""
     assert plan.guarantee.across is not None
-    if n_people < 2 * plan.guarantee.k and len(groups_of(trace)) == 1 and plan.regions is None:
+    if n_people < 2 * plan.guarantee.k and len(groups_of(roster)) == 1 and plan.shard_cells is None:
         return  # who is released is in the only set there can be
-    for earlier in history.traces:
+    for earlier in history.rosters:
         for before in groups_of(earlier).values():
-            again = before & set(trace.users.tolist())
-            for after in groups_of(trace).values():
+            again = before & set(roster.users.tolist())
+            for after in groups_of(roster).values():
                 assert len(again & after) <= len(again) / plan.guarantee.across.l
 
 
@@ -128,16 +128,16 @@ def test_most_people_are_released_and_mix(chance: Random, personal: bool) -> Non
     windows = several_windows(chance, 3, n_people=60, demands=personal)
     for rows, (outcome, _) in zip(windows, release_in_turn(windows, plan), strict=True):
         assert isinstance(outcome, Release), outcome
-        assert outcome.trace is not None
-        assert 3 * len(np.unique(outcome.trace.users)) > len(np.unique(rows["user"]))
+        assert outcome.roster is not None
+        assert 3 * len(np.unique(outcome.roster.users)) > len(np.unique(rows["user"]))
 
 
 @given(CHANCE)
-def test_regions_keep_the_promise_for_the_whole_shard(chance: Random) -> None:
+def test_cells_keep_the_promise_for_the_whole_shard(chance: Random) -> None:
     """
     Each region is released with the history of the shard; joined, they mix.
     """
-    plan = mixing_plan(regions=Regions(finest=9, coarsest=5))
+    plan = mixing_plan(shard_cells=ShardCells(finest=9, coarsest=5))
     outcomes = [outcome for outcome, _ in release_in_turn(several_windows(chance, 3), plan)]
     assert len(outcomes) > 3
     assert not any(isinstance(outcome, ReleaseRefused) for outcome in outcomes)
@@ -159,12 +159,12 @@ def test_people_who_stay_together_change_places_and_nobody_is_suppressed() -> No
 
 @pytest.mark.parametrize(
     ("changes", "released"),
-    [({}, [True, True, True]), ({"regions": Regions(finest=5, coarsest=5)}, [True, False, True])],
+    [({}, [True, True, True]), ({"shard_cells": ShardCells(finest=5, coarsest=5)}, [True, False, True])],
 )
 def test_the_only_set_of_a_window_is_released_again(changes: dict[str, Any], released: list[bool]) -> None:
     """
     Three people who are the whole feed are together again: earlier windows tell nobody more than that they are there.
-    In one of several regions they would tell which one.
+    In one of several cells they would tell which one.
     """
     windows = [window_of(number, dict.fromkeys(range(3), 0), Random(1)) for number in range(3)]
     outcomes = [outcome for outcome, _ in release_in_turn(windows, mixing_plan(**changes))]
@@ -214,7 +214,7 @@ def test_a_release_that_does_not_mix_is_refused(monkeypatch: pytest.MonkeyPatch)
     refused, history = list(release_in_turn(windows, mixing_plan()))[-1]
     assert isinstance(refused, ReleaseRefused)
     assert refused.finding.startswith("mixing is broken: ")
-    assert len(history.traces) == 1
+    assert len(history.rosters) == 1
 
 
 @given(CHANCE)
@@ -235,7 +235,7 @@ def test_same_rows_and_history_give_the_same_bytes(chance: Random) -> None:
 @given(CHANCE)
 def test_a_window_without_history_is_released_as_without_the_promise(chance: Random) -> None:
     """
-    The promise changes nothing before there is a border; without it no trace is kept.
+    The promise changes nothing before there is a border; without it no roster is kept.
     """
     (rows,) = several_windows(chance, 1)
     plan = mixing_plan()
@@ -244,7 +244,7 @@ def test_a_window_without_history_is_released_as_without_the_promise(chance: Ran
     assert [m.value for m in messages(mixed)[:-1]] == [m.value for m in messages(alone)[:-1]]
     if isinstance(mixed, Release):
         assert isinstance(alone, Release)
-        assert (mixed.trace is None, alone.trace is None, plain.horizon) == (False, True, 1)
+        assert (mixed.roster is None, alone.roster is None, plain.horizon) == (False, True, 1)
 
 
 SETS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=20, unique=True)
@@ -261,7 +261,7 @@ def test_the_verifier_counts_what_brute_force_counts(
     Pairs of sets, one earlier and one later, between which too many people go; the only set of a window is exempt.
     """
     before = sorted(before)
-    trace = Trace(
+    roster = Roster(
         key=WindowKey(10, Kind.FRAGMENTS, "all", 0),
         users=np.array([user for user, _ in before], np.uint64),
         groups=np.array([group for _, group in before], np.int64),
@@ -276,7 +276,7 @@ def test_the_verifier_counts_what_brute_force_counts(
     if is_one_crowd and len({own for _, own in after}) == 1:
         expected = 0
     sets, people = [own for _, own in after], [user for user, _ in after]
-    found = large_flows(sets, people, [trace], Mixing(l=l), is_one_crowd=is_one_crowd)
+    found = large_flows(sets, people, [roster], Mixing(l=l), is_one_crowd=is_one_crowd)
     assert found == expected
 
 
@@ -320,12 +320,12 @@ def test_earlier_sets_are_those_of_people_who_are_here() -> None:
     """
     hashes = np.sort(np.array([hash_of(user) for user in range(3)], np.uint64))
     gone = np.uint64(int(hashes[-1]) + 1)
-    trace = Trace(
+    roster = Roster(
         key=WindowKey(10, Kind.FRAGMENTS, "all", 0),
         users=np.array([hashes[1], hashes[1], hashes[2], gone], np.uint64),
         groups=np.array([4, 6, 4, 4]),
     )
-    (found,) = earlier_sets(History(traces=(trace,)), hashes)
+    (found,) = earlier_sets(History(rosters=(roster,)), hashes)
     assert list(zip(found.users.tolist(), found.sets.tolist(), strict=True)) == [(1, 4), (1, 6), (2, 4)]
 
 

@@ -22,7 +22,7 @@ from core.models.registry import family_of
 from core.pipeline import release_window
 from core.records.record import Rows
 from core.release.outcome import Outcome, Release, ReleaseRefused, Withheld, WithholdReason
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from tests.budgets import examples
 from tests.builders.windows import (
     SCHEMA,
@@ -79,19 +79,19 @@ def rows_of(window: Window, number: int = 0) -> Rows:
 
 def steps(windows: Sequence[Window | None], plan: KKmPlan) -> list[Step]:
     """Release windows one after the other, each with the history that a worker would have; None is a gap."""
-    traces: list[Trace] = []
+    rosters: list[Roster] = []
     found: list[Step] = []
     for number, window in enumerate(windows):
         if window is None:
             continue
         start_ms = START_MS + number * WINDOW_MS
         first_ms = start_ms - (plan.horizon - 1) * WINDOW_MS
-        own = plan.after(History(traces=tuple(one for one in traces if one.key.start_ms >= first_ms)))
+        own = plan.after(History(rosters=tuple(one for one in rosters if one.key.start_ms >= first_ms)))
         rows = rows_of(window, number)
         seal = seal_of(rows, own, start_ms=start_ms)
         outcome = release_window(seal, rows, own)
-        if isinstance(outcome, Release) and outcome.trace is not None:
-            traces.append(outcome.trace)
+        if isinstance(outcome, Release) and outcome.roster is not None:
+            rosters.append(outcome.roster)
             found.append(_released(outcome, rows, own, list(window), start_ms))
         else:
             found.append(Step(outcome, {}, {}))
@@ -274,30 +274,30 @@ def test_who_is_older_by_now_is_shown_with_both_ages() -> None:
     assert ages(second) == {1: (20, 22), 2: (20, 22)}
 
 
-def trace_of(step: Step) -> Trace:
+def roster_of(step: Step) -> Roster:
     assert isinstance(step.outcome, Release)
-    assert step.outcome.trace is not None
-    return step.outcome.trace
+    assert step.outcome.roster is not None
+    return step.outcome.roster
 
 
-def after(trace: Trace, window: Window, plan: KKmPlan) -> Outcome:
+def after(roster: Roster, window: Window, plan: KKmPlan) -> Outcome:
     """What becomes of a window after another one."""
-    own, rows = plan.after(History(traces=(trace,))), rows_of(window, 1)
+    own, rows = plan.after(History(rosters=(roster,))), rows_of(window, 1)
     return release_window(seal_of(rows, own, start_ms=START_MS + WINDOW_MS), rows, own)
 
 
-def test_signatures_of_two_regions_are_kept_both() -> None:
+def test_signatures_of_two_cells_are_kept_both() -> None:
     """
-    A trace of several regions may have a person twice; the next record contains both, and so does the signature.
+    A roster of several cells may have a person twice; the next record contains both, and so does the signature.
     """
     plan = plan_for(2)
-    trace = trace_of(*steps([alike(*YOUNG)], plan))
+    roster = roster_of(*steps([alike(*YOUNG)], plan))
     other = label_of((Interval(18.0, 20.0), "basic"), SCHEMA, k=2)
-    both = Trace.of_regions(trace.key, [trace, replace(trace, labels=(other,))])
+    both = Roster.of_cells(roster.key, [roster, replace(roster, labels=(other,))])
     outcome = after(both, alike(*YOUNG), plan)
     assert isinstance(outcome, Release)
-    assert outcome.trace is not None
-    assert outcome.trace.labels == (label_of((Interval(18.0, 21.0), "basic"), SCHEMA, k=2),)
+    assert outcome.roster is not None
+    assert outcome.roster.labels == (label_of((Interval(18.0, 21.0), "basic"), SCHEMA, k=2),)
 
 
 FIVE = [(1, 20), (2, 21), (3, 60), (4, 64), (5, 64)]
@@ -320,12 +320,12 @@ def test_people_whose_earlier_attributes_mean_less_today_are_left_out(label: str
     Nothing can agree with attributes that there are no more, or that fewer than k people shared; nobody counts them.
     """
     plan = plan_for(2)
-    trace = trace_of(*steps([alike(*YOUNG)], plan))
-    outcome = after(replace(trace, labels=(label,)), alike(*FIVE), plan)
+    roster = roster_of(*steps([alike(*YOUNG)], plan))
+    outcome = after(replace(roster, labels=(label,)), alike(*FIVE), plan)
     assert isinstance(outcome, Release)
     assert outcome.people == 3
     assert (outcome.population, outcome.account.suppressed, outcome.points_suppressed) == (5, 2, 2)
-    alone = after(replace(trace, labels=(label,)), alike(*YOUNG), plan)
+    alone = after(replace(roster, labels=(label,)), alike(*YOUNG), plan)
     assert isinstance(alone, Withheld)
     assert alone.reason is WithholdReason.NOTHING_LEFT
 
@@ -335,8 +335,8 @@ def test_who_is_left_out_alone_is_in_no_published_count() -> None:
     One of five: neither the population nor the visits tell that there was somebody.
     """
     plan = plan_for(2)
-    trace = trace_of(*steps([alike(*YOUNG)], plan))
-    one = replace(trace, users=trace.users[:1], groups=trace.groups[:1], labels=("17",))
+    roster = roster_of(*steps([alike(*YOUNG)], plan))
+    one = replace(roster, users=roster.users[:1], groups=roster.groups[:1], labels=("17",))
     outcome = after(one, alike(*FIVE), plan)
     assert isinstance(outcome, Release)
     assert (outcome.people, outcome.population, outcome.points_suppressed) == (4, None, None)
@@ -352,7 +352,7 @@ def test_labels_are_read_as_they_were_written() -> None:
     assert signature_of_label(label_of(signature, SCHEMA, k=3), SCHEMA, k=4) is None
 
 
-def test_a_window_on_its_own_leaves_no_trace() -> None:
+def test_a_window_on_its_own_leaves_no_roster() -> None:
     """
     With a horizon of 1 nothing has to be remembered; the windows message says over how many windows the promise holds.
     """
@@ -361,7 +361,7 @@ def test_a_window_on_its_own_leaves_no_trace() -> None:
         plan = plan_for(horizon)
         outcome = release_window(seal_of(rows, plan), rows, plan)
         assert isinstance(outcome, Release)
-        assert (outcome.trace is None) == (horizon == 1)
+        assert (outcome.roster is None) == (horizon == 1)
         assert window_message(outcome)["parameters"]["horizon"] == plan.horizon == horizon
         assert ("2 successive windows" in plan.guarantee.promise) == (horizon == 2)
     with pytest.raises(ValueError, match="horizon is 0"):
@@ -389,14 +389,14 @@ def steps_alone(window: Window, horizon: int) -> Outcome:
 @given(windows=worlds(changing=True), seed=st.integers(0, 99))
 def test_the_order_of_rows_changes_nothing(windows: list[Window | None], seed: int) -> None:
     """
-    The same rows and the same history are the same bytes, and the same trace.
+    The same rows and the same history are the same bytes, and the same roster.
     """
     plan = plan_for(5)
     done = steps(windows, plan)
     assume(done and isinstance(done[-1].outcome, Release))
     last_number = max(number for number, window in enumerate(windows) if window is not None)
-    traces = [step.outcome.trace for step in done[:-1] if isinstance(step.outcome, Release)]
-    own = plan.after(History(traces=tuple(trace for trace in traces if trace is not None)))
+    rosters = [step.outcome.roster for step in done[:-1] if isinstance(step.outcome, Release)]
+    own = plan.after(History(rosters=tuple(roster for roster in rosters if roster is not None)))
     last = windows[last_number]
     assert last is not None
     rows = rows_of(last, last_number)
@@ -404,6 +404,6 @@ def test_the_order_of_rows_changes_nothing(windows: list[Window | None], seed: i
     outcome = release_window(seal_of(rows, own, start_ms=START_MS + last_number * WINDOW_MS), rows, own)
     assert messages(outcome) == messages(done[-1].outcome)
     assert isinstance(outcome, Release)
-    assert outcome.trace is not None
-    again = trace_of(done[-1])
-    assert (outcome.trace.labels, outcome.trace.groups.tolist()) == (again.labels, again.groups.tolist())
+    assert outcome.roster is not None
+    again = roster_of(done[-1])
+    assert (outcome.roster.labels, outcome.roster.groups.tolist()) == (again.labels, again.groups.tolist())

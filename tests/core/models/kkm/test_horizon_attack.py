@@ -12,7 +12,7 @@ from core.models.registry import family_of
 from core.pipeline import release_window
 from core.records.record import Rows
 from core.release.outcome import Release
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from tests.benchmarks.attribute_attacks import Intersections, ReleasedAttributes, intersect_over_windows
 from tests.builders.windows import START_MS, WINDOW_MS, attribute_plan, hash_of, profile_code, seal_of, visits
 
@@ -44,16 +44,16 @@ def attacked(seed: int, options: RTOptions, horizon: int, runs_of: int) -> Inter
     windows, told = feed(seed)
     plan = attribute_plan(k=K, m=1, options=options)
     plan = replace(plan, guarantee=replace(plan.guarantee, horizon=horizon))
-    family, traces, released = family_of(plan.model), list[Trace](), list[ReleasedAttributes]()
+    family, rosters, released = family_of(plan.model), list[Roster](), list[ReleasedAttributes]()
     for number, rows in enumerate(windows):
         start_ms = START_MS + number * WINDOW_MS
         since_ms = start_ms - (horizon - 1) * WINDOW_MS
-        own = plan.after(History(traces=tuple(one for one in traces if one.key.start_ms >= since_ms)))
+        own = plan.after(History(rosters=tuple(one for one in rosters if one.key.start_ms >= since_ms)))
         seal = seal_of(rows, own, start_ms=start_ms)
         outcome = release_window(seal, rows, own)
         if not isinstance(outcome, Release):  # the bound of the loss is not met
             continue
-        traces += [outcome.trace] if outcome.trace is not None else []
+        rosters += [outcome.roster] if outcome.roster is not None else []
         window = family.assemble(seal, rows, own)
         candidate = family.candidate(window, family.anonymize(seal, window, own), own)
         assert candidate is not None

@@ -21,7 +21,7 @@ from core.models.kkm.verify_horizon import AttributeHorizonReport, PersonAttribu
 from core.pipeline import release_window
 from core.records.record import Kind
 from core.release.outcome import Release, ReleaseRefused
-from core.windows.history import NO_HISTORY, History, Trace
+from core.windows.history import NO_HISTORY, History, Roster
 from core.windows.window import WindowKey
 from tests.budgets import examples
 from tests.builders.windows import SCHEMA, START_MS, WINDOW_MS, attribute_plan, profile_code, seal_of, visits
@@ -41,18 +41,18 @@ def somebody(user: int, age: int, signature: Shown, released: Shown | None = Non
 
 def earlier(*windows: Mapping[int, Shown], k: int = 2) -> History:
     """A history in which each person had a signature."""
-    traces = []
+    rosters = []
     for number, people in enumerate(windows):
         labels = [label_of(people[user], SCHEMA, k=k) for user in sorted(people)]
-        traces.append(
-            Trace(
+        rosters.append(
+            Roster(
                 key=WindowKey(number + 1, Kind.CHECKINS, "all", number),
                 users=np.array(sorted(people), np.uint64),
                 groups=np.arange(len(people)),
                 labels=tuple(labels),
             )
         )
-    return History(traces=tuple(traces))
+    return History(rosters=tuple(rosters))
 
 
 def verify(people: list[PersonAttributes], history: History = NO_HISTORY) -> AttributeHorizonReport:
@@ -112,7 +112,7 @@ def test_people_who_are_inside_a_signature_share_it() -> None:
     ("before", "changed"),
     [
         ([{1: TWENTIES}], 0),
-        ([{1: shown(21, 22)}], 0),  # several, of regions of a window: the signature contains them
+        ([{1: shown(21, 22)}], 0),  # several, of cells of a window: the signature contains them
         ([{1: shown(20, 25)}], 1),
         ([{1: shown(20, 24, "*")}], 1),
         ([{1: shown(20, 25)}, {1: TWENTIES}], 1),  # the older window is in the horizon as well
@@ -155,8 +155,8 @@ def test_a_label_of_something_else_is_no_signature(labels: tuple[str, ...]) -> N
     """
     Nobody can be released in agreement with it.
     """
-    trace = earlier({1: TWENTIES}).traces[0]
-    assert verify(GOOD, History(traces=(replace(trace, labels=labels),))).changed == 1
+    roster = earlier({1: TWENTIES}).rosters[0]
+    assert verify(GOOD, History(rosters=(replace(roster, labels=labels),))).changed == 1
 
 
 SHOWN = st.builds(
@@ -250,8 +250,8 @@ def test_a_release_that_breaks_the_promise_over_the_horizon_is_refused(
     plan = replace(plan, guarantee=replace(plan.guarantee, horizon=2))
     first = release_window(seal_of(FIRST, plan), FIRST, plan)
     assert isinstance(first, Release)
-    assert first.trace is not None
-    own = plan.after(History(traces=(first.trace,)))
+    assert first.roster is not None
+    own = plan.after(History(rosters=(first.roster,)))
     rows = LATER.copy()
     rows["ts_ms"] += WINDOW_MS
     seal = seal_of(rows, own, start_ms=START_MS + WINDOW_MS)

@@ -20,8 +20,8 @@ from core.models.klm.guarantee import KLmDiversity
 from core.models.klm.plan import KLmPlan
 from core.records.arrays import FloatArray, IntArray
 from core.records.record import Rows
+from core.release.attacks.risk import worst
 from core.release.outcome import Account, Release, ReleaseRefused, Withheld, WithholdReason
-from core.release.risk import worst
 from core.trajectories.assemble import assemble_sequences
 from core.trajectories.recoding import SUPPRESSED, Label, Recoding
 from core.trajectories.trajectory import Sequences

@@ -23,7 +23,7 @@ from core.places.constraints import ListedConstraints
 from core.places.meaning import OwnTaxonomy
 from core.records.record import Rows
 from core.release.outcome import Outcome, Release, ReleaseRefused, Withheld, WithholdReason
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from tests.budgets import examples
 from tests.builders.windows import (
     START_MS,
@@ -78,7 +78,7 @@ def rows_of(window: Window, number: int = 0) -> Rows:
 
 def steps(windows: Sequence[Window | None], plan: KmPlan) -> list[Step]:
     """Release windows one after the other, each with the history that a worker would have; None is a gap."""
-    traces: list[Trace] = []
+    rosters: list[Roster] = []
     found: list[Step] = []
     for number, window in enumerate(windows):
         rows = rows_of(window or {}, number)
@@ -86,12 +86,12 @@ def steps(windows: Sequence[Window | None], plan: KmPlan) -> list[Step]:
             continue
         start_ms = START_MS + number * WINDOW_MS
         first_ms = start_ms - (plan.horizon - 1) * WINDOW_MS
-        own = plan.after(History(traces=tuple(one for one in traces if one.key.start_ms >= first_ms)))
+        own = plan.after(History(rosters=tuple(one for one in rosters if one.key.start_ms >= first_ms)))
         seal = seal_of(rows, own, start_ms=start_ms)
         outcome = release_window(seal, rows, own)
         if isinstance(outcome, Release):
             found.append(Step(outcome, _pieces(rows, own, list(window or {}), start_ms)))
-            traces += [] if outcome.trace is None else [outcome.trace]
+            rosters += [] if outcome.roster is None else [outcome.roster]
         else:
             found.append(Step(outcome, {}))
     return found
@@ -172,24 +172,24 @@ def test_the_memory_decides_nothing(windows: list[Window | None], plan: KmPlan) 
 @given(windows=worlds(n_users=8, n_places=3), plan=PLANS, seed=st.integers(0, 99))
 def test_the_order_of_rows_changes_nothing(windows: list[Window | None], plan: KmPlan, seed: int) -> None:
     """
-    The same rows and the same history are the same bytes, and the same trace.
+    The same rows and the same history are the same bytes, and the same roster.
     """
     last = windows[-1]
     done = steps(windows, plan)
     assume(last and done and isinstance(done[-1].outcome, Release))
     assert last is not None
     start_ms = START_MS + (len(windows) - 1) * WINDOW_MS
-    traces = [step.outcome.trace for step in done[:-1] if isinstance(step.outcome, Release)]
+    rosters = [step.outcome.roster for step in done[:-1] if isinstance(step.outcome, Release)]
     first_ms = start_ms - (plan.horizon - 1) * WINDOW_MS
-    own = plan.after(History(traces=tuple(one for one in traces if one and one.key.start_ms >= first_ms)))
+    own = plan.after(History(rosters=tuple(one for one in rosters if one and one.key.start_ms >= first_ms)))
     rows = rows_of(last, len(windows) - 1)
     rows = rows[np.random.default_rng(seed).permutation(len(rows))]
     outcome = release_window(seal_of(rows, own, start_ms=start_ms), rows, own)
     assert messages(outcome) == messages(done[-1].outcome)
     assert isinstance(outcome, Release)
-    again = trace_of(done[-1])
-    assert outcome.trace is not None
-    assert (outcome.trace.labels, outcome.trace.groups.tolist()) == (again.labels, again.groups.tolist())
+    again = roster_of(done[-1])
+    assert outcome.roster is not None
+    assert (outcome.roster.labels, outcome.roster.groups.tolist()) == (again.labels, again.groups.tolist())
 
 
 ANA, BEN, CEM, DIA, EVA = range(5)
@@ -197,15 +197,15 @@ FIRST: Window = {ANA: [PARK], BEN: [PARK], CEM: [STATION], DIA: [STATION]}
 SECOND: Window = {ANA: [MARKET], CEM: [MARKET], BEN: [MUSEUM], DIA: [MUSEUM]}
 
 
-def trace_of(step: Step) -> Trace:
+def roster_of(step: Step) -> Roster:
     assert isinstance(step.outcome, Release)
-    assert step.outcome.trace is not None
-    return step.outcome.trace
+    assert step.outcome.roster is not None
+    return step.outcome.roster
 
 
-def after(trace: Trace, window: Window, plan: KmPlan) -> Outcome:
+def after(roster: Roster, window: Window, plan: KmPlan) -> Outcome:
     """What becomes of a window after another one."""
-    own, rows = plan.after(History(traces=(trace,))), rows_of(window, 1)
+    own, rows = plan.after(History(rosters=(roster,))), rows_of(window, 1)
     return release_window(seal_of(rows, own, start_ms=START_MS + WINDOW_MS), rows, own)
 
 
@@ -240,13 +240,13 @@ def test_with_one_known_location_every_window_stands_alone() -> None:
     assert second.pieces[ANA] == [(("market",),)]
 
 
-def test_a_window_that_is_withheld_leaves_no_trace() -> None:
+def test_a_window_that_is_withheld_leaves_no_roster() -> None:
     """
     Nothing of it was released, so that nothing of it has to agree.
     """
     first, withheld, last = steps([FIRST, {ANA: [PARK]}, SECOND], plan_for(3))
     assert isinstance(withheld.outcome, Withheld)
-    assert withheld.outcome.trace is None
+    assert withheld.outcome.roster is None
     assert isinstance(first.outcome, Release)
     assert {tuple(pieces) for pieces in last.pieces.values()} == {((("market", "museum"),),)}
 
@@ -284,7 +284,7 @@ def test_a_horizon_of_one_window_and_a_first_window_are_as_before(
     usual, spanning = (steps([first], plan_for(horizon, m=m, algorithm=algorithm))[0] for horizon in (1, 3))
     assert usual.pieces == spanning.pieces
     if isinstance(usual.outcome, Release):
-        assert usual.outcome.trace is None
+        assert usual.outcome.roster is None
         told, more = window_message(usual.outcome)["parameters"], window_message(spanning.outcome)["parameters"]
         assert "horizon" not in told
         assert more == told | {"horizon": 3, "suppression_price": 1.0}
@@ -305,32 +305,32 @@ def test_people_whose_earlier_release_cannot_be_read_are_left_out(labels: tuple[
     """
     plan = plan_for(2)
     (first,) = steps([{ANA: [PARK], BEN: [PARK]}], plan)
-    outcome = after(replace(trace_of(first), labels=labels), {**SECOND, EVA: [MARKET]}, plan)
+    outcome = after(replace(roster_of(first), labels=labels), {**SECOND, EVA: [MARKET]}, plan)
     assert isinstance(outcome, Release)
     assert (outcome.population, outcome.people, outcome.account.suppressed) == (5, 2, 3)
 
 
-def test_a_trace_of_nobody_changes_nothing() -> None:
+def test_a_roster_of_nobody_changes_nothing() -> None:
     """
-    Of stops, a window without a release has a trace all the same.
+    Of stops, a window without a release has a roster all the same.
     """
     plan = plan_for(2)
     (first,) = steps([FIRST], plan)
-    outcome = after(Trace.of_nobody(trace_of(first).key), SECOND, plan)
+    outcome = after(Roster.of_nobody(roster_of(first).key), SECOND, plan)
     assert isinstance(outcome, Release)
     assert outcome.account.suppressed == 0
     assert outcome.locations is not None
     assert [location.members for location in outcome.locations] == [("market",), ("museum",)]
 
 
-def test_several_regions_of_a_window_are_remembered_together() -> None:
+def test_several_cells_of_a_window_are_remembered_together() -> None:
     """
-    Labels are those of the vocabulary, so that those of two regions never mean different locations by one number.
+    Labels are those of the vocabulary, so that those of two cells never mean different locations by one number.
     """
     plan = plan_for(2)
     north, south = (steps([one], plan)[0] for one in ({ANA: [PARK], BEN: [PARK]}, {CEM: [STATION], DIA: [STATION]}))
-    assert (trace_of(north).labels, trace_of(south).labels) == ((str(PARK),), (str(STATION),))
-    both = Trace.of_regions(trace_of(north).key, [trace_of(north), trace_of(south)])
+    assert (roster_of(north).labels, roster_of(south).labels) == ((str(PARK),), (str(STATION),))
+    both = Roster.of_cells(roster_of(north).key, [roster_of(north), roster_of(south)])
     outcome = after(both, SECOND, plan)
     assert isinstance(outcome, Release)
     assert outcome.locations is not None

@@ -18,7 +18,7 @@ from core.records.arrays import BoolArray
 from core.trajectories.trajectory import Sequences
 from core.windows.history import History
 from tests.budgets import examples
-from tests.core.models.km.test_verify_horizon import trace_of
+from tests.core.models.km.test_verify_horizon import roster_of
 from tests.oracles.km_horizon import ReleasedPieces, infrequent_in, joined_subtrajectories
 
 PIECE = st.lists(st.integers(0, 2), min_size=1, max_size=4).map(tuple)
@@ -35,7 +35,7 @@ def joined_of(before: Sequence[ReleasedPieces], last: ReleasedPieces, m: int) ->
         starts=np.cumsum([0, *(len(piece) for _, piece in pieces)]),
         locations=np.array([location for _, piece in pieces for location in piece], np.int64),
     )
-    history = History(traces=tuple(trace_of(window, number) for number, window in enumerate(before)))
+    history = History(rosters=tuple(roster_of(window, number) for number, window in enumerate(before)))
     earlier = Earlier.of(history, np.array(people, np.uint64), m=m)
     assert not earlier.unread.any()
     return sequences, JoinedWindow.of(sequences, earlier)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import core.models.km.anonymize.seqanon
+from core.models.common.merge_cost import Spatial
 from core.models.common.merging import GeneralizedLocations
-from core.models.common.similarity import Spatial
 from core.models.km.anonymize.seqanon import Generalization, seqanon, u_seqanon
 from core.models.km.guarantee import KmAnonymity
 from core.records.arrays import FloatArray

@@ -19,7 +19,7 @@ from core.models.km.verify_horizon import KmHorizonReport, verify_horizon
 from core.pipeline import release_window
 from core.records.record import Kind
 from core.release.outcome import Release, ReleaseRefused
-from core.windows.history import NO_HISTORY, History, Trace
+from core.windows.history import NO_HISTORY, History, Roster
 from core.windows.window import WindowKey
 from tests.budgets import examples
 from tests.builders.windows import START_MS, WINDOW_MS, seal_of, sequence_plan, visits
@@ -28,11 +28,11 @@ from tests.oracles.km_horizon import ReleasedPieces, infrequent_in
 PARK, STATION, MARKET = 4, 5, 2
 
 
-def trace_of(pieces: ReleasedPieces, number: int) -> Trace:
-    """The trace of a window that released these pieces."""
+def roster_of(pieces: ReleasedPieces, number: int) -> Roster:
+    """The roster of a window that released these pieces."""
     entries = [(user, ",".join(map(str, piece))) for user in sorted(pieces) for piece in pieces[user]]
     labels = sorted({label for _, label in entries})
-    return Trace(
+    return Roster(
         key=WindowKey(number + 1, Kind.CHECKINS, "all", number),
         users=np.array([user for user, _ in entries], np.uint64),
         groups=np.array([labels.index(label) for _, label in entries], np.int64),
@@ -43,7 +43,7 @@ def trace_of(pieces: ReleasedPieces, number: int) -> Trace:
 def verify(windows: Sequence[ReleasedPieces], *, k: int, m: int) -> KmHorizonReport:
     """Check the last of several windows."""
     *before, last = windows
-    history = History(traces=tuple(trace_of(pieces, number) for number, pieces in enumerate(before)))
+    history = History(rosters=tuple(roster_of(pieces, number) for number, pieces in enumerate(before)))
     users = [user for user in last for _ in last[user]]
     guarantee = KmAnonymity(k=k, m=m, horizon=len(windows))
     return verify_horizon(users, [piece for pieces in last.values() for piece in pieces], guarantee, history)
@@ -93,8 +93,8 @@ def test_a_label_of_something_else_is_a_violation(labels: tuple[str, ...]) -> No
     """
     Whoever is released again although it cannot be read is counted.
     """
-    trace = replace(trace_of({1: [(1,)], 2: [(1,)]}, 0), labels=labels)
-    report = verify_horizon([1, 2, 3], [(0,)] * 3, KmAnonymity(k=2, m=2, horizon=2), History(traces=(trace,)))
+    roster = replace(roster_of({1: [(1,)], 2: [(1,)]}, 0), labels=labels)
+    report = verify_horizon([1, 2, 3], [(0,)] * 3, KmAnonymity(k=2, m=2, horizon=2), History(rosters=(roster,)))
     assert (report.unread, report.violations, report.holds) == (2, 0, False)
 
 
@@ -122,8 +122,8 @@ def half_of_it(repair: Callable[..., Any]) -> Callable[..., Any]:
 
     def repaired(*given: Any, **named: Any) -> Any:
         *others, history = given
-        cut = tuple(replace(one, users=one.users[::2], groups=one.groups[::2]) for one in history.traces)
-        return repair(*others, History(traces=cut), **named)
+        cut = tuple(replace(one, users=one.users[::2], groups=one.groups[::2]) for one in history.rosters)
+        return repair(*others, History(rosters=cut), **named)
 
     return repaired
 
@@ -139,8 +139,8 @@ def test_a_release_that_breaks_the_promise_over_the_horizon_is_refused(
     plan = replace(plan, guarantee=replace(plan.guarantee, horizon=2))
     first = release_window(seal_of(FIRST, plan), FIRST, plan)
     assert isinstance(first, Release)
-    assert first.trace is not None
-    own = plan.after(History(traces=(first.trace,)))
+    assert first.roster is not None
+    own = plan.after(History(rosters=(first.roster,)))
     rows = LATER.copy()
     rows["ts_ms"] += WINDOW_MS
     seal = seal_of(rows, own, start_ms=START_MS + WINDOW_MS)

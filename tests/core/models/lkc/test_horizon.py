@@ -21,7 +21,7 @@ from core.models.registry import family_of
 from core.pipeline import release_window
 from core.records.record import Rows
 from core.release.outcome import Outcome, Release, ReleaseRefused, Withheld, WithholdReason
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from stream.formats.schemas import released_schema
 from tests.budgets import examples
 from tests.builders.json_schemas import complaints
@@ -76,21 +76,21 @@ def rows_of(window: Window, number: int = 0) -> Rows:
 
 def steps(windows: Sequence[Window | None], plan: LKCPlan) -> list[Step]:
     """Release windows one after the other, each with the history that a worker would have; None is a gap."""
-    traces: list[Trace] = []
+    rosters: list[Roster] = []
     found: list[Step] = []
     for number, window in enumerate(windows):
         if window is None:
             continue
         start_ms = START_MS + number * WINDOW_MS
         first_ms = start_ms - (plan.horizon - 1) * WINDOW_MS
-        own = plan.after(History(traces=tuple(one for one in traces if one.key.start_ms >= first_ms)))
+        own = plan.after(History(rosters=tuple(one for one in rosters if one.key.start_ms >= first_ms)))
         rows = rows_of(window, number)
         seal = seal_of(rows, own, start_ms=start_ms)
         outcome = release_window(seal, rows, own)
         people: list[Seen] = []
         if isinstance(outcome, Release):
-            assert outcome.trace is not None
-            traces.append(outcome.trace)
+            assert outcome.roster is not None
+            rosters.append(outcome.roster)
             people = people_of(outcome, rows, own, list(window), start_ms)
         found.append(Step(outcome, people))
     return found
@@ -297,23 +297,23 @@ def test_people_left_out_for_their_signature_are_in_no_published_count() -> None
     assert outcome.account.suppressed == 1
 
 
-def test_signatures_of_two_regions_that_differ_keep_a_person_out() -> None:
+def test_signatures_of_two_cells_that_differ_keep_a_person_out() -> None:
     """
-    A trace of several regions may have a person twice; no later release can agree with both.
+    A roster of several cells may have a person twice; no later release can agree with both.
     """
     plan = plan_for(2)
     (step,) = steps([alike(*FOUR)], plan)
     assert isinstance(step.outcome, Release)
-    trace = step.outcome.trace
-    assert trace is not None
-    other = replace(trace, users=trace.users[:1], groups=np.zeros(1, np.int64), labels=('[["oncology",null],1]',))
-    joined = Trace.of_regions(trace.key, [trace, other])
-    own = plan.after(History(traces=(joined,)))
+    roster = step.outcome.roster
+    assert roster is not None
+    other = replace(roster, users=roster.users[:1], groups=np.zeros(1, np.int64), labels=('[["oncology",null],1]',))
+    joined = Roster.of_cells(roster.key, [roster, other])
+    own = plan.after(History(rosters=(joined,)))
     rows = rows_of(alike(*FOUR, (5, None), (6, None), (7, None)), 1)
     outcome = release_window(seal_of(rows, own, start_ms=START_MS + WINDOW_MS), rows, own)
     assert isinstance(outcome, Release)
-    assert outcome.trace is not None
-    assert trace.users[0] not in outcome.trace.users
+    assert outcome.roster is not None
+    assert roster.users[0] not in outcome.roster.users
 
 
 def test_labels_that_mean_nothing_any_more_keep_people_out() -> None:
@@ -323,10 +323,10 @@ def test_labels_that_mean_nothing_any_more_keep_people_out() -> None:
     plan = plan_for(2)
     (step,) = steps([alike(*FOUR)], plan)
     assert isinstance(step.outcome, Release)
-    assert step.outcome.trace is not None
+    assert step.outcome.roster is not None
     for label in ('[["cardiology",null],0]', "17"):
-        trace = replace(step.outcome.trace, groups=np.zeros(4, np.int64), labels=(label,))
-        own = plan.after(History(traces=(trace,)))
+        roster = replace(step.outcome.roster, groups=np.zeros(4, np.int64), labels=(label,))
+        own = plan.after(History(rosters=(roster,)))
         rows = rows_of(alike(*FOUR, (5, None), (6, None)), 1)
         outcome = release_window(seal_of(rows, own, start_ms=START_MS + WINDOW_MS), rows, own)
         assert isinstance(outcome, Release)
@@ -345,7 +345,7 @@ def test_windows_depend_on_others_only_if_a_value_is_bounded() -> None:
         LKCPrivacy(l=1, k=2, c=0.5, horizon=0)
 
 
-def test_a_window_on_its_own_leaves_no_trace() -> None:
+def test_a_window_on_its_own_leaves_no_roster() -> None:
     """
     With a horizon of 1 messages state exact values, as before, and nothing has to be remembered.
     """
@@ -353,7 +353,7 @@ def test_a_window_on_its_own_leaves_no_trace() -> None:
     plan = plan_for(1)
     outcome = release_window(seal_of(rows, plan), rows, plan)
     assert isinstance(outcome, Release)
-    assert outcome.trace is None
+    assert outcome.roster is None
     assert sorted(json.loads(message.value)["sensitive"] for message in messages(outcome)[:-1]) == [
         [],
         [],
@@ -366,19 +366,19 @@ def test_a_window_on_its_own_leaves_no_trace() -> None:
 @given(windows=worlds(changing=False), seed=st.integers(0, 99))
 def test_the_order_of_rows_changes_nothing(windows: list[Window | None], seed: int) -> None:
     """
-    The same rows and the same history are the same bytes, and the same trace.
+    The same rows and the same history are the same bytes, and the same roster.
     """
     plan = plan_for(3)
     done = steps(windows, plan)
     assume(done and isinstance(done[-1].outcome, Release))
     numbers = [number for number, window in enumerate(windows) if window is not None]
-    traces = [
-        (number, step.outcome.trace)
+    rosters = [
+        (number, step.outcome.roster)
         for number, step in zip(numbers, done, strict=True)
         if isinstance(step.outcome, Release)
     ]
     own = plan.after(
-        History(traces=tuple(trace for number, trace in traces[:-1] if trace and number > numbers[-1] - 3))
+        History(rosters=tuple(roster for number, roster in rosters[:-1] if roster and number > numbers[-1] - 3))
     )
     last = windows[numbers[-1]]
     assert last is not None

@@ -14,7 +14,7 @@ from core.models.registry import family_of
 from core.pipeline import release_window
 from core.records.record import Rows
 from core.release.outcome import Release
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from tests.benchmarks.horizon_attacks import Inferences, ReleasedWindow, attack_over_windows
 from tests.builders.windows import START_MS, WINDOW_MS, pair_plan, profile_code, seal_of, visits
 
@@ -64,14 +64,14 @@ def attacked(windows: list[Rows], horizon: int, runs_of: int) -> dict[str, Infer
     """Release the windows under a horizon, and attack runs of them."""
     plan = pair_plan(k=3, m=2, c=0.5, cycle=Cycle.WINDOW)
     plan = replace(plan, guarantee=replace(plan.guarantee, horizon=horizon))
-    family, traces, released = family_of("lkc"), list[Trace](), list[ReleasedWindow]()
+    family, rosters, released = family_of("lkc"), list[Roster](), list[ReleasedWindow]()
     for number, rows in enumerate(windows):
         since = START_MS + (number - horizon + 1) * WINDOW_MS
-        own = plan.after(History(traces=tuple(one for one in traces if one.key.start_ms >= since)))
+        own = plan.after(History(rosters=tuple(one for one in rosters if one.key.start_ms >= since)))
         seal = seal_of(rows, own, start_ms=START_MS + number * WINDOW_MS)
         outcome = release_window(seal, rows, own)
         assert isinstance(outcome, Release)
-        traces += [outcome.trace] if outcome.trace is not None else []
+        rosters += [outcome.roster] if outcome.roster is not None else []
         window = family.assemble(seal, rows, own)
         candidate = family.candidate(window, family.anonymize(seal, window, own), own)
         assert candidate is not None

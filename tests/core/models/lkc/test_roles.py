@@ -13,7 +13,7 @@ from core.models.lkc.anonymize.roles import balanced, returning
 from core.models.lkc.signature import NONE, UNPROTECTED, Signature, SignedRole, entries_needed, label_of, role_of_label
 from core.records.arrays import UserHashes
 from core.records.record import Kind
-from core.windows.history import History, Trace
+from core.windows.history import History, Roster
 from core.windows.window import WindowKey
 from tests.budgets import examples
 
@@ -128,8 +128,8 @@ def remembered(
 ) -> dict[int, SignedRole | None]:
     """What is known of people 0, 1, ... who were in these groups of the one earlier window."""
     users = hashes(len(carried))
-    trace = Trace(key=KEY, users=users[: len(groups)], groups=np.array(groups, np.int64), labels=tuple(labels))
-    return returning(History(traces=(trace,)), users, carried, {"flu": 0, "gout": 1}, size=size)
+    roster = Roster(key=KEY, users=users[: len(groups)], groups=np.array(groups, np.int64), labels=tuple(labels))
+    return returning(History(rosters=(roster,)), users, carried, {"flu": 0, "gout": 1}, size=size)
 
 
 FLU_OR_NONE = '[["flu",null],1]'

@@ -20,7 +20,7 @@ from core.models.lkc.verify_horizon import HorizonReport, Signed, verify_horizon
 from core.pipeline import release_window
 from core.records.record import Kind
 from core.release.outcome import Release, ReleaseRefused
-from core.windows.history import NO_HISTORY, History, Trace
+from core.windows.history import NO_HISTORY, History, Roster
 from core.windows.window import WindowKey
 from tests.budgets import examples
 from tests.builders.windows import START_MS, WINDOW_MS, pair_plan, profile_code, seal_of, visits
@@ -32,22 +32,22 @@ HALF = LKCPrivacy(l=2, k=2, c=0.5, horizon=3)
 
 def earlier(*windows: dict[int, tuple[tuple[str | None, ...], int]]) -> History:
     """A history in which each person had a signature and an entry of it."""
-    traces = []
+    rosters = []
     for number, people in enumerate(windows):
         written = {
             user: f"[[{','.join('null' if n is None else f'{n!r}'.replace(chr(39), chr(34)) for n in names)}],{i}]"
             for user, (names, i) in people.items()
         }
         labels = sorted(set(written.values()))
-        traces.append(
-            Trace(
+        rosters.append(
+            Roster(
                 key=WindowKey(number + 1, Kind.CHECKINS, "all", number),
                 users=np.array(sorted(people), np.uint64),
                 groups=np.array([labels.index(written[user]) for user in sorted(people)], np.int64),
                 labels=tuple(labels),
             )
         )
-    return History(traces=tuple(traces))
+    return History(rosters=tuple(rosters))
 
 
 def verify(people: list[Signed], history: History = NO_HISTORY, guarantee: LKCPrivacy = HALF) -> HorizonReport:
@@ -143,9 +143,9 @@ def test_a_label_of_something_else_is_no_signature() -> None:
     """
     Nobody can be released in agreement with a group that is no signature.
     """
-    trace = earlier({1: (FLU, 0)}).traces[0]
+    roster = earlier({1: (FLU, 0)}).rosters[0]
     for labels in (("17",), ()):
-        assert verify(GOOD, History(traces=(replace(trace, labels=labels),))).changed == 1
+        assert verify(GOOD, History(rosters=(replace(roster, labels=labels),))).changed == 1
 
 
 def test_each_trajectory_needs_a_person() -> None:
@@ -281,9 +281,9 @@ def test_a_release_that_breaks_the_promise_over_the_horizon_is_refused(
     plan = replace(plan, guarantee=replace(plan.guarantee, horizon=2))
     first = release_window(seal_of(ROWS, plan), ROWS, plan)
     assert isinstance(first, Release)
-    assert first.trace is not None
+    assert first.roster is not None
     monkeypatch.setattr("core.models.lkc.anonymize.horizon.balanced", sabotage)
-    own = plan.after(History(traces=(first.trace,)))
+    own = plan.after(History(rosters=(first.roster,)))
     rows = ROWS.copy()
     rows["ts_ms"] += WINDOW_MS
     outcome = release_window(seal_of(rows, own, start_ms=START_MS + WINDOW_MS), rows, own)

@@ -47,7 +47,7 @@ measured = st.builds(
         release_bytes=positive,
         window_bytes=positive,
         seal_bytes=positive,
-        trace_bytes=st.floats(0, 100),
+        roster_bytes=st.floats(0, 100),
     ),
     feed=st.builds(
         FeedFigures,

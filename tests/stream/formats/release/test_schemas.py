@@ -15,8 +15,8 @@ from stream.formats.release.avro_schemas import AVRO_SCHEMAS, fingerprint
 from stream.formats.release.encoding import positions_of
 from stream.formats.release.encodings import has_points
 from stream.formats.release.geojson import GEOJSON
+from stream.formats.release.json_schemas import geojson_schema, geojson_windows_schema, mf_json_schema
 from stream.formats.release.mf_json import MF_JSON
-from stream.formats.release.schemas import geojson_schema, geojson_windows_schema, mf_json_schema
 from stream.formats.schemas import released_schema, windows_schema
 from tests.builders.json_schemas import complaints
 

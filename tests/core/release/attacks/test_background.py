@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.release.background import (
+from core.release.attacks.background import (
     CompanionsError,
     TooManyInstancesError,
     companions,
@@ -20,7 +20,7 @@ from core.release.background import (
     sequence_risks,
     uniqueness_risks,
 )
-from core.release.visit_counts import VisitCounts, Weighing, home_work_risks, weighed_risks
+from core.release.attacks.visit_frequency import VisitCounts, Weighing, home_work_risks, weighed_risks
 from core.trajectories.trajectory import Sequences
 from tests.budgets import examples
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.places.geo import geocentric
-from core.release.linkage import LinkageExtract, LinkageRisk, Units, linkage_risk
-from core.release.linked_places import VisitedPlaces
-from core.release.linked_sets import SetEnds
-from core.release.similarity import LabelSimilarity
+from core.release.attacks.linkage import LinkageExtract, LinkageRisk, Units, linkage_risk
+from core.release.attacks.linked_places import VisitedPlaces
+from core.release.attacks.linked_sets import SetEnds
+from core.release.attacks.location_cosine import LabelSimilarity
 
 METRE_DEG = 1 / 111_320
 """A metre on the equator, degrees of longitude."""
@@ -253,9 +253,9 @@ def test_shared_people_are_counted_as_in_sets(earlier: list[set[int]], later: li
 
 
 @given(cut=st.integers(1, 4), data=st.data())
-def test_regions_are_attacked_as_one_window(cut: int, data: st.DataObject) -> None:
+def test_cells_are_attacked_as_one_window(cut: int, data: st.DataObject) -> None:
     """
-    A release in two regions, joined, is found as the same release in one piece.
+    A release in two cells, joined, is found as the same release in one piece.
     """
     label = st.sampled_from(["a", "b", "c", "d"])
     units = [([i], data.draw(st.lists(label, min_size=1, max_size=3))) for i in range(5)]

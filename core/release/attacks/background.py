@@ -5,8 +5,8 @@ risk of a person is the highest probability of picking the person, over everythi
 ``risk(u) = max over instances b of u's knowledge of 1 / |{v : b fits v}|``. An instance is any ``length`` visits of the
 person, or all of them if there are fewer.
 
-Unlike :mod:`core.release.risk`, nothing is drawn, everybody is attacked, and true and attacked data are the same: the
-raw feed by itself, or a release by itself.
+Unlike :mod:`core.release.attacks.risk`, nothing is drawn, everybody is attacked, and true and attacked data are the
+same: the raw feed by itself, or a release by itself.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.models.p2ka.anonymize.p2ka import p2ka
 from core.models.p2ka.guarantee import PatternPreservingK
-from core.models.p2ka.similarity import pattern_similarity
+from core.models.p2ka.pattern_similarity import pattern_similarity
 from core.utility.patterns import frequent_patterns, pattern_supports
 from tests.budgets import examples
 from tests.oracles.km import Crowd, Trajectory, all_subtrajectories, as_sequences, crowds, support

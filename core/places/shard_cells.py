@@ -1,4 +1,4 @@
-"""Regions: divide what one shard holds into small H3 cells, and join neighbours where there are too few people."""
+"""The cells of a shard: divide what it holds into small H3 cells, and join neighbours where people are too few."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from core.places.locate import h3_cells
 from core.records.arrays import FloatArray, IntArray, UserHashes, distinct
 from core.records.by_user import same_as_before
 
-__all__ = ["RegionRows", "Regions"]
+__all__ = ["CellRows", "ShardCells"]
 
 
-class RegionRows(NamedTuple):
+class CellRows(NamedTuple):
     """Some rows of a shard that are released together."""
 
     cell: str | None
@@ -27,7 +27,7 @@ class RegionRows(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Regions:
+class ShardCells:
     """The hierarchy of H3 cells inside the cell of a shard.
 
     Raises:
@@ -35,7 +35,7 @@ class Regions:
     """
 
     finest: int
-    """Resolution of the smallest regions, up to 15."""
+    """Resolution of the smallest cells, up to 15."""
 
     coarsest: int
     """Resolution of the shard, at least 0."""
@@ -44,13 +44,13 @@ class Regions:
         if not 0 <= self.coarsest <= self.finest <= 15:
             raise ValueError(f"resolutions {self.coarsest} to {self.finest}: they must be ascending, from 0 to 15")
 
-    def divide(self, users: UserHashes, lat_deg: FloatArray, lon_deg: FloatArray, *, k: int) -> list[RegionRows]:
-        """Divide the rows of one shard into regions with at least ``k`` people each.
+    def divide(self, users: UserHashes, lat_deg: FloatArray, lon_deg: FloatArray, *, k: int) -> list[CellRows]:
+        """Divide the rows of one shard into cells with at least ``k`` people each.
 
-        A cell with at least ``k`` people is a region. The people of all other cells are counted together in the next
-        larger cell, which is a region of those who are left if they are at least ``k``, and so on up to the shard. If
-        fewer than ``k`` people are left at last, perhaps none, they join the region with the fewest people, which is
-        then the shard's: its name does not tell whether somebody joined.
+        A cell with at least ``k`` people is a part of its own. The people of all other cells are counted together in
+        the next larger cell, which is a part with those who are left if they are at least ``k``, and so on up to the
+        shard. If fewer than ``k`` people are left at last, perhaps none, they join the part with the fewest people,
+        which is then the shard's: its name does not reveal whether somebody joined.
 
         A small cell along a shard's border may have a parent beyond it: it belongs to the shard all the same.
 
@@ -58,30 +58,30 @@ class Regions:
             users: The person of each row, shape ``(n,)``.
             lat_deg: Latitude of each row.
             lon_deg: Longitude of each row.
-            k: Fewest people of a region.
+            k: Fewest people of a part.
 
         Returns:
-            The shard's region first, then the others by their cells. The shard's has fewer than ``k`` people, and is
+            The shard's part first, then the others by their cells. The shard's has fewer than ``k`` people, and is
             the only one, if the shard has.
         """
         person = np.unique(users, return_inverse=True)[1].astype(np.int64)
         cell = h3_cells(lat_deg, lon_deg, self.finest)
         left = np.arange(len(users))
-        regions: list[RegionRows] = []
+        parts: list[CellRows] = []
         for resolution in range(self.finest, self.coarsest, -1):
             cell = _parents(cell, resolution)
             still_left = [np.empty(0, np.int64)]
             for rows in _together(left, cell):
                 if len(distinct(person[rows])) >= k:
-                    regions.append(RegionRows(h3.int_to_str(int(cell[rows[0]])), rows))
+                    parts.append(CellRows(h3.int_to_str(int(cell[rows[0]])), rows))
                 else:
                     still_left.append(rows)
             left = np.concatenate(still_left)
-        if regions and len(distinct(person[left])) < k:
-            fewest = min(regions, key=lambda region: (len(distinct(person[region.rows])), region.cell))
-            regions.remove(fewest)
+        if parts and len(distinct(person[left])) < k:
+            fewest = min(parts, key=lambda part: (len(distinct(person[part.rows])), part.cell))
+            parts.remove(fewest)
             left = np.concatenate((left, fewest.rows))
-        return [RegionRows(None, np.sort(left)), *sorted(regions, key=lambda region: str(region.cell))]
+        return [CellRows(None, np.sort(left)), *sorted(parts, key=lambda part: str(part.cell))]
 
 
 def _parents(cell: IntArray, resolution: int) -> IntArray:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.models.lkc.anonymize.suppress import LKCOptions, suppress_pairs
 from core.models.lkc.guarantee import LKCPrivacy
-from core.models.lkc.shares import pair_shares
+from core.models.lkc.kept import kept_shares
 from tests.budgets import examples
 from tests.oracles.km import Crowd, as_sequences, support
 from tests.oracles.lkc import as_values, pair_crowds
@@ -23,7 +23,7 @@ def test_shares_are_of_rows_pairs_people_and_frequent_sequences() -> None:
     crowd: Crowd = [(0, (0, 1, 2)), (1, (0, 1, 2)), (2, (3,))]
     kept = np.array([True, False, True, True, False, True, False])
     stands_for = np.array([2, 5, 1, 1, 1, 1, 10])
-    shares = pair_shares(as_sequences(crowd), stands_for, kept, min_support=2, longest=3)
+    shares = kept_shares(as_sequences(crowd), stands_for, kept, min_support=2, longest=3)
     assert shares == (5 / 21, 2 / 4, 2 / 3, 3 / 7)
 
 
@@ -32,7 +32,7 @@ def test_of_nothing_there_is_no_share() -> None:
     An empty window has no share of anything, which is not 0.
     """
     empty = np.empty(0, np.int64)
-    shares = pair_shares(as_sequences([]), empty, empty.astype(np.bool_), min_support=2, longest=3)
+    shares = kept_shares(as_sequences([]), empty, empty.astype(np.bool_), min_support=2, longest=3)
     assert all(math.isnan(share) for share in shares)
 
 

@@ -98,7 +98,7 @@ class Units:
 
     @classmethod
     def joined(cls, parts: Sequence[Units]) -> Units:
-        """Put the units of several regions one after the other."""
+        """Put the units of several cells one after the other."""
         sizes = np.concatenate([np.empty(0, np.int64), *(one.sizes for one in parts)])
         hashes = np.concatenate([np.empty(0, np.uint64), *(one.hashes for one in parts)])
         return cls(starts=starts_of(sizes), hashes=hashes)
@@ -148,7 +148,7 @@ class LinkageExtract(ABC):
     @classmethod
     @abstractmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the extract of a window from those of its regions, at least one."""
+        """Return the extract of a window from those of its cells, at least one."""
 
     @abstractmethod
     def guess(self, later: Self, units: IntArray) -> Guesses:

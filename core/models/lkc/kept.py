@@ -10,10 +10,10 @@ from core.records.arrays import BoolArray, IntArray
 from core.trajectories.trajectory import Sequences
 from core.utility.patterns import frequent_patterns
 
-__all__ = ["PairShares", "pair_shares"]
+__all__ = ["KeptShares", "kept_shares"]
 
 
-class PairShares(NamedTuple):
+class KeptShares(NamedTuple):
     """Shares that are kept; NaN where the original has nothing of the kind."""
 
     visits: float
@@ -30,9 +30,9 @@ class PairShares(NamedTuple):
     suppressed everywhere, sequences keep their support, and no new one becomes frequent."""
 
 
-def pair_shares(
+def kept_shares(
     trajectories: Sequences, stands_for: IntArray, kept: BoolArray, *, min_support: int, longest: int
-) -> PairShares:
+) -> KeptShares:
     """Compare a window of pairs with what is released of it.
 
     Args:
@@ -47,7 +47,7 @@ def pair_shares(
     left = trajectories.where(kept)
     before = frequent_patterns(trajectories, min_support=min_support, longest=longest)
     after = frequent_patterns(left, min_support=min_support, longest=longest)
-    return PairShares(
+    return KeptShares(
         visits=_share(int(stands_for[kept].sum()), int(stands_for.sum())),
         pairs=_share(len(np.unique(pairs[kept])), len(np.unique(pairs))),
         people=_share(len(np.unique(owners[kept])), len(np.unique(owners))),

@@ -15,8 +15,8 @@ from itertools import chain
 import numpy as np
 
 from core.records.arrays import FloatArray, IntArray, UserHashes, numbered, ranges, starts_of
-from core.release.linkage import Guesses, LinkageExtract, Units
-from core.release.similarity import DIGITS, LabelSimilarity
+from core.release.attacks.linkage import Guesses, LinkageExtract, Units
+from core.release.attacks.location_cosine import DIGITS, LabelSimilarity
 
 __all__ = ["VisitedPlaces"]
 

@@ -1,6 +1,6 @@
 """Attacks with knowledge of how often a person was at some places (Pellungrini et al. 2017, Section 4).
 
-See :mod:`core.release.background` for the meaning of a risk.
+See :mod:`core.release.attacks.background` for the meaning of a risk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from core.records.arrays import FloatArray, IntArray, ranges
 from core.records.by_user import same_as_before
-from core.release.background import MOST_INSTANCES, check_instances, in_order_of_place
+from core.release.attacks.background import MOST_INSTANCES, check_instances, in_order_of_place
 from core.trajectories.trajectory import Sequences
 
 __all__ = ["VisitCounts", "Weighing", "home_work_risks", "weighed_risks"]

@@ -1,4 +1,4 @@
-"""Regions: compared with the rule, cell by cell; and what the parts of a divided window promise."""
+"""The cells of a shard: compared with the rule, cell by cell; and what the parts of a divided window promise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.models.common.plan import Plan
 from core.pipeline import divide_window, release_window
 from core.places.locate import H3Cells
-from core.places.regions import Regions
+from core.places.shard_cells import ShardCells
 from core.records.record import Rows
 from core.release.outcome import Release, WithholdReason
 from tests.builders.windows import START_MS, hash_of, point_plan, points, seal_of, sequence_plan, visits
@@ -37,16 +37,16 @@ def columns(rows: list[Row]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array([hash_of(user) for user, _ in rows], np.uint64), at[:, 0], at[:, 1]
 
 
-def by_the_rule(rows: list[Row], regions: Regions, k: int) -> list[str | None]:
-    """The cell of each row's region: level by level, whoever is enough leaves; the shard takes the rest."""
+def by_the_rule(rows: list[Row], shard_cells: ShardCells, k: int) -> list[str | None]:
+    """The cell with which each row is released: level by level, whoever is enough leaves; the shard takes the rest."""
     cells: list[str | None] = [None] * len(rows)
     _, lat, lon = columns(rows)
-    finest = [h3.latlng_to_cell(*at, regions.finest) for at in zip(lat.tolist(), lon.tolist(), strict=True)]
+    finest = [h3.latlng_to_cell(*at, shard_cells.finest) for at in zip(lat.tolist(), lon.tolist(), strict=True)]
 
     def people(members: list[int]) -> int:
         return len({rows[i][0] for i in members})
 
-    for resolution in range(regions.finest, regions.coarsest, -1):
+    for resolution in range(shard_cells.finest, shard_cells.coarsest, -1):
         together = defaultdict(list)
         for i, cell in enumerate(cells):
             if cell is None:
@@ -63,20 +63,20 @@ def by_the_rule(rows: list[Row], regions: Regions, k: int) -> list[str | None]:
 
 
 @given(rows=crowds, k=st.integers(1, 4), finest=st.integers(3, 6), coarsest=st.integers(2, 5))
-def test_regions_are_those_of_the_rule(rows: list[Row], k: int, finest: int, coarsest: int) -> None:
+def test_cells_are_those_of_the_rule(rows: list[Row], k: int, finest: int, coarsest: int) -> None:
     """
-    Each row is in one region, and each region has at least k people if the shard has.
+    Each row is in one part, and each part has at least k people if the shard has.
     """
-    regions = Regions(finest=max(finest, coarsest), coarsest=coarsest)
+    shard_cells = ShardCells(finest=max(finest, coarsest), coarsest=coarsest)
     found: list[str | None] = [""] * len(rows)
-    divided = regions.divide(*columns(rows), k=k)
+    divided = shard_cells.divide(*columns(rows), k=k)
     for cell, its in divided:
         assert its.tolist() == sorted(its.tolist())
         assert len({rows[i][0] for i in its.tolist()}) >= min(k, len({user for user, _ in rows}))
         for i in its.tolist():
             assert found[i] == ""
             found[i] = cell
-    assert found == by_the_rule(rows, regions, k)
+    assert found == by_the_rule(rows, shard_cells, k)
     assert [cell for cell, _ in divided] == [None, *sorted({cell for cell in found if cell is not None})]
 
 
@@ -85,17 +85,17 @@ def test_the_order_of_rows_does_not_matter(rows: list[Row], k: int, seed: int) -
     """
     Rows arrive as the network likes.
     """
-    regions = Regions(finest=6, coarsest=3)
+    shard_cells = ShardCells(finest=6, coarsest=3)
     order = np.random.default_rng(seed).permutation(len(rows))
-    straight = [(cell, sorted(its.tolist())) for cell, its in regions.divide(*columns(rows), k=k)]
-    shuffled = regions.divide(*columns([rows[i] for i in order.tolist()]), k=k)
+    straight = [(cell, sorted(its.tolist())) for cell, its in shard_cells.divide(*columns(rows), k=k)]
+    shuffled = shard_cells.divide(*columns([rows[i] for i in order.tolist()]), k=k)
     assert [(cell, sorted(order[its].tolist())) for cell, its in shuffled] == straight
 
 
 @pytest.mark.parametrize(("finest", "coarsest"), [(4, 5), (16, 3), (3, -1)])
 def test_resolutions_must_ascend(finest: int, coarsest: int) -> None:
     with pytest.raises(ValueError, match="must be ascending, from 0 to 15"):
-        Regions(finest=finest, coarsest=coarsest)
+        ShardCells(finest=finest, coarsest=coarsest)
 
 
 # What becomes of a window
@@ -106,7 +106,7 @@ def checkin_window(rows: list[Row]) -> tuple[Rows, Plan]:
     made = visits(*((user, START_MS + i, 0) for i, (user, _) in enumerate(rows)))
     _, lat, lon = columns(rows)
     made["location"], _ = locator.locate(lat, lon, [None] * len(rows))
-    return made, sequence_plan(k=3, locator=locator, regions=Regions(finest=6, coarsest=3))
+    return made, sequence_plan(k=3, locator=locator, shard_cells=ShardCells(finest=6, coarsest=3))
 
 
 def point_window(rows: list[Row]) -> tuple[Rows, Plan]:
@@ -115,7 +115,7 @@ def point_window(rows: list[Row]) -> tuple[Rows, Plan]:
     made = points(
         *((user, START_MS + 60_000 * i, *at) for i, ((user, _), at) in enumerate(zip(rows, where, strict=True)))
     )
-    return made, point_plan(k=3, regions=Regions(finest=6, coarsest=3))
+    return made, point_plan(k=3, shard_cells=ShardCells(finest=6, coarsest=3))
 
 
 @pytest.mark.parametrize("window", [checkin_window, point_window])
@@ -151,9 +151,9 @@ CROWDS = [(user, HERE) for user in range(5)] + [(user, THERE) for user in range(
     ],
     ids=["nobody", "one", "three", "one whose cell lies elsewhere"],
 )
-def test_regions_are_released_alone_and_the_rest_joins(others: list[Row], released: dict[str, int]) -> None:
+def test_cells_are_released_alone_and_the_rest_joins(others: list[Row], released: dict[str, int]) -> None:
     """
-    Whether nobody or too few are left shows in no name: the smallest region is the shard's in both cases.
+    Whether nobody or too few are left shows in no name: the cell with the fewest people is the shard's in both cases.
     """
     made, plan = checkin_window(CROWDS + others)
     outcomes = [release_window(part, its, plan) for part, its in divide_window(seal_of(made, plan), made, plan)]
@@ -174,7 +174,7 @@ def test_a_shard_with_too_few_people_is_withheld() -> None:
 
 def test_a_window_that_is_withheld_whole_is_not_divided() -> None:
     """
-    One that lacks records, or was sealed under other settings or with another history, tells nothing of its regions.
+    One that lacks records, or was sealed under other settings or with another history, tells nothing of its cells.
     """
     made, plan = checkin_window([(user, LEAVES[0]) for user in range(5)])
     seal = seal_of(made, plan)

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.places.geo import geocentric
 from core.records.arrays import FloatArray, IntArray, UserHashes
-from core.release.linkage import Guesses, LinkageExtract, Units
+from core.release.attacks.linkage import Guesses, LinkageExtract, Units
 
 __all__ = ["SetEnds"]
 

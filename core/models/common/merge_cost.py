@@ -12,10 +12,10 @@ import numpy as np
 from core.places.taxonomy import LocationTree
 from core.records.arrays import FloatArray, IntArray
 
-__all__ = ["Constrained", "Semantic", "Similarity", "Spatial"]
+__all__ = ["Constrained", "MergeCost", "Semantic", "Spatial"]
 
 
-class Similarity(Protocol):
+class MergeCost(Protocol):
     """How much it costs to generalize a location together with each other one."""
 
     def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
@@ -39,11 +39,11 @@ class Spatial:
     """Distance alone (SeqAnon, step 7)."""
 
     def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
-        """See :meth:`Similarity.cost`."""
+        """See :meth:`MergeCost.cost`."""
         return distance_mm
 
     def merge(self, into: int, absorbed: int) -> None:
-        """See :meth:`Similarity.merge`."""
+        """See :meth:`MergeCost.merge`."""
 
 
 class Semantic:
@@ -57,12 +57,12 @@ class Semantic:
         self._paths: IntArray = tree.rows()  # (L, depth) path to the common ancestor of each generalized location
 
     def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
-        """See :meth:`Similarity.cost`."""
+        """See :meth:`MergeCost.cost`."""
         together = self._tree.common(self._paths, self._paths[location])
         return distance_mm * self._tree.leaves(together)
 
     def merge(self, into: int, absorbed: int) -> None:
-        """See :meth:`Similarity.merge`."""
+        """See :meth:`MergeCost.merge`."""
         self._paths[into] = self._tree.common(self._paths[into], self._paths[absorbed])
 
 
@@ -73,8 +73,8 @@ class Constrained:
         self._constraint_of = constraint_of  # (L,) merging never leaves a constraint, so this never changes
 
     def cost(self, location: int, distance_mm: FloatArray) -> FloatArray:
-        """See :meth:`Similarity.cost`."""
+        """See :meth:`MergeCost.cost`."""
         return np.where(self._constraint_of == self._constraint_of[location], distance_mm, np.inf)
 
     def merge(self, into: int, absorbed: int) -> None:
-        """See :meth:`Similarity.merge`."""
+        """See :meth:`MergeCost.merge`."""

@@ -10,7 +10,7 @@ import pytest
 from stream.formats.input.encodings.decoding import new_decoder
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import frame_of
-from stream.ingest.schemas import Schemas
+from stream.ingest.fetch_schemas import Schemas
 from stream.kafka.client import Operation
 from stream.kafka.schema_registry import SchemaRegistry
 from stream.settings.registry import RegistrySettings

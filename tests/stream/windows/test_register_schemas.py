@@ -18,7 +18,7 @@ from stream.formats.release.geojson import GEOJSON
 from stream.formats.release.json import JSON
 from stream.kafka.topics import ClusterError
 from stream.settings.load import load_settings
-from stream.windows.encodings import release_encodings
+from stream.windows.register_schemas import release_encodings
 
 
 class Registry:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.release import risk
-from core.release.risk import Attack, PublishedPoints, Risk, attack_points, attack_sequences, worst
+from core.release.attacks import risk
+from core.release.attacks.risk import Attack, PublishedPoints, Risk, attack_points, attack_sequences, worst
 from core.trajectories.trajectory import PointTrajectories, Sequences
 
 NAMES = ("a", "b", "c", "d")

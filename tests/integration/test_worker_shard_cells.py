@@ -1,4 +1,4 @@
-"""Regions that join where people are few, and silence about the rest, on a real broker and across a crash."""
+"""Cells that join where people are few, and silence about the rest, on a real broker and across a crash."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def feed() -> list[tuple[bytes, bytes]]:
     return found
 
 
-def test_regions_are_those_of_a_replay_and_nothing_is_said_of_the_others(
+def test_cells_are_those_of_a_replay_and_nothing_is_said_of_the_others(
     apache_kafka: ApacheKafka, tmp_path: Path
 ) -> None:
     """
-    A worker is killed between the regions of its windows, and another goes on: each region is released in one way, and
+    A worker is killed between the cells of its windows, and another goes on: each cell is released in one way, and
     no message names a cell with fewer than k people, or says that there is one.
     """
     messages = feed()

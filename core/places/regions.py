@@ -50,7 +50,7 @@ class Regions:
         A cell with at least ``k`` people is a region. The people of all other cells are counted together in the next
         larger cell, which is a region of those who are left if they are at least ``k``, and so on up to the shard. If
         fewer than ``k`` people are left at last, perhaps none, they join the region with the fewest people, which is
-        then the shard's: its name does not tell whether somebody joined.
+        then the shard's: its name does not reveal whether somebody joined.
 
         A small cell along a shard's border may have a parent beyond it: it belongs to the shard all the same.
 

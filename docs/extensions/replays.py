@@ -36,7 +36,7 @@ _ROUTES = ("11 12 22", "11 12 23", "41 42 32", "41 32 22", "33 34 44", "33 44 45
 """Rows and columns of the grid's cells that people pass through."""
 
 _SHARED: Json = {
-    "release.withheld": "told",
+    "release.withheld": "announced",
     "window.size": "12h",
     "location.area": "52.4,13.2,52.6,13.5",
     "location.cells": "6x6",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from core.models.common.settings import Context, PlanInputs
@@ -15,7 +15,7 @@ from core.trajectories.assemble import Limits
 from core.trajectories.joining import Joining
 from deploy.chart.settings import CHART_DEFAULTS, Setting, sections, settings
 from docs.extensions.markdown import code, listed, plain
-from stream.settings.kinds import OverrideSettings
+from stream.settings.kinds import OverrideSettings, ReleaseOverrideSettings
 from stream.settings.model import Settings
 
 __all__ = ["allowed", "models_that_read", "settings_markdown"]
@@ -43,6 +43,11 @@ def _lines() -> Iterator[str]:
     readers = models_that_read()
     described = sections()
     section = ""
+    yield (
+        f"The sections {listed(_overridable(described, OverrideSettings), 'and')} can differ for one kind of feed: "
+        "write `checkins.` or `fragments.` before the name. `stops.` stands before "
+        f"{listed(_overridable(described, ReleaseOverrideSettings), 'and')}.\n"
+    )
     for one in settings():
         if one.section != section:
             section = one.section
@@ -50,9 +55,10 @@ def _lines() -> Iterator[str]:
             yield f"{plain(described[section].__doc__ or '')}\n"
             if section in OverrideSettings.model_fields:
                 example = f"checkins.{one.dotted}"
+                others = ["fragments", *(["stops"] if section in ReleaseOverrideSettings.model_fields else [])]
                 yield (
                     f"One kind of feed may differ: {code(example)} ({code(_variable(example))}), "
-                    f"{code(f'fragments.{one.dotted}')}.\n"
+                    f"{listed((f'{kind}.{one.dotted}' for kind in others), 'and')}.\n"
                 )
         yield f"{code(one.dotted)}{{#setting-{_anchor(one.dotted)}}}"
         yield f": {plain(one.description)}\n"
@@ -62,6 +68,11 @@ def _lines() -> Iterator[str]:
         yield f"  {' · '.join([*facts, f'allowed: {allowed(one)}'])}\n"
         if section == "privacy" and (models := readers.get(one.name)):
             yield f"  Used by {listed(models, 'and')}.\n"
+
+
+def _overridable(described: Iterable[str], overrides: type[ReleaseOverrideSettings]) -> list[str]:
+    """Return the sections that a feed may override, in the order of the page."""
+    return [section for section in described if section in overrides.model_fields]
 
 
 def _variable(dotted: str) -> str:

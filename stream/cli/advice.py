@@ -17,7 +17,7 @@ _NAMES = {Kind.CHECKINS: "check-ins", Kind.FRAGMENTS: "fragments", Kind.STOPS: "
 
 
 def advice(settings: Settings, plans: Mapping[Kind, Plan]) -> Iterator[str]:
-    """Yield a sentence for everything that the settings allow and that promises less than one may think.
+    """Yield a sentence for everything that the settings allow and that promises, or keeps, less than one may think.
 
     Args:
         settings: All settings.
@@ -70,6 +70,11 @@ def advice(settings: Settings, plans: Mapping[Kind, Plan]) -> Iterator[str]:
                 f"{name}: somebody who crosses the border of a region is released in both as two people, and what the "
                 "two releases show together is not bounded"
             )
+    if settings.kafka.replication_factor == 1:
+        yield (
+            "kafka.replication_factor is 1: if one broker loses its disk, the seals and the records that wait for "
+            "their window are lost; set it to 3 before you create topics on a cluster of three brokers or more"
+        )
 
 
 def _stands_alone(kind: Kind, model: str) -> str:
@@ -77,8 +82,8 @@ def _stands_alone(kind: Kind, model: str) -> str:
     if kind is Kind.FRAGMENTS:
         return (
             "privacy.across is none, which promises nothing of several windows together: with mixing the next set of a "
-            "person is named rightly at most once in mixing_l times, with persistent places known in several windows "
-            "of an epoch fit at least k people"
+            "person is guessed with a probability of at most 1/mixing_l, with persistent places known in several "
+            "windows of an epoch fit at least k people"
         )
     return (
         f"privacy.model {model}, as it is set, promises nothing of several windows together, and what is known "

@@ -50,7 +50,7 @@ _SETTINGS = {
     "privacy.m": 2,
     "privacy.delta_m": 500,
     "web.page": True,
-    "release.withheld": "told",  # nobody lives in the city
+    "release.withheld": "announced",  # nobody lives in the city
     # Phones in the city are silent where people stay, so a stop lasts from one way to the next.
     "stops.of_fragments": "beside",
     "stops.min_duration": "5m",

@@ -114,7 +114,7 @@ class Feed:
 
     def is_public(self, outcome: str) -> bool:
         """Return whether consumers see anything of a window with this outcome; see ``release.withheld``."""
-        return outcome == "released" or self._own.release.withheld == "told"
+        return outcome == "released" or self._own.release.withheld == "announced"
 
     @property
     def attributes(self) -> tuple[str, ...]:

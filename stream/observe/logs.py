@@ -1,4 +1,7 @@
-"""Logs: one line per unit of work, as JSON or as text. They contain no user id, location or content of a record."""
+"""Logs: one line per unit of work, as JSON or as text.
+
+They contain no user id, position or content of a record. The name of a shard may be an H3 cell.
+"""
 
 from __future__ import annotations
 

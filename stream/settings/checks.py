@@ -63,7 +63,7 @@ def _check_regions(settings: KindSettings) -> None:
     if settings.kind is Kind.FRAGMENTS and edge_m < delta_m:
         raise SettingsError(
             f"shard.finest_resolution is {shard.finest_resolution}, with edges of {edge_m:.0f} m, and privacy.delta_m "
-            f"is {delta_m:g}: the name of a cell would tell more than released points; choose a smaller resolution"
+            f"is {delta_m:g}: the name of a cell would reveal more than released points; choose a smaller resolution"
         )
     if settings.kind is Kind.FRAGMENTS and settings.privacy.across != "none":
         raise SettingsError(

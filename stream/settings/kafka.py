@@ -95,7 +95,9 @@ class KafkaSettings(Section):
     """How long a worker waits for the cluster when it starts."""
 
     partitions: Annotated[int, Field(ge=1, le=10_000)] = 4
-    """Partitions of each topic that ``shoal topics create`` creates; at most this many workers share the work."""
+    """Partitions of the input topics, ``shards``, ``seals`` and ``anonymized`` that ``shoal topics create`` creates;
+    ``windows`` and ``dead_letters`` get one. At most this many workers share the work, and the first worker that starts
+    fixes the number."""
 
     replication_factor: Annotated[int, Field(ge=1, le=10)] = 1
     """Replicas of each topic that ``shoal topics create`` creates."""

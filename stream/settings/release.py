@@ -15,11 +15,11 @@ class ReleaseSettings(Section):
 
     encoding: EncodingName = "json"
     """``json``, ``avro`` (needs ``registry.url``, where the worker registers the schemas), ``geojson``, or ``mf-json``
-    (only for models that release trajectories of points). Another encoding is another content of releases
-    (``docs/operate/restarts.md``)."""
+    (only for models that release trajectories of points). A change of the encoding is a change of what releases
+    contain: see ``docs/operate/restarts.md``."""
 
-    withheld: Literal["silent", "told"] = "silent"
+    withheld: Literal["silent", "announced"] = "silent"
     """What consumers see of a window that is withheld: nothing (``silent``), as of a window without records, or a
-    windows message with the reason (``told``). Such a message says that there were people, and mostly that they were
-    fewer than ``k``; with ``shard.kind: region`` it also says where. The live page shows what consumers see; logs and
-    metrics show all."""
+    windows message with the reason (``announced``). Such a message says that there were people, and mostly that they
+    were fewer than ``k``; with ``shard.kind: region`` it also says where. The live page shows what consumers see; logs
+    and metrics show all."""

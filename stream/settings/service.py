@@ -157,7 +157,7 @@ class TelemetrySettings(Section):
     producer_links: Annotated[int, Field(ge=0, le=128)] = 0
     """Most links of a batch of input records to the traces of their producers, which are read from the header
     ``traceparent`` of records. With 0 headers are not read. Links say which producers' traces came in one batch, but
-    not in which window: that would tell where and when somebody was."""
+    not in which window: that would reveal where and when somebody was."""
 
     @property
     def header_values(self) -> dict[str, str]:

@@ -47,7 +47,7 @@ SECRET = "a secret of the tests, long enough"  # noqa: S105 - of no worth anywhe
 def settings_of(values: Mapping[str, Any] | None = None) -> Settings:
     """The settings of a worker with the page on, and what a test changes."""
     return load_settings(
-        given={"privacy.secret": SECRET, "privacy.k": 3, "web.page": True, "release.withheld": "told"}
+        given={"privacy.secret": SECRET, "privacy.k": 3, "web.page": True, "release.withheld": "announced"}
         | dict(values or {})
     )
 

@@ -80,7 +80,7 @@ STOPS = {
     "stops.min_duration": "1m",
     "location.cell_m": "2000",
     "privacy.k": "3",
-    "release.withheld": "told",
+    "release.withheld": "announced",
 }
 """What differs where stops are released."""
 

@@ -71,7 +71,7 @@ _QUICK = {
     "logs.level": "debug",
     "worker.grace_period": "10s",
     "privacy.secret": SECRET,
-    "release.withheld": "told",
+    "release.withheld": "announced",
 }
 
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
+from enum import StrEnum
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from core.models.common.family import Family
+from core.models.registry import FAMILIES, models_of
+from core.records.record import Kind, Reason
+from core.release.outcome import WithholdReason
 from docs.extensions.models import models_table
 from tests.paths import ROOT
 
@@ -19,6 +27,11 @@ NAMES = sorted(
 
 _FENCE = re.compile(r"^(`{3,}|:{3,}).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)\s]*)?\)")
+
+
+def folder_of(family: Family[Any, Any, Any, Any, Any]) -> str:
+    """Return the name of a family's folder below `core/models`."""
+    return family.plan.__module__.split(".")[2]
 
 
 def prose(path: Path) -> str:
@@ -64,6 +77,45 @@ def test_each_term_of_the_glossary_stands_where_it_is_looked_up() -> None:
     terms = [re.sub(r"[(^]", "", term.casefold()) for term in re.findall(r"^(\S.*)\n: ", page, re.MULTILINE)]
     assert len(terms) > 40
     assert terms == sorted(set(terms))
+
+
+@pytest.mark.parametrize("reasons", [Reason, WithholdReason])
+def test_every_reason_is_explained(reasons: type[StrEnum]) -> None:
+    """
+    The page of outcomes has a row for every reason for which a record is rejected or a window is withheld.
+    """
+    page = (ROOT / "docs/concepts/outcomes.md").read_text(encoding="utf-8")
+    explained = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]+) \|", page, re.MULTILINE)))
+    assert set(reasons) - set(explained) == set()
+
+
+@pytest.mark.parametrize("name", ["PRIVACY.md", "docs/models/index.md"])
+def test_every_model_is_named(name: str) -> None:
+    """
+    The pages that a person writes by hand forget no model of check-ins; models of fragments share one promise.
+    """
+    page = (ROOT / name).read_text(encoding="utf-8")
+    assert [model for model in models_of(Kind.CHECKINS) if f"`{model}`" not in page] == []
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=folder_of)
+def test_every_family_is_where_families_are_listed(family: Family[Any, Any, Any, Any, Any]) -> None:
+    """
+    The list in `core/pipeline.py`, both contracts of imports, and the reference of Python have every family of models.
+    """
+    folder = folder_of(family)
+    assert f" models/{folder}/ " in (ROOT / "core/pipeline.py").read_text(encoding="utf-8")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    by_name = {contract["name"]: contract for contract in contracts}
+    assert f"core.models.{folder}" in by_name["models know nothing of one another"]["modules"]
+    layers = (layer.split(" | ") for layer in by_name["the layers of a model"]["layers"])
+    assert folder in chain.from_iterable(layers)
+    documented = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
+    modules = ["guarantee", *sorted(path.stem for path in (ROOT / "core/models" / folder).glob("verify*.py"))]
+    missing = [module for module in modules if f".. automodule:: core.models.{folder}.{module}\n" not in documented]
+    assert missing == []
 
 
 def test_the_readme_has_the_table_of_models() -> None:

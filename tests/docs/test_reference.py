@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from docs.extensions.settings import allowed, models_that_read, settings_markdow
 from stream.formats.presets.registry import PRESETS
 from stream.formats.schemas import dead_letter_schema, record_schema, released_schema, windows_schema
 from stream.observe.metrics import LABELS, Metrics
+from stream.settings.kinds import OverrideSettings, ReleaseOverrideSettings
 from stream.settings.privacy import PrivacySettings
 from tests.builders.inputs import decoder
 from tests.builders.json_schemas import complaints
@@ -186,6 +188,26 @@ def test_settings_name_the_models_that_read_them() -> None:
     assert readers["distance"] == ("w4m", "pw4m", "pw4m-tr", "bounded-pw4m")
     assert readers["m"] == tuple(model for model in models_of(Kind.CHECKINS) if model != "flows")
     assert readers["delta_m"] == models_of(Kind.FRAGMENTS)
+
+
+@pytest.mark.parametrize("name", ["constraints", "l", "horizon", "longest_pattern", "suppression_percent"])
+def test_a_docstring_names_the_models_that_read_the_setting(name: str) -> None:
+    """
+    Where the docstring of a setting lists models of check-ins, none is missing, and none does not read it.
+    """
+    named = re.findall(r"``([\w-]+)``", PrivacySettings.model_fields[name].description or "")
+    of_check_ins = models_of(Kind.CHECKINS)
+    assert set(named) & set(of_check_ins) == set(models_that_read()[name]) & set(of_check_ins)
+
+
+def test_every_section_that_a_feed_may_override_is_named() -> None:
+    """
+    The page begins with the sections before which the name of a feed may stand, and with those of stops.
+    """
+    first = settings_markdown().split("\n", 1)[0]
+    of_feeds, of_stops = (set(re.findall(r"`(\w+)`", part)) for part in first.split("`stops.`"))
+    assert of_feeds == set(OverrideSettings.model_fields)
+    assert of_stops == set(ReleaseOverrideSettings.model_fields)
 
 
 def test_every_metric_and_label_is_listed() -> None:

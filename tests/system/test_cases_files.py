@@ -20,7 +20,7 @@ SETTINGS = {
     "window.size": "1h",
     "location.cell_m": "1000",
     "privacy.k": "5",
-    "release.withheld": "told",
+    "release.withheld": "announced",
     "privacy.secret": "a secret of the tests, long enough",
 }
 

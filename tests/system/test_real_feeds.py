@@ -58,7 +58,7 @@ def replay(tmp_path: Path) -> Replay:
     """Replay a file by the command line and read back what it wrote."""
 
     def replay(path: Path, kind: str, **settings: object) -> Replayed:
-        given = {"privacy.secret": SECRET, "release.withheld": "told"} | {
+        given = {"privacy.secret": SECRET, "release.withheld": "announced"} | {
             name.replace("__", "."): value for name, value in settings.items()
         }
         arguments = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]

@@ -21,7 +21,7 @@ PLACES = [(48.2, 16.3), (48.3, 16.4)]
 SETTINGS: dict[str, Any] = {
     "privacy.secret": "a secret of the tests, long enough",
     "privacy.k": 5,
-    "release.withheld": "told",
+    "release.withheld": "announced",
     "privacy.span_step": "30s",  # then a release has as many points as the feed
     "window.size": "1h",
     "location.cell_m": "1000",

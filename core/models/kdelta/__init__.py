@@ -29,8 +29,8 @@ FAMILY = Family(
             also="larger demands are kept as far as the distortion allows",
         ),
     },
-    promise="each trajectory belongs to a set of at least `k` people whose trajectories are never more than `delta_m` "
-    "metres apart",
+    promise="each released trajectory belongs to a set of released trajectories of at least `k` people; those of one "
+    "set are never more than `delta_m` metres apart",
     figures={
         "mean_space_translation_m": "Mean distance by which points were moved, metres, to two digits.",
         "mean_time_translation_s": "Mean time by which points were moved, seconds, to two digits.",

@@ -23,9 +23,9 @@ class KDeltaSettings(HorizonSettings):
     """Step of the common grid of time stamps in released trajectories."""
 
     span_step: Annotated[PositiveDuration | None, BeforeValidator(none_by_name)] = None
-    """Released sets begin and end at multiples of this. The shorter it is, the more the beginning of a set tells about
-    when its members appeared. It must be a multiple of ``time_step`` that divides the window; by default the largest
-    one of up to five minutes. Not for ``nwa``, whose intervals have a ``granularity``, nor for
+    """Released sets begin and end at multiples of this. The shorter it is, the more the beginning of a set reveals
+    about when its members appeared. It must be a multiple of ``time_step`` that divides the window; by default the
+    largest one of up to five minutes. Not for ``nwa``, whose intervals have a ``granularity``, nor for
     ``translation: minimal``."""
 
     time_tolerance: Duration = 60_000
@@ -38,7 +38,7 @@ class KDeltaSettings(HorizonSettings):
     space_tolerance_m: Annotated[Annotated[float, Field(ge=0, le=1_000_000)] | None, BeforeValidator(none_by_name)] = (
         None
     )
-    """Largest difference in each coordinate at which EDR matches two points; the delta if not set."""
+    """Largest difference in each coordinate at which EDR matches two points; ``delta_m`` if not set."""
 
     max_radius_m: Annotated[float, Field(gt=0, le=20_000_000)] = 5_000.0
     """Largest distance of a cluster's members from its pivot at first; it grows while too many trajectories are left

@@ -60,8 +60,8 @@ class KKmAnonymity:
         """The guarantee in a sentence."""
         return (
             f"an adversary who knows the attributes of a person and up to {self.m} places finds at least {self.k} "
-            "people who match"
-            + (f", at most one in {self.l} of whom was at any one sensitive place" if self.l is not None else "")
+            "people who match, or nobody"
+            + (f", and at most one in {self.l} of them at any one sensitive place" if self.l is not None else "")
             + (
                 f"; the attributes with which a person is released in {self.horizon} successive windows fit at least "
                 f"{self.k} people together"

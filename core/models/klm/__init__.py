@@ -22,7 +22,7 @@ FAMILY = Family(
         ),
     },
     promise="an adversary who knows up to `m` locations of a person that are not sensitive, in order, finds at least "
-    "`k` people who match, and at most one in `l` of them is shown at any one sensitive location",
+    "`k` people who match, or nobody; at most one in `l` of them is shown at any one sensitive location",
     figures=LOCATION_FIGURES,
     parameters={
         "sensitive_locations": "How many locations are sensitive.",

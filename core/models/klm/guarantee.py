@@ -40,5 +40,6 @@ class KLmDiversity:
         """The guarantee in a sentence."""
         return (
             f"an adversary who knows up to {self.m} places of a person that are not sensitive, in order, finds at "
-            f"least {self.k} people who match, at most one in {self.l} of whom is shown at any one sensitive place"
+            f"least {self.k} people who match, or nobody; at most one in {self.l} of them is shown at any one "
+            "sensitive place"
         )

@@ -32,7 +32,7 @@ FAMILY = Family(
         ),
     },
     promise="an adversary who knows up to `m` locations of a person, in order, finds at least `k` people who match, "
-    "also in several windows together if a `horizon` is set",
+    "or nobody; with a `horizon` also in several windows together",
     figures=LOCATION_FIGURES | {"semantic_penalty": "Mean loss of meaning by the taxonomy, from 0 to 1."},
     parameters={
         "taxonomy": "Name of the taxonomy.",

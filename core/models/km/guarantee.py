@@ -13,7 +13,8 @@ __all__ = ["KmAnonymity"]
 class KmAnonymity:
     """k^m-anonymity over the trajectories of one release (Poulis et al. 2014, Definition 4).
 
-    An adversary who knows up to ``m`` locations of a person, in order, finds at least ``k`` people who match.
+    An adversary who knows up to ``m`` locations of a person, in order, finds at least ``k`` people who match, or
+    nobody.
 
     With a ``horizon`` of several windows this holds of *joined* trajectories: the released trajectories of a person in
     any successive windows of a shard, as many as the horizon has, one after the other. A location is then a generalized
@@ -45,5 +46,5 @@ class KmAnonymity:
         where = f" in {self.horizon} successive windows together" if self.horizon > 1 else ""
         return (
             f"an adversary who knows up to {self.m} places of a person{where}, in order, "
-            f"finds at least {self.k} people who match"
+            f"finds at least {self.k} people who match, or nobody"
         )

@@ -30,7 +30,8 @@ FAMILY = Family(
             needs="`constraints`; merges what costs least, and suppresses up to `suppression_percent` of the locations",
         ),
     },
-    promise="an adversary who knows up to `m` locations of a person, in no order, finds at least `k` people who match",
+    promise="an adversary who knows up to `m` locations of a person, in no order, finds at least `k` people who match, "
+    "or nobody",
     figures=LOCATION_FIGURES,
     parameters={
         "taxonomy": "The taxonomy along which locations are generalized.",

@@ -15,7 +15,7 @@ class KmSetAnonymity:
 
     Take any set of up to ``m`` generalized locations that a released person has. At least ``k`` people have all of
     them. So whoever knows up to ``m`` locations of a released person, in no order, finds at least ``k`` people who
-    match.
+    match, or nobody.
 
     Raises:
         ValueError: A parameter is out of its range.
@@ -36,5 +36,5 @@ class KmSetAnonymity:
         """The guarantee in a sentence."""
         return (
             f"an adversary who knows up to {self.m} places of a person, in no order, finds at least {self.k} people "
-            "who match"
+            "who match, or nobody"
         )

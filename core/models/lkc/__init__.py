@@ -15,8 +15,8 @@ FAMILY = Family(
         ),
     },
     promise="an adversary who knows up to `m` locations of a person and the time slots of the visits finds at least "
-    "`k` people who match, and at most a share of `max_confidence` of them has any one sensitive value, also over "
-    "a `horizon` of windows",
+    "`k` people who match, or nobody; at most a share of `max_confidence` of them has any one sensitive value, also "
+    "over a `horizon` of windows",
     figures={
         "released_locations": "Locations in the release.",
         "released_pairs": "Pairs of a location and a slot of time in the release.",

@@ -57,7 +57,7 @@ class LKCPrivacy:
         """The guarantee in a sentence."""
         return (
             f"an adversary who knows up to {self.l} places of a person and the slots of time of the visits finds at "
-            f"least {self.k} people who match, and infers a sensitive value of theirs with a confidence of at most "
+            f"least {self.k} people who match, or nobody, and infers a sensitive value with a confidence of at most "
             f"{self.c:g}"
             + (
                 f", also from {self.horizon} successive windows together if a signature's values are equally likely"

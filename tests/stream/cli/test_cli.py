@@ -454,6 +454,7 @@ ALONE = "check-ins: privacy.model seqanon, as it is set, promises nothing of sev
         (["topics.checkins="], [MIXING]),
         (["topics.checkins=", "privacy.across=none"], ["fragments: privacy.across is none, which promises nothing"]),
         (["topics.checkins=", "privacy.across=persistent"], []),
+        (["topics.checkins=", "privacy.across=persistent", "kafka.replication_factor=1"], ["loses its disk"]),
         (["privacy.k=6"], [TWO_FEEDS, ALONE, MIXING]),
         (["fragments.shard.kind=region"], [TWO_FEEDS, ALONE, MIXING, "fragments: somebody who crosses"]),
         (["topics.fragments=", "privacy.model=flows"], ["privacy.model flows, as it is set, promises nothing"]),
@@ -480,7 +481,7 @@ ALONE = "check-ins: privacy.model seqanon, as it is set, promises nothing of sev
     ],
 )
 def test_check_config_says_what_valid_settings_do_not_promise(shoal: SHOAL, given: list[str], notes: list[str]) -> None:
-    sets = [part for one in given for part in ("--set", one)]
+    sets = [part for one in ("kafka.replication_factor=3", *given) for part in ("--set", one)]
     result = shoal("check-config", *sets, SHOAL_PRIVACY__SECRET=SECRET)
     *found, last = result.stderr.splitlines()
     assert (result.exit_code, last) == (0, "# all settings are valid")

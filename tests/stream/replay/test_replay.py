@@ -32,7 +32,7 @@ DAY_S = 86_400
 START_S = 1_600_000_200  # 2020-09-13T12:30:00Z, where a window of 15 minutes begins
 SECRET = "a secret of the tests"  # noqa: S105 - of no real deployment
 NOW_MS = 1_700_000_000_000
-SETTINGS = {"location.area": "52,13,53,14", "location.cells": "3x3", "privacy.k": 3, "release.withheld": "told"}
+SETTINGS = {"location.area": "52,13,53,14", "location.cells": "3x3", "privacy.k": 3, "release.withheld": "announced"}
 
 
 @dataclass(frozen=True)

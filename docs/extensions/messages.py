@@ -15,7 +15,7 @@ from docs.extensions.markdown import code, listed, plain, shown_json, table
 from docs.extensions.replays import dead_letter_example, records, replayed
 from stream.formats.schemas import dead_letter_schema, record_schema, released_schema, windows_schema
 
-__all__ = ["SCHEMAS", "TOPICS", "figures_markdown", "message_markdown", "parameters_markdown"]
+__all__ = ["SCHEMAS", "TOPICS", "described", "figures_markdown", "message_markdown", "parameters_markdown"]
 
 Json = dict[str, Any]
 
@@ -67,7 +67,11 @@ def _parts(topic: str) -> Iterator[str]:
 
 
 def _described(name: str, example: Json) -> Iterator[str]:
-    schema = SCHEMAS[name]()
+    return described(name, SCHEMAS[name](), example)
+
+
+def described(name: str, schema: Json, example: Json) -> Iterator[str]:
+    """Yield the table of fields, the example and the schema, whose file has this name."""
     yield _fields(schema)
     yield _example(example)
     yield _schema(name, schema)
@@ -103,7 +107,7 @@ def _type(schema: Json) -> str:
 
 
 _WORDS = {"string": "text", "integer": "whole number", "array": "list"}
-_PLURALS = {"string": "texts", "array": "lists", "object": "objects"}
+_PLURALS = {"string": "texts", "integer": "whole numbers", "array": "lists", "object": "objects"}
 
 
 def _example(example: Json) -> str:

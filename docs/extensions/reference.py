@@ -7,6 +7,7 @@
 ``shoal-figures``        figures of ``information_loss``; ``shoal-parameters``: ``parameters``
 ``shoal-presets``        the presets, with their settings and examples
 ``shoal-models [KIND]``  the table of the models, of one kind of feed or of both
+``shoal-answer NAME``    fields, example and schema of an answer: see :data:`docs.extensions.http.ANSWERS`
 ``shoal-encoding NAME``  examples and schemas of a release encoding; ``shoal-tables``: the columns of tables
 ``shoal-sizing NAME``    the figures of ``shoal size``, and the presets of the chart
 =======================  ===============================================================================
@@ -27,6 +28,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from core.records.record import INPUT_KINDS, Kind
 from docs.extensions.encodings import ENCODING_SCHEMAS, EXAMPLES, encoding_markdown, tables_markdown
+from docs.extensions.http import ANSWER_SCHEMAS, ANSWERS, answer_markdown
 from docs.extensions.messages import SCHEMAS, TOPICS, figures_markdown, message_markdown, parameters_markdown
 from docs.extensions.metrics import labels_markdown, metrics_markdown
 from docs.extensions.models import models_table, page_of_the_site
@@ -70,6 +72,7 @@ _DIRECTIVES = {
     "shoal-figures": _directive(**{"": figures_markdown}),
     "shoal-parameters": _directive(**{"": parameters_markdown}),
     "shoal-encoding": _directive(**{name: partial(encoding_markdown, name) for name in EXAMPLES}),
+    "shoal-answer": _directive(**{name: partial(answer_markdown, name) for name in ANSWERS}),
     "shoal-tables": _directive(**{"": tables_markdown}),
     "shoal-presets": _directive(**{"": presets_markdown}),
     "shoal-sizing": _directive(**SIZING_TABLES),
@@ -82,7 +85,7 @@ def _write_schemas(app: Sphinx, fault: Exception | None) -> None:
         return
     folder = Path(app.outdir) / "reference" / "schemas"
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {f"{name}.json": schema() for name, schema in (SCHEMAS | ENCODING_SCHEMAS).items()}
+    texts = {f"{name}.json": schema() for name, schema in (SCHEMAS | ENCODING_SCHEMAS | ANSWER_SCHEMAS).items()}
     texts |= {f"{name}.avsc": schema for name, schema in AVRO_SCHEMAS.items()}
     for file, schema in texts.items():
         (folder / file).write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")

@@ -24,7 +24,7 @@ from stream.settings.load import load_settings
 from stream.settings.model import Settings
 from stream.settings.privacy import PrivacySettings
 
-__all__ = ["Messages", "dead_letter_example", "records", "replayed"]
+__all__ = ["Messages", "dead_letter_example", "records", "replayed", "shared_settings"]
 
 Json = dict[str, Any]
 
@@ -89,7 +89,7 @@ def replayed(model: str) -> Messages:
         given: Json = {"model": model} | _OF_MODEL.get(model, {})
         if _OF_MODEL.get(model) is _WITH_ATTRIBUTES:
             given["attributes"] = {"age": "0..120", "plan": str(folder / "plans.csv")}
-        settings = _shared().model_copy(update={"privacy": PrivacySettings(**given)})
+        settings = shared_settings().model_copy(update={"privacy": PrivacySettings(**given)})
         feed = Feed(settings, kind, secret=_SECRET)
         files = open_files(settings, feed, [feed_file])
         Replay(feed, files, now_ms=_NOW_MS, max_bytes=settings.limits.message_bytes).run(folder)
@@ -99,13 +99,14 @@ def replayed(model: str) -> Messages:
 
 
 @cache
-def _shared() -> Settings:
+def shared_settings() -> Settings:
+    """Return the settings that all examples have in common."""
     return load_settings(given=_SHARED)
 
 
 def dead_letter_example() -> Json:
     """Return the dead letter of a check-in whose latitude is a text, the second of a list."""
-    reader = MessageReader(Kind.CHECKINS, MappingOptions(names=_shared().fields.model_dump()))
+    reader = MessageReader(Kind.CHECKINS, MappingOptions(names=shared_settings().fields.model_dump()))
     good: Json = {"user": "u1", "ts": "2026-07-01T06:00:00Z", "lat": 52.5, "lon": 13.2}
     value = json.dumps([good, good | {"lat": "north"}]).encode()
     ((element, fault),) = [(at, entry) for at, entry in reader.read(value) if isinstance(entry, Unreadable)]

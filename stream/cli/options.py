@@ -109,7 +109,7 @@ def wants_json_logs(config: Path | None, given: tuple[str, ...]) -> bool:
     try:
         found = yaml.safe_load(config.read_text(encoding="utf-8"))
         return bool(found["logs"]["format"] == "json")
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, KeyError, IndexError):
+    except (OSError, ValueError, AttributeError, yaml.YAMLError, TypeError, KeyError, IndexError):
         return False
 
 
@@ -128,6 +128,6 @@ def given_values(given: tuple[str, ...]) -> dict[str, Any]:
             # YAML reads an empty value as null, which would unset the setting. An empty text is refused instead, as it
             # nearly always comes from a missing variable.
             named[name.strip()] = yaml.safe_load(value) if value.strip() else value
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):  # or looks like a date or a number, and is none
             named[name.strip()] = value
     return named

@@ -104,7 +104,10 @@ def run_demo(*, seconds: float | None, people: int, given: Mapping[str, Any], sa
         f"{counts['points']} points released"
     )
     if seconds is not None and seconds >= 60 and not counts["released"]:
-        raise DemoError("no window was released within a minute: the machine may be busy; try SECONDS=120")
+        raise DemoError(
+            "no window was released within a minute: the machine may be busy; try `shoal demo --seconds 120` (make "
+            "demo SECONDS=120)"
+        )
 
 
 async def _show(

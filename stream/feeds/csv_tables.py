@@ -11,7 +11,7 @@ from core.records.identity import Names, canonical
 from stream.formats.files.csv_files.dialect import DELIMITERS
 from stream.formats.files.csv_files.lines import CsvError, blocks, cells, numbered
 from stream.formats.input.json_messages import BOM, is_utf16
-from stream.settings.errors import SettingsError
+from stream.settings.errors import SettingsError, cannot_be_read
 
 __all__ = ["TableRow", "find_name", "listed_name", "read_named_table", "read_table", "written", "wrong_line"]
 
@@ -110,7 +110,7 @@ def _rows(
                 values.append("")
                 yield TableRow(number, tuple(written(values[i]) for i in indices))
     except OSError as fault:
-        raise SettingsError(f"{setting} {file}: cannot be read ({fault.strerror})") from None
+        raise SettingsError(f"{setting} {file}: {cannot_be_read(fault)}") from None
 
 
 def find_name(name: str, names: Names, known: Sequence[str]) -> str | None:

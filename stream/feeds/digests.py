@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from stream.settings.errors import SettingsError
+from stream.settings.errors import SettingsError, cannot_be_read
 
 __all__ = ["digest", "file_digest", "file_label"]
 
@@ -17,8 +17,8 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def file_digest(file: Path | None) -> str:
-    """Return a digest of the content of a file; the empty text if there is no file.
+def file_digest(file: Path | None, setting: str) -> str:
+    """Return a digest of the content of the file that a setting names; the empty text if it names none.
 
     Raises:
         SettingsError: The file cannot be read.
@@ -26,7 +26,7 @@ def file_digest(file: Path | None) -> str:
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else ""
     except OSError as fault:
-        raise SettingsError(f"{file}: cannot be read ({fault.strerror}), but the settings name it") from None
+        raise SettingsError(f"{setting} {file}: {cannot_be_read(fault)}") from None
 
 
 def file_label(file: Path) -> str:

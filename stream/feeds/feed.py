@@ -58,7 +58,7 @@ class Feed:
         self.kind = kind
         own = settings.for_kind(kind)
         locator: Locator = build_locator(own.location, own.privacy) if like is None else like._locator
-        venues = file_digest(own.location.venues_file)
+        venues = file_digest(own.location.venues_file, "location.venues_file")
         user_key = _derived_key(secret, "users")
         self.hierarchies = read_hierarchies(own)
         self.profile = build_profile(own, self.hierarchies)
@@ -69,7 +69,11 @@ class Feed:
             keyed_id(user_key, "vocabulary"),
             _IDENTITY,
             *([] if self.profile is None else [repr(self.profile)]),
-            *([file_digest(own.location.regions_file)] if own.location.kind == "regions" else []),
+            *(
+                [file_digest(own.location.regions_file, "location.regions_file")]
+                if own.location.kind == "regions"
+                else []
+            ),
             *_pois(own),
         )
         self.rules = rules = Rules(
@@ -173,7 +177,10 @@ def _pois(own: KindSettings) -> list[object]:
     location, privacy = own.location, own.privacy
     if location.kind != "pois":
         return []
-    files = [file_digest(location.pois_file), file_digest(taxonomy_file(privacy))]
+    files = [
+        file_digest(location.pois_file, "location.pois_file"),
+        file_digest(taxonomy_file(privacy), "privacy.taxonomy"),
+    ]
     return [*files, location.poi_distance_m, location.poi_agreement, privacy.default_category]
 
 

@@ -126,7 +126,8 @@ def _shard_cells(shard: ShardSettings) -> ShardCells | None:
 def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds: Limits) -> str:
     """Return the digest of the settings that decide what is released."""
     privacy = own.privacy
-    files = [*_semantic_files(own), *hierarchy_files(own)]
+    files = [*_semantic_files(own), *(("privacy.attributes", file) for file in hierarchy_files(own))]
+    paths = {file for _, file in files}
     named = (privacy.taxonomy, privacy.constraints)
     return digest(
         vocabulary,
@@ -137,8 +138,8 @@ def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds:
             mode="json",
             exclude={"secret", "secret_file", "taxonomy", "constraints", "demands_file", *_PROFILE_SETTINGS},
         ),
-        ["file" if name is not None and Path(name) in files else name for name in named],
-        [file_digest(file) for file in files],
+        ["file" if name is not None and Path(name) in paths else name for name in named],
+        [file_digest(file, setting) for setting, file in files],
         bounds.points_per_user,
         bounds.trajectory_length,
         *([settings.trajectories.model_dump(mode="json")] if own.kind is Kind.FRAGMENTS else []),
@@ -150,8 +151,13 @@ def _fingerprint(settings: Settings, own: KindSettings, vocabulary: str, bounds:
     )
 
 
-def _semantic_files(settings: KindSettings) -> list[Path]:
-    """Return the files that decide how locations are generalized; their content is part of a release's settings."""
+def _semantic_files(settings: KindSettings) -> list[tuple[str, Path]]:
+    """Return the files that decide how locations are generalized, each with the setting that names it.
+
+    Their content is part of a release's settings.
+    """
     privacy = settings.privacy
-    named = [taxonomy_file(privacy), privacy.constraints]
-    return [Path(name) for name in named if name is not None and constraint_level(str(name)) is None]
+    named = [("privacy.taxonomy", taxonomy_file(privacy)), ("privacy.constraints", privacy.constraints)]
+    return [
+        (setting, Path(name)) for setting, name in named if name is not None and constraint_level(str(name)) is None
+    ]

@@ -18,7 +18,7 @@ from stream.formats.files.geojson import features, is_collection
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import BOM, json_document
 from stream.formats.input.reference_systems import OTHER_SYSTEM, states_other_system
-from stream.settings.errors import SettingsError
+from stream.settings.errors import SettingsError, cannot_be_read
 
 __all__ = ["read_regions"]
 
@@ -73,7 +73,7 @@ def _features(file: Path) -> list[Mapping[str, Any]]:
     try:
         content = file.read_bytes().removeprefix(BOM).strip()
     except OSError as fault:
-        raise SettingsError(f"{_SETTING} {file}: cannot be read ({fault.strerror})") from None
+        raise SettingsError(f"{_SETTING} {file}: {cannot_be_read(fault)}") from None
     if not is_collection(content):
         raise SettingsError(f"{_SETTING} {file}: {_NEEDED}")
     try:

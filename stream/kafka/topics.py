@@ -359,7 +359,9 @@ async def check_topics(settings: Settings, progress: Callable[[str], None] = lam
     if found[shards].partitions != found[seals].partitions:
         raise ClusterError(
             f"topic {shards} has {found[shards].partitions} partitions and {seals} has {found[seals].partitions}: both "
-            "need the same number, because a seal is in the partition of its window"
+            "need the same number, because a seal is in the partition of its window; if no worker ever ran on them, "
+            "delete both and run `shoal topics create`; otherwise set new names for topics.shards and topics.seals, "
+            "run it as well, and set time.earliest to the end of the last released window"
         )
     if wrong := [problem for spec in topic_specs(settings) for problem in _problems(spec, found[spec.name].config)]:
         raise ClusterError("; ".join(wrong))

@@ -14,13 +14,19 @@ from pydantic_settings import SettingsError as VariableError
 
 from core.records.record import INPUT_KINDS
 from stream.settings.checks import check_overrides, check_topics
-from stream.settings.errors import SettingsError
+from stream.settings.errors import SettingsError, cannot_be_read
 from stream.settings.model import Settings
 
 __all__ = ["load_settings"]
 
 _MASK = "**********"
 """What pydantic shows in place of a secret."""
+
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+"""What PyYAML quotes in a problem, as Python writes texts."""
+
+_SIGN = re.compile(r"""'(?:<[a-z ]+>|[ ,:\]}@`%!]|\\t)'""")
+"""Names of PyYAML's tokens, and characters that mean something in YAML."""
 
 
 def load_settings(file: Path | None = None, given: dict[str, Any] | None = None) -> Settings:
@@ -65,16 +71,49 @@ def load_settings(file: Path | None = None, given: dict[str, Any] | None = None)
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        loaded = yaml.safe_load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except OSError as fault:
-        raise SettingsError(f"{file}: cannot be read ({fault.strerror})") from None
+        raise SettingsError(f"{file}: {cannot_be_read(fault)}") from None
     except UnicodeDecodeError:
-        raise SettingsError(f"{file}: is not text in UTF-8") from None
+        raise SettingsError(f"{file}: is not text in UTF-8: save it as UTF-8") from None
+    try:
+        loaded = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as fault:
-        raise SettingsError(f"{file}: is not YAML ({str(fault).splitlines()[0]})") from None
+        raise SettingsError(f"{file}{_yaml_sentence(fault, text)}") from None
     if not isinstance(loaded, dict | None) or any(not isinstance(name, str) for name in loaded or {}):
         raise SettingsError(f"{file}: must hold sections such as `privacy:` with names and values below")
     return {name: _unmasked(section) for name, section in (loaded or {}).items() if section is not None}
+
+
+class _Loader(yaml.SafeLoader):
+    """Names the line of a value that looks like a date or a number and is none."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, AttributeError):  # PyYAML does not expect !!timestamp before another text
+            problem = "found an impossible date or number"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+
+
+def _yaml_sentence(fault: yaml.YAMLError, text: str) -> str:
+    """Say in which line a file is not YAML and why, without any value of it: a value may be a secret."""
+    if isinstance(fault, yaml.reader.ReaderError):
+        line, problem = text.count("\n", 0, fault.position) + 1, "found a control character"
+    elif isinstance(fault, yaml.MarkedYAMLError) and fault.problem_mark is not None:
+        line, problem = fault.problem_mark.line + 1, _without_values(fault.problem or "")
+    else:
+        return ": is not YAML: check the indentation and the quotation marks"
+    return f", line {line}: is not YAML ({problem}): check the indentation and the quotation marks"
+
+
+def _without_values(problem: str) -> str:
+    """Return what PyYAML says without the names and characters that it quotes, except for signs of YAML itself.
+
+    >>> _without_values("found undefined alias 'hunter2'"), _without_values("expected ',' or ']', but got '<scalar>'")
+    ("found undefined alias '…'", "expected ',' or ']', but got '<scalar>'")
+    """
+    return _QUOTED.sub(lambda quoted: quoted[0] if _SIGN.fullmatch(quoted[0]) else "'…'", problem)
 
 
 def _unmasked(value: Any) -> Any:

@@ -48,13 +48,19 @@ class Region(msgspec.Struct, kw_only=True, frozen=True):
     """One generalized location."""
 
     lat: float
+    """Latitude of the members' centroid or of the area's centre, degrees."""
+
     lon: float
+    """Longitude of the members' centroid or of the area's centre, degrees."""
+
     n_members: int
+    """Number of locations that were merged."""
+
     members: list[str]
     """The first :data:`NAMED_MEMBERS` members, by name."""
 
     cells: list[Corners]
-    """Outlines of its members; at most :data:`DRAWN_CELLS` in a release."""
+    """Outlines of its members, each a list of latitude and longitude; :data:`DRAWN_CELLS` in a release at most."""
 
 
 class Trajectory(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
@@ -67,7 +73,7 @@ class Trajectory(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """How many people a flow counts."""
 
     points: list[tuple[float, float]] | None = None
-    """Degrees north and east."""
+    """Latitude and longitude of each point, degrees."""
 
     first: str | None = None
     """Time of its first point."""
@@ -80,11 +86,17 @@ class Shapes(msgspec.Struct, kw_only=True, frozen=True):
     """The answer of ``/api/windows?release=``."""
 
     release: str
+    """Id of the release."""
+
     regions: list[Region]
+    """Generalized locations; at most :data:`DRAWN_REGIONS`."""
+
     n_regions: int
     """Number of regions in the release; may be more than in ``regions``."""
 
     trajectories: list[Trajectory]
+    """Released trajectories that the map shows; none for models that release sets of locations, which have no order."""
+
     n_trajectories: int
     """Number of trajectories in the release; may be more than in ``trajectories``."""
 

@@ -14,7 +14,7 @@ from rich.live import Live as Screen
 from rich.table import Table
 from rich.text import Text
 
-from stream.worker.api import FeedStatus, WindowFigures, WithheldStatus, WorkerStatus
+from stream.worker.api import FeedStatus, WindowFigures, WindowList, WithheldStatus, WorkerStatus
 
 __all__ = ["StatusError", "ask_health", "fetch", "show", "watch"]
 
@@ -28,10 +28,6 @@ _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 class StatusError(Exception):
     """A worker's status cannot be fetched; the message says what to do."""
-
-
-class _Windows(msgspec.Struct):
-    windows: list[WindowFigures]
 
 
 _Answer = TypeVar("_Answer")
@@ -48,7 +44,7 @@ def fetch(url: str) -> tuple[WorkerStatus, list[WindowFigures]]:
     """
     base = _base(url, "http://127.0.0.1:6066")
     status = _get(f"{base}/api/status", WorkerStatus)
-    return status, _get(f"{base}/api/windows", _Windows).windows
+    return status, _get(f"{base}/api/windows", WindowList).windows
 
 
 def ask_health(url: str) -> tuple[bool, str]:

@@ -11,7 +11,7 @@ import msgspec
 from aiohttp.web import Application, Request, Response
 
 from stream.observe.health import Health
-from stream.worker.api import WindowFigures, WorkerStatus
+from stream.worker.api import Refusal, WindowFigures, WindowList, WorkerStatus
 from stream.worker.shapes import Shapes
 
 __all__ = ["PAGE_IS_OFF", "ShownWindows", "add_pages"]
@@ -61,12 +61,13 @@ def add_pages(app: Application, health: Health, recent: ShownWindows) -> None:
     async def windows(request: Request) -> Response:
         release = request.query.get("release")
         if release is None:
-            return answer({"windows": recent.windows()})
+            return answer(WindowList(windows=recent.windows()))
         if not recent.page:
-            return answer({"error": PAGE_IS_OFF}, status=403)
+            return answer(Refusal(error=PAGE_IS_OFF), status=403)
         shapes = recent.shapes(release)
         if shapes is None:
-            return answer({"error": "this release is not kept for the map: only the last releases are"}, status=404)
+            why = "this release is not kept for the map: only the last releases are"
+            return answer(Refusal(error=why), status=404)
         return answer(shapes)
 
     app.router.add_get("/api/status", status)

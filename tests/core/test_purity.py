@@ -201,7 +201,7 @@ APART = "a verifier shares no code with its model's anonymizer"
         ("core/models/lkc/plan.py", "from core.models.km.plan import KmPlan", "models know nothing of one another"),
         ("core/windows/seal.py", "import core.utility.distance", "the layers of core"),
         ("stream/formats/files/csv_files/lines.py", "import stream.kafka.client", "the layers of stream"),
-        ("core/windows/window.py", "import core.windows.seal", "no circles, in no folder"),
+        ("core/windows/window.py", "import core.windows.seal", "no cycles, in no folder"),
     ],
 )
 def test_the_import_contracts_can_fail(tmp_path: Path, module: str, line: str, broken: str | None) -> None:

@@ -82,3 +82,4 @@ def test_an_empty_topic_and_none(apache_kafka: ApacheKafka) -> None:
         result = shoal_try(apache_kafka, name)
         assert result.exit_code == 1
         assert f"{name} is neither a file here nor a topic of the cluster at" in result.stderr
+        assert "; give the path of a file, or the name of a topic" in result.stderr

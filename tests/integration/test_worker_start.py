@@ -82,6 +82,7 @@ class TestTopics:
             code, said = end_of(worker)
         assert code == 1
         assert f"{place.topic('shards')} has 2 partitions and {seals} has 3" in said
+        assert "delete both and run `shoal topics create`; otherwise set new names" in said
 
     def test_a_topic_that_would_lose_what_it_is_for(self, broker: RunningBroker) -> None:
         """

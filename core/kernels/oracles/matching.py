@@ -8,23 +8,22 @@ import math
 import numpy as np
 
 from core.records.arrays import FloatArray, IntArray
-from core.trajectories.trajectory import PointTrajectories
 
-__all__ = ["lstd", "nearest_moment", "path_of"]
+__all__ = ["lay_path", "lstd", "nearest_moment"]
 
 
-def path_of(trajectories: PointTrajectories, origin_ms: int, origin_m: FloatArray) -> FloatArray:
-    """Return the path of a data set (:func:`core.kernels.fragments.matching.lay_path`), shape ``(p, 7)``."""
+def lay_path(
+    starts: IntArray, t_ms: IntArray, xy_m: FloatArray, origin_ms: int, origin_m: FloatArray
+) -> list[list[float]]:
+    """Return the rows of a path (:func:`core.kernels.fragments.matching.lay_path`)."""
     path = []
-    for begin, end in itertools.pairwise(trajectories.starts.tolist()):
-        where = np.column_stack(
-            (trajectories.t_ms[begin:end] - origin_ms, (trajectories.xy_m[begin:end] - origin_m) * 1000)
-        )
-        for row, following in itertools.zip_longest(where, where[1:], fillvalue=where[-1]):
-            step = following - row
-            squared = float(step[1] ** 2 + step[2] ** 2)
+    for begin, end in itertools.pairwise(starts.tolist()):
+        places = np.column_stack((t_ms[begin:end] - origin_ms, (xy_m[begin:end] - origin_m) * 1000)).tolist()
+        for row, following in itertools.zip_longest(places, places[1:], fillvalue=places[-1]):
+            step = [there - here for here, there in zip(row, following, strict=True)]
+            squared = step[1] ** 2 + step[2] ** 2
             path.append([*row, *step, 1 / squared if squared else 0.0])
-    return np.array(path)
+    return path
 
 
 def nearest_moment(

@@ -6,13 +6,14 @@ import numpy as np
 
 from core.kernels.oracles.matching import nearest_moment
 from core.records.arrays import FloatArray, IntArray
-from core.trajectories.trajectory import PointTrajectories, positions_at
 
 __all__ = ["represent"]
 
 
 def represent(
-    trajectories: PointTrajectories,
+    starts: IntArray,
+    t_ms: IntArray,
+    xy_m: FloatArray,
     path: FloatArray,
     origin_ms: int,
     origin_m: FloatArray,
@@ -24,9 +25,8 @@ def represent(
     """Find the matched times and positions of the members of one set, shapes ``(s, m)`` and ``(s, m, 2)``, and the
     means of these positions, shape ``(m, 2)``.
     """
-    starts = trajectories.starts
     of_pivot = slice(starts[pivot], starts[pivot + 1])
-    mean_m = positions_at(at_ms, trajectories.t_ms[of_pivot], trajectories.xy_m[of_pivot])
+    mean_m = np.column_stack([np.interp(at_ms, t_ms[of_pivot], axis) for axis in xy_m[of_pivot].T])
     matched = np.empty((len(members), len(at_ms), 3))
     for _ in range(2):
         reference = np.column_stack((at_ms - origin_ms, (mean_m - origin_m) * 1000.0)).tolist()

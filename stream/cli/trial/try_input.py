@@ -29,6 +29,8 @@ __all__ = ["try_input"]
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
+_GIVE = "give the path of a file, or the name of a topic at kafka.bootstrap_servers"
+
 
 @click.command(name="try")
 @click.argument("source", metavar="FILE|TOPIC")
@@ -110,7 +112,7 @@ def _of_topic(
     within_s: float,
 ) -> Trial:
     if not _TOPIC.fullmatch(name):
-        raise TrialError(f"{name} is not a file here, and cannot be the name of a topic")
+        raise TrialError(f"{name} is not a file here, and cannot be the name of a topic; {_GIVE}")
     servers = settings.kafka.bootstrap_servers
     with _quiet("aiokafka"), progress_bar() as bar:  # what matters of it is in our own message
         task = bar.add_task(f"reading {name}", total=None)
@@ -122,6 +124,6 @@ def _of_topic(
         except ClusterError as fault:
             raise TrialError(f"{name} is not a file here, and no topic can be read: {fault}") from None
     if messages is None:
-        raise TrialError(f"{name} is neither a file here nor a topic of the cluster at {servers}")
+        raise TrialError(f"{name} is neither a file here nor a topic of the cluster at {servers}; {_GIVE}")
     # Messages may be lists of records; the newest of all partitions count, not those of the first ones.
     return try_source(TopicSource(name, messages), settings, kind, max(records, len(messages)))

@@ -103,7 +103,9 @@ class TopicSource:
         for schema_id in sorted(missing & self._schemas.keys()):
             decoder.learn(schema_id, self._schemas[schema_id])
         if self._registry_fault is not None:
-            raise FileFormatError(f"the schema registry does not help: {self._registry_fault}")
+            raise FileFormatError(
+                f"the schema is not known, because the registry could not be used: {self._registry_fault}"
+            )
 
     def _fetch(self, settings: RegistrySettings, schema_ids: Iterable[int]) -> None:
         registry = SchemaRegistry(settings)

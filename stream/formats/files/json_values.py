@@ -63,12 +63,16 @@ def list_in(content: bytes, *path: str) -> tuple[list[bytes], bytes]:
         return _list_of_json(content, path)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         if len(path) > 1:
-            raise FormError(f"has no list {'.'.join(path)}, or is not JSON") from None
+            raise FormError(
+                f"has no list {'.'.join(path)}, or is not JSON: set input.records to the path of its list of records"
+            ) from None
     begin = _list_named(content, path[0])
     found, end = _split(content, begin)
     rest = content[: begin + 1] + content[end - 1 :]
     if rest[_ends(rest, 0) :].strip():
-        raise FormError("has something behind the end of its JSON document")
+        raise FormError(
+            "something follows the end of the JSON document: write one document in a file, or one record a line"
+        )
     return found, rest
 
 

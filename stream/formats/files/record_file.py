@@ -133,7 +133,10 @@ class RecordFile:
         except FormError as fault:
             raise FileFormatError(f"{self.path}: {fault}") from None
         except (EOFError, zlib.error, OSError) as fault:
-            raise FileFormatError(f"{self.path}: is damaged ({type(fault).__name__})") from None
+            raise FileFormatError(
+                f"{self.path}: is damaged or cut off ({type(fault).__name__}): copy the file again; `gzip -t` checks a "
+                "gzipped one"
+            ) from None
 
     def _entries(self) -> Iterator[tuple[Place, Entry]]:
         if self._table is not None:

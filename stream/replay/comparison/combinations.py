@@ -181,7 +181,8 @@ class Combinations:
             repr(policy),
             *(section.model_dump(mode="json") for section in (own.fields, own.input, own.time)),
             *(section.model_dump(mode="json") for section in (settings.files, settings.limits)),
-            *(file_digest(file) for file in (own.privacy.demands_file, own.input.schema_file)),
+            file_digest(own.privacy.demands_file, "privacy.demands_file"),
+            file_digest(own.input.schema_file, "input.schema_file"),
         )
         return self._readings.setdefault(found, Reading(feed=feed, settings=settings, policy=policy, digest=found))
 

@@ -29,13 +29,11 @@ def test_members_are_represented_as_defined(
     at_ms = [sorted(data.draw(st.sets(times, min_size=1, max_size=5))) for _ in sets]
     n_times, sizes = np.array([len(one) for one in at_ms]), np.array([len(one) for one in sets])
     q, path = int((n_times * sizes).sum()), path_of(trajectories)
-    origin_m = trajectories.xy_m.mean(axis=0)
+    columns, origin_m = (trajectories.starts, trajectories.t_ms, trajectories.xy_m), trajectories.xy_m.mean(axis=0)
     for represent in (translation.represent, translation.represent.definition):
         found_t, found_m, mean_m = np.empty(q), np.empty((q, 2)), np.empty((int(n_times.sum()), 2))
         represent(
-            trajectories.starts,
-            trajectories.t_ms,
-            trajectories.xy_m,
+            *columns,
             path,
             first_ms,
             origin_m,

@@ -266,6 +266,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> 
     """
     for file, why in ((tmp_path / "nowhere.csv", "No such file"), (tmp_path, "Is a directory")):
         assert complaint(file).startswith(f"privacy.demands_file {file}: cannot be read ({why}")
+        assert "): check the path, " in complaint(file)
 
 
 @pytest.mark.parametrize("command", ["check-config", "replay"])

@@ -589,9 +589,7 @@ def test_a_section_and_one_of_its_settings_exclude_each_other() -> None:
         (b"- a\n", "must hold sections"),
         (b"5\n", "must hold sections"),
         (b"1: {k: 5}\n", "must hold sections"),
-        (b"privacy: {k: 5\n", "is not YAML"),
-        (b"privacy:\n\tk: 5\n", "is not YAML"),
-        (b"\xff\xfe\x81", "is not text"),
+        (b"\xff\xfe\x81", "is not text in UTF-8: save it as UTF-8"),
     ],
 )
 def test_a_file_that_holds_no_settings_is_refused(content: bytes, says: str, tmp_path: Path) -> None:
@@ -603,11 +601,78 @@ def test_a_file_that_holds_no_settings_is_refused(content: bytes, says: str, tmp
     assert fault(file=file).startswith(f"{file}: {says}")
 
 
+@pytest.mark.parametrize(
+    ("below", "line", "why"),
+    [
+        ("  k: {a: 5\n", 4, "expected ',' or '}', but got '<stream end>'"),
+        ("\tk: 5\n", 3, r"found character '\t' that cannot start any token"),
+        ("  k: 5\n m: 2\n", 4, ""),
+        ("  k: 5: 6\n", 3, "mapping values are not allowed here"),
+        ("  k: 5\n  m: @two\n", 4, "found character '@' that cannot start any token"),
+        ("  m: [1\n  k: 5\n", 4, "expected ',' or ']', but got ':'"),
+        ('  k: "\\q"\n', 3, "found unknown escape character '…'"),
+        ("  k: *swordfish\n", 3, "found undefined alias '…'"),
+        ("  k: !swordfish 5\n", 3, "could not determine a constructor for the tag '…'"),
+        ("  k: 5\n  m: 2025-13-45\n", 4, "found an impossible date or number"),
+        ("  k: !!int swordfish\n", 3, "found an impossible date or number"),
+        ("  k: \x01\n", 3, "found a control character"),
+    ],
+)
+def test_a_file_that_is_not_yaml_is_refused_with_the_line(below: str, line: int, why: str, tmp_path: Path) -> None:
+    """
+    The sentence names the file and the line, says what is wrong and what to do, and shows no value of the file.
+    """
+    file = tmp_path / "broken.yaml"
+    file.write_text(f"# a comment\nprivacy:\n{below}", encoding="utf-8")
+    sentence = fault(file=file)
+    assert sentence.startswith(f"{file}, line {line}: is not YAML ({why}")
+    assert sentence.endswith("): check the indentation and the quotation marks")
+    assert "swordfish" not in sentence
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "secret: *swordfish",
+        "secret: !swordfish x",
+        "secret: !<swordfish> x",
+        "secret: swordfish: x",
+        "secret: [swordfish",
+        "secret: 'swordfish",
+        'secret: "swordfish',
+        'secret: "swordfish" x',
+        "secret: &swordfish x\n  k: &swordfish 5",
+        "secret: !!int swordfish",
+        "secret: !!float swordfish",
+        "secret: !!timestamp swordfish",
+        "secret: !!binary swordfish\u00e9",
+        "secret: |swordfish\n  k: 5",
+        "secret: @swordfish",
+        "secret: swordfish\n k: 5",
+        "secret: \x01swordfish",
+        "swordfish\n  k: 5",
+        "? [swordfish]\n  : 5",
+        "k: 5\n%swordfish 1.0\n---",
+    ],
+)
+def test_no_word_of_a_file_that_is_not_yaml_is_shown(below: str, tmp_path: Path) -> None:
+    """
+    Whatever is wrong with the file: any word in it may be a secret.
+    """
+    file = tmp_path / "broken.yaml"
+    file.write_text(f"privacy:\n  {below}\n", encoding="utf-8")
+    assert "swordfish" not in fault(file=file)
+
+
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """
-    The sentence says why.
+    The sentence says why, and what to look at.
     """
-    assert "No such file" in fault(file=tmp_path / "nowhere.yaml")
+    file = tmp_path / "nowhere.yaml"
+    assert fault(file=file) == (
+        f"{file}: cannot be read (No such file or directory): check the path, and that this user may read the file (in "
+        "a container or Pod: that it is mounted)"
+    )
 
 
 # Settings that contradict one another

@@ -139,6 +139,7 @@ def test_what_cannot_be_tried(source: str, says: str) -> None:
     result = shoal_try(source)
     assert result.exit_code == 1
     assert says in result.stderr
+    assert says == "is a folder" or "; give the path of a file, or the name of a topic" in result.stderr
 
 
 def test_a_cluster_that_does_not_answer() -> None:

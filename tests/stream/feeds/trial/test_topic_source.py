@@ -93,7 +93,7 @@ def test_a_registry_that_does_not_answer(registry: type[Registry], monkeypatch: 
     """
     monkeypatch.setattr(registry, "answers", False)
     found = tried(topic_messages([(None, framed("a"))]), **REGISTRY)
-    assert found.in_force.refusal == "the schema registry does not help: no answer"
+    assert found.in_force.refusal == "the schema is not known, because the registry could not be used: no answer"
     assert not found.has_result
     assert registry.asked == [7]
 

@@ -108,6 +108,27 @@ def test_a_collection_that_is_cut_off_is_refused(end: bytes) -> None:
         features(content.removesuffix(b"}]}").removesuffix(b'"') + end[:-1])
 
 
+def test_what_follows_a_collection_is_refused() -> None:
+    """
+    A second document would not be read; the sentence says how to write several.
+    """
+    with pytest.raises(FormError) as fault:
+        features(b'{"type": "FeatureCollection", "features": [NaN]}\n{"features": []}')
+    assert str(fault.value) == (
+        "something follows the end of the JSON document: write one document in a file, or one record a line"
+    )
+
+
+@pytest.mark.parametrize("content", [b'{"a": {"c": []}}', b'{"a": []}', b'{"a": {"b": 5}}', b'{"a": {"b": [NaN]}'])
+def test_a_list_that_is_not_at_its_path_is_refused(content: bytes) -> None:
+    """
+    The sentence names the path, and the setting with which another is chosen.
+    """
+    with pytest.raises(FormError) as fault:
+        list_in(content, "a", "b")
+    assert str(fault.value) == ("has no list a.b, or is not JSON: set input.records to the path of its list of records")
+
+
 def test_a_bad_feature_is_yielded_as_it_is() -> None:
     """
     It alone is rejected later; its neighbours are read.

@@ -48,10 +48,8 @@ def test_members_are_represented_as_defined(
             mean_m,
         )
         expected = [
-            oracle.represent(
-                trajectories, path, first_ms, origin_m, tolerance, pivot, np.array(one), np.array(times_ms)
-            )
-            for pivot, one, times_ms in zip(pivots, sets, at_ms, strict=True)
+            oracle.represent(*columns, path, first_ms, origin_m, tolerance, pivot, np.array(one), np.array(at))
+            for pivot, one, at in zip(pivots, sets, at_ms, strict=True)
         ]
         assert found_t.tolist() == [t for one, _, _ in expected for t in one.ravel()]
         assert found_m.tolist() == [xy for _, one, _ in expected for xy in one.reshape(-1, 2).tolist()]

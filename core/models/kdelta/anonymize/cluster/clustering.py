@@ -113,6 +113,8 @@ def greedy_clustering(
             search.refine(radius)
         if refined and regrouped:
             search.regroup(radius)
+            if len(chunks) > 1:
+                chunk.forget_tracks()
         cluster[chunk.members] = np.where(search.cluster < 0, -1, search.cluster + len(pivots))
         pivots += chunk.members[search.pivots].tolist()
     return Clustering(cluster=cluster, pivots=np.array(pivots, dtype=np.int64), radius=radius)

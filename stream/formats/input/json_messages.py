@@ -14,7 +14,7 @@ from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import looks_framed
 from stream.formats.input.rejection_reasons import NOT_UTF8, syntax_fault
 
-__all__ = ["BOM", "is_utf16", "json_document", "standard_tokens"]
+__all__ = ["BOM", "is_utf16", "json_document", "standard_tokens", "unfolded"]
 
 BOM = b"\xef\xbb\xbf"
 """A byte order mark, which some programs write before UTF-8."""
@@ -48,6 +48,22 @@ def json_document(value: bytes) -> Any:
     if isinstance(found, UnreadableError):
         raise found
     return found
+
+
+def unfolded(value: Any) -> Any:
+    """Return the object or the list that a text holds as JSON; any other value as it is.
+
+    Databases, queues and gateways write a document inside another one as text.
+
+    >>> unfolded('{"lat": 48.2}'), unfolded("[48.2"), unfolded("48.2")
+    ({'lat': 48.2}, '[48.2', '48.2')
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return json_document(value.encode())
+    except (UnreadableError, UnicodeEncodeError):
+        return value
 
 
 def _decoded(value: bytes) -> Any:

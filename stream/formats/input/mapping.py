@@ -19,6 +19,7 @@ import msgspec
 from core.records.record import CheckIn, Fragment, Kind, Reason, attribute_field, checkin_type
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import unfolded
 from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
 from stream.formats.input.position_texts import NO_POSITION
@@ -154,8 +155,8 @@ class DocumentMapping:
 
         The number is None if the document is one record. A fault costs one record, not the document.
         """
-        origin.document = document
-        found = document if self._records is None else self._records(document, origin)
+        origin.document = document = unfolded(document)
+        found = _opened(document if self._records is None else self._records(document, origin))
         if self._observer is not None:
             self._show(self._observer, found, origin)
         if isinstance(found, dict) and not self._is_parallel:
@@ -263,7 +264,7 @@ class DocumentMapping:
 
     def _fragment(self, record: dict[str, Any], origin: Origin) -> Entry:
         values = self._values(record, origin)
-        points = self._points(record, origin)
+        points = unfolded(self._points(record, origin))
         if points is None:
             return self._made(values | {"points": self._own_points(record, origin)}, has_own_point=True)
         if isinstance(points, list):
@@ -364,6 +365,12 @@ class DocumentMapping:
                 text = _OWN_POINT.sub(lambda match: f"$.{_POINT[int(match[1])]}", text)
             return Unreadable(*rejection_reason(msgspec.ValidationError(text), self._names))
         return made
+
+
+def _opened(found: Any) -> Any:
+    """Return a record, or a list of records, of which each may be a text that holds it as JSON."""
+    found = unfolded(found)
+    return [unfolded(one) for one in found] if isinstance(found, list) else found
 
 
 def _point_path(name: str, path: str, sign: str | None) -> FieldPath:

@@ -14,6 +14,7 @@ from pyproj.exceptions import CRSError
 
 from core.records.record import Reason
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import unfolded
 from stream.formats.input.paths import Origin, steps_in
 
 __all__ = ["OTHER_SYSTEM", "StatedSystems", "states_other_system"]
@@ -137,4 +138,6 @@ def _ways(path: str, *, is_of_coordinates: bool = False) -> Iterator[tuple[bool,
 def _at(holder: Any, names: tuple[str, ...]) -> Any:
     for name in names:
         holder = holder.get(name) if isinstance(holder, dict) else None
+        if isinstance(holder, str):
+            holder = unfolded(holder)
     return holder

@@ -22,6 +22,7 @@ from stream.feeds.trial.guessing.split_time import split_time
 from stream.feeds.trial.guessing.values import are_times, degrees_unit, numbers_of, time_form
 from stream.feeds.trial.guessing.written import Guess
 from stream.feeds.trial.sample import Sample
+from stream.formats.input.paths import NO_TEXT, Origin, path_from
 
 __all__ = ["Guess", "best_user", "guess_documents", "guess_fields", "time_in", "values_together"]
 
@@ -30,6 +31,8 @@ _ORDER_UNKNOWN = (
     "fields.lon to {path}[0] and {path}[1], or the other way round"
 )
 
+
+_KEYS = ("kafka:key", "kafka:key:integer")
 
 _WEAK = ("id", "identifier", "uuid", "guid", "key", "name", *WEAK_USERS)
 """Names of what may identify a person beside a list, but a record, a trip or a message as well."""
@@ -238,13 +241,18 @@ def _person(guess: Guess, sample: Sample) -> None:
         guess.settings["fields.user"] = f"kafka:header:{named[0]}"
         guess.n_found += 1
     elif keys and 2 * len(keys) >= len(sample.origins):
-        guess.settings["fields.user"] = "kafka:key"
+        guess.settings["fields.user"] = next((path for path in _KEYS if _reads_all(path, keys)), _KEYS[0])
         guess.remarks.append(
             "no field looks like a person's id, so the key of the message is taken: check that it is one"
         )
         guess.n_found += 1
     else:
         guess.take_weak_user()
+
+
+def _reads_all(path: str, keys: Sequence[bytes]) -> bool:
+    read = path_from(path)
+    return all(read({}, Origin(key=key)) is not NO_TEXT for key in keys)
 
 
 def _best(leaves: Sequence[ShapeLeaf], names: tuple[str, ...], fits: Any) -> ShapeLeaf | None:

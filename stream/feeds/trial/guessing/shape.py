@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stream.formats.input.json_messages import unfolded
+
 __all__ = ["Shape", "ShapeLeaf", "escaped", "shape_of"]
 
 _DEEPEST = 5
@@ -85,6 +87,7 @@ def _below(value: dict[str, Any], parts: Parts) -> Iterator[tuple[Parts, Any]]:
     for name, below in value.items():
         if not _is_name(name):
             continue
+        below = unfolded(below)  # noqa: PLW2901 - an object in a text is one
         if isinstance(below, dict) and len(parts) < _DEEPEST:
             yield from _below(below, (*parts, name))
         elif not isinstance(below, dict):

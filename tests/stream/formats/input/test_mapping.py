@@ -224,6 +224,57 @@ def test_a_fault_is_told_in_the_names_of_the_feed(kind: Kind, document: Any, giv
     assert entry.detail == says
 
 
+IN_TEXTS: list[tuple[Any, dict[str, Any]]] = [
+    (json.dumps(VISIT), {}),
+    (json.dumps([VISIT]), {}),
+    ([json.dumps(VISIT)], {}),
+    ({"Message": json.dumps(VISIT)}, {"records": "Message"}),
+    ({"Message": json.dumps({"payload": VISIT})}, {"records": "Message.payload"}),
+    ({"Records": [{"body": json.dumps(VISIT)}]}, {"records": "Records[].body"}),
+    ({"data": json.dumps([VISIT])}, {"records": "data"}),
+    (json.dumps({"data": json.dumps(VISIT)}), {"records": "data"}),
+    (
+        {"id": "p", "m": json.dumps({"t": 5, "at": "[2, 1]"})},
+        {"names": {"user": "id", "ts": "m.t", "lat": "m.at[1]", "lon": "m.at[0]"}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "given_"), IN_TEXTS)
+def test_records_inside_texts(document: Any, given_: dict[str, Any]) -> None:
+    """
+    A message, a record or a part of it may be JSON inside a text.
+    """
+    ((_, entry),) = read(C, document, **given_)
+    assert plain(entry) == VISIT
+
+
+@pytest.mark.parametrize("document", ["{", json.dumps("x"), {"after": "x"}, {"after": "{}{}"}])
+def test_texts_that_hold_no_record(document: Any) -> None:
+    """
+    They are rejected as other texts are.
+    """
+    ((_, entry),) = read(C, document, records="after|/")
+    assert entry == Unreadable(Reason.WRONG_TYPE, "a record must be an object; a text was found")
+
+
+def test_null_inside_a_text_is_a_tombstone_as_well() -> None:
+    """
+    And another reference system that is stated there is seen.
+    """
+    assert one(C, {"m": '{"after": null}'}, records="m.after") is Skipped.TOMBSTONE
+    names = {"lat": "g.coordinates[1]", "lon": "g.coordinates[0]"}
+    geometry = '{"coordinates": [1, 2], "crs": "EPSG:3857"}'
+    assert one(C, {"user": "p", "ts": 5, "g": geometry}, names=names) is Reason.WRONG_TYPE
+
+
+def test_a_list_of_points_in_a_text() -> None:
+    """
+    It is read as a list.
+    """
+    assert one(F, {"user": "p", "points": "[[5, 1, 2]]"}) == POINT
+
+
 def test_the_person_may_be_in_the_key_and_the_time_in_the_message() -> None:
     """
     Fields lead out of the record.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream.formats.files.wkb import geometry_from
+from stream.formats.input.wkb import geometry_from
 from stream.formats.input.reference_systems import states_other_system
 from tests.budgets import examples
 

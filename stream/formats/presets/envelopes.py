@@ -26,7 +26,7 @@ ENVELOPES: Mapping[str, Preset] = {
         settings={
             "input": {
                 "records": "payload.after|after|payload|/",
-                "only": ("__deleted!=true", "/payload.op|/op!=t|m"),
+                "only": ("__deleted!=true", "__op!=d|t|m", "/payload.op|/op!=t|m"),
                 "numbers_as_text": True,
             },
         },

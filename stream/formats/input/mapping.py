@@ -18,6 +18,7 @@ import msgspec
 
 from core.records.record import CheckIn, Fragment, Kind, Reason, attribute_field, checkin_type
 from stream.formats.input.conditions import condition_from
+from stream.formats.input.connect_schemas import with_connect_schema
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import unfolded
 from stream.formats.input.numbers import to_number
@@ -155,7 +156,7 @@ class DocumentMapping:
 
         The number is None if the document is one record. A fault costs one record, not the document.
         """
-        origin.document = document = unfolded(document)
+        origin.document = document = with_connect_schema(unfolded(document))
         found = _opened(document if self._records is None else self._records(document, origin))
         if self._observer is not None:
             self._show(self._observer, found, origin)

@@ -20,8 +20,9 @@ ENVELOPES: Mapping[str, Preset] = {
         title="Debezium, changes of a table: whole events, and flattened ones",
         known_by="payload.op|op|payload.after|after|payload.__deleted|__deleted|payload.__op|__op",
         note=(
-            f"{_NAMES} (`us` for PostgreSQL's `timestamp`, `ms` for MySQL's `datetime`). Deletions are counted "
-            "as tombstones, and change nothing that was read before."
+            f"{_NAMES} (`us` for PostgreSQL's `timestamp`, `ms` for MySQL's `datetime`; with schemas in the messages "
+            "it does not matter). Without schemas, decimals need `decimal.handling.mode` `string` or `double`. "
+            "Deletions are counted as tombstones, and change nothing that was read before."
         ),
         settings={
             "input": {
@@ -161,7 +162,7 @@ ENVELOPES: Mapping[str, Preset] = {
     "connect-json": Preset(
         title="Kafka Connect, JsonConverter with schemas (`schema` and `payload`)",
         known_by="schema",
-        note=f"{_NAMES} (`ms` for Connect's `Timestamp`).",
+        note=f"{_NAMES} whose schema does not say that they are times.",
         settings={"input": {"records": "payload"}},
         examples=(
             Example(

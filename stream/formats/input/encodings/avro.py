@@ -35,6 +35,10 @@ _OF_INT = {"date": "shoal-date", "time-millis": "shoal-time-millis"}
 """The same of ``int``."""
 
 
+_MOST_BYTES = 1_000
+"""Of a decimal."""
+
+
 class AvroSchemaError(Exception):
     """A text is not a schema that can be used; the message says why, and repeats none of it."""
 
@@ -242,11 +246,15 @@ def _decimal(schema: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _number(value: bytes, schema: dict[str, Any]) -> float:
-    unscaled = int.from_bytes(value, "big", signed=True)
+    # A longer number is none of a database, and to write it as text would take time quadratic in its length.
+    is_too_long = len(value) > _MOST_BYTES
+    unscaled = int.from_bytes(value[:1] if is_too_long else value, "big", signed=True)
     try:
-        return unscaled / 10 ** schema["scale"] if schema["scale"] else unscaled
+        if not is_too_long:
+            return unscaled / 10 ** schema["scale"] if schema["scale"] else unscaled
     except OverflowError:
-        return float("inf") if unscaled > 0 else float("-inf")
+        pass
+    return float("-inf") if unscaled < 0 else float("inf")
 
 
 _READERS: dict[str, Callable[[Any, Any, Any], Any]] = {

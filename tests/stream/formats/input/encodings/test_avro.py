@@ -309,3 +309,5 @@ def test_decimals_larger_than_any_float_are_infinite() -> None:
     found = read(schema, written(record(d="bytes", e="bytes"), {"d": huge, "e": huge}))
     assert found["d"] == 10**400
     assert math.isinf(found["e"])
+    found = read(schema, written(record(d="bytes", e="bytes"), {"d": b"\x7f" * 10**6, "e": b"\x80" * 10**6}))
+    assert found == {"d": math.inf, "e": -math.inf}

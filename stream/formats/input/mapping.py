@@ -20,6 +20,7 @@ from core.records.record import CheckIn, Fragment, Kind, Reason, attribute_field
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.connect_schemas import with_connect_schema
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.extended_json import from_extended_json
 from stream.formats.input.json_messages import unfolded
 from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
@@ -313,6 +314,7 @@ class DocumentMapping:
     def _values(self, record: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Return the fields of a record that is not a point, by our names, without those that it lacks."""
         values = {name: value for name, path in self._paths if (value := path(record, origin)) is not None}
+        values |= {name: from_extended_json(value) for name, value in values.items() if isinstance(value, dict)}
         for name in self._options.numbers_as_text * _DEMANDS:
             if (value := values.get(name)) is not None:
                 values[name] = self._number(value, self._names[name])
@@ -320,6 +322,7 @@ class DocumentMapping:
 
     def _time(self, value: Any, name: str) -> Any:
         _refuse_no_position(value, name)
+        value = from_extended_json(value)
         if not isinstance(value, str):
             return value
         if self._options.numbers_as_text:
@@ -334,7 +337,7 @@ class DocumentMapping:
 
     def _degrees(self, value: Any, name: str) -> Any:
         _refuse_no_position(value, name)
-        value = self._number(value, name)
+        value = self._number(from_extended_json(value), name)
         per_unit = self._options.degrees_per_unit
         if per_unit == 1.0 or not isinstance(value, (int, float)) or isinstance(value, bool):
             return value

@@ -97,7 +97,7 @@ def guess_fields(shape: Shape, *, is_text: bool, decimal: str = ".") -> Guess:
         )
     elif (leaf := unordered_pair(leaves)) is not None:
         guess.remarks.append(_ORDER_UNKNOWN.format(path=".".join(map(escaped, leaf.parts))))
-    if times := time_in(leaves):
+    if times := (None if lat_lon is None else _time_near(lat_lon[0], leaves)) or time_in(leaves):
         guess.n_found += 1
         guess.settings["fields.ts"] = path = " + ".join(leaf.path for leaf in times)
         guess.add_time(path, values_together(times), is_text=is_text)
@@ -218,6 +218,15 @@ def time_in(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ...]:
     return split_time(leaves) or ()
 
 
+def _time_near(lat: ShapeLeaf, leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ...] | None:
+    """Return a time in the innermost object around a position that has one: those outside are when it was sent."""
+    for depth in range(len(lat.parts) - 1, 0, -1):
+        beside = [leaf for leaf in leaves if leaf.parts[:depth] == lat.parts[:depth]]
+        if (named := _best(beside, TIMES, lambda values: time_form(values) is not None)) is not None:
+            return (named,)
+    return None
+
+
 def values_together(leaves: Sequence[ShapeLeaf]) -> list[Any]:
     """Return the values of one field, or the texts of several, joined."""
     if len(leaves) == 1:
@@ -240,8 +249,8 @@ def _person(guess: Guess, sample: Sample) -> None:
     if named:
         guess.settings["fields.user"] = f"kafka:header:{named[0]}"
         guess.n_found += 1
-    elif keys and 2 * len(keys) >= len(sample.origins):
-        guess.settings["fields.user"] = next((path for path in _KEYS if _reads_all(path, keys)), _KEYS[0])
+    elif 2 * len(keys) >= len(sample.origins) and (paths := [path for path in _KEYS if _reads_all(path, keys)]):
+        guess.settings["fields.user"] = paths[0]
         guess.remarks.append(
             "no field looks like a person's id, so the key of the message is taken: check that it is one"
         )
@@ -252,7 +261,7 @@ def _person(guess: Guess, sample: Sample) -> None:
 
 def _reads_all(path: str, keys: Sequence[bytes]) -> bool:
     read = path_from(path)
-    return all(read({}, Origin(key=key)) is not NO_TEXT for key in keys)
+    return bool(keys) and all(read({}, Origin(key=key)) is not NO_TEXT for key in keys)
 
 
 def _best(leaves: Sequence[ShapeLeaf], names: tuple[str, ...], fits: Any) -> ShapeLeaf | None:

@@ -47,6 +47,27 @@ def guessed(*documents: Any, kind: Kind = Kind.CHECKINS, **origin: Any) -> Guess
         ),
         ({"user": "a", "latLng": "48.2°, 16.4°", "time": ISO}, {"lat": "latLng[0]", "lon": "latLng[1]"}),
         ({"user": "a", "geom": "POINT(16.4 48.2)", "time": ISO}, {"lat": "geom[1]", "lon": "geom[0]"}),
+        (
+            {"user": "a", "g": "0101000020E610000000000000000030400000000000004840", "time": ISO},
+            {"lat": "g[1]", "lon": "g[0]"},
+        ),
+        (
+            {"Timestamp": ISO, "Message": json.dumps({"userId": "a", "lat": 1.5, "lon": 2.5, "timestamp": T})},
+            {"user": "Message.userId", "lat": "Message.lat", "lon": "Message.lon", "ts": "Message.timestamp"},
+        ),
+        (
+            {"time": ISO, "gps": {"fix": {"lat": 1.5, "lon": 2.5}, "time": T}, "user": "a"},
+            {"lat": "gps.fix.lat", "ts": "gps.time"},
+        ),
+        (
+            {
+                "userId": {"$oid": "68e7"},
+                "lat": {"$numberDouble": "1.5"},
+                "lon": {"$numberInt": "2"},
+                "at": {"$date": ISO},
+            },
+            {"user": "userId", "lat": "lat", "lon": "lon", "ts": "at"},
+        ),
         ({"user": "a", "lonlat": [16.4, 48.2], "ts": T}, {"lat": "lonlat[1]", "lon": "lonlat[0]"}),
         ({"user": "a", "x": 16.4, "y": 48.2, "ts": T}, {"lat": "y", "lon": "x"}),
         (
@@ -142,6 +163,26 @@ def test_the_person_around_a_message() -> None:
     found = guessed(document, key=b"k", headers=(("device_id", b"d"),))
     assert found.settings["fields.user"] == "kafka:header:device_id"
     assert "fields.user" not in guessed(document).settings
+
+
+def test_keys_that_are_no_text() -> None:
+    """
+    Numbers in bytes are read as numbers; a message in the key is nobody's id.
+    """
+    document = {"id": "r1", "ts": T, "lat": 48.2, "lon": 16.4}
+    assert guessed(document, key=bytes([0, 0, 0, 0, 0, 0, 1, 7])).settings["fields.user"] == "kafka:key:integer"
+    assert "fields.user" not in guessed(document, key=bytes([0, 0, 0, 0, 7, 6]) + b"p01").settings
+
+
+@pytest.mark.parametrize("name", ["rxInfo", "rx_metadata", "gateways"])
+def test_the_position_of_a_gateway_is_nobodys(name: str) -> None:
+    """
+    What heard a device says where it is itself.
+    """
+    heard = [{"gatewayId": "g", "location": {"latitude": 48.2, "longitude": 16.4}}]
+    document = {"deviceName": "a", "time": ISO, name: heard}
+    found = guess_documents(Sample([document], [Origin()]), Kind.CHECKINS)
+    assert found is None or not found.has_position
 
 
 def test_an_id_beside_a_list() -> None:

@@ -13,6 +13,7 @@ from stream.formats.input.calendar import day_text, local_text, moment_at, time_
 from stream.formats.input.encodings.avro_columns import AvroColumns, NoColumnsError
 from stream.formats.input.encodings.extras import needs_extra
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import text_of
 
 __all__ = ["AvroReader", "AvroSchemaError", "avro_reader"]
 
@@ -47,7 +48,8 @@ def avro_reader(text: str, references: Sequence[str] = ()) -> AvroReader:
     """Return a function that decodes messages with their schema.
 
     Times with a logical type become datetimes, or texts if they are local times. Decimals become numbers, dates and
-    UUIDs texts, and so do times of day. Bytes become their hexadecimal digits.
+    UUIDs texts, and so do times of day. Bytes become texts: JSON as it is, all
+    others their hexadecimal digits.
 
     Args:
         text: The schema, JSON.
@@ -199,7 +201,7 @@ class _Rewriting:
             is_empty = False
         elif kind == "fixed":
             found["size"] = schema.get("size")
-            found |= _decimal(schema) or {"logicalType": "shoal-hex"}
+            found |= _decimal(schema) or {"logicalType": "shoal-bytes"}
             is_empty = schema.get("size") == 0
         else:
             self._open.append(full)
@@ -227,7 +229,7 @@ def _full(name: str, namespace: str) -> str:
 def _primitive(kind: str, schema: dict[str, Any]) -> Any:
     logical = schema.get("logicalType")
     if kind == "bytes":
-        return {"type": kind} | (_decimal(schema) or {"logicalType": "shoal-hex"})
+        return {"type": kind} | (_decimal(schema) or {"logicalType": "shoal-bytes"})
     if kind == "int" and logical in _OF_INT:
         return {"type": kind, "logicalType": _OF_INT[logical]}
     if kind == "long" and isinstance(logical, str) and logical in _TIMES:
@@ -269,6 +271,6 @@ _READERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "int-shoal-date": lambda value, *_: day_text(value),
     "bytes-shoal-decimal": lambda value, schema, *_: _number(value, schema),
     "fixed-shoal-decimal": lambda value, schema, *_: _number(value, schema),
-    "bytes-shoal-hex": lambda value, *_: value.hex(),
-    "fixed-shoal-hex": lambda value, *_: value.hex(),
+    "bytes-shoal-bytes": lambda value, *_: text_of(value),
+    "fixed-shoal-bytes": lambda value, *_: text_of(value),
 }

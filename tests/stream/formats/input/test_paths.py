@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -139,7 +140,9 @@ def folded(value: Any, data: st.DataObject) -> Any:
         value = [folded(one, data) for one in value]
     else:
         return value
-    return json.dumps(value) if data.draw(st.booleans()) else value
+    how = data.draw(st.sampled_from(["as it is", "text", "base64"]))
+    text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])))
+    return {"as it is": value, "text": text, "base64": base64.b64encode(text.encode()).decode()}[how]
 
 
 @given(st.data())
@@ -153,7 +156,24 @@ def test_a_path_goes_on_in_a_text_that_is_json(data: st.DataObject) -> None:
     assert path_from("a.x|a.b[1]")(record, NOWHERE) is None
 
 
-@pytest.mark.parametrize("text", ["{", "[1", "{} {}", "48.2", "null", '"x"', "", "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1",
+        "{} {}",
+        "48.2",
+        "eyJ",
+        "eyJhbGciOiJIUzI1NiJ9.eyJ9",
+        "e30x",
+        "W3",
+        "e30=\n",
+        "null",
+        '"x"',
+        "",
+        "[" * 100_000,
+    ],
+)
 def test_a_path_ends_at_a_text_that_is_not_json(text: str) -> None:
     """
     As at any other text.

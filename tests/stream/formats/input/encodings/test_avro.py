@@ -173,6 +173,16 @@ def test_times_of_day_are_texts(time: dt.time, is_millis: bool) -> None:
     assert read(schema, written(kind, 86_400 * 1000 * (1 if is_millis else 1000))) is None
 
 
+def test_json_in_bytes_is_text() -> None:
+    """
+    A path goes on in it; bytes that only look like JSON are hexadecimal digits as all others.
+    """
+    for value in (b'{"lat": 48.2}', b" [1]\n"):
+        assert read("bytes", written("bytes", value)) == value.decode()
+    for value in (b"{}}", b"{", b"{\xff}", b"[1,]", b""):
+        assert read("bytes", written("bytes", value)) == value.hex()
+
+
 def test_a_uuid_may_be_fixed() -> None:
     """
     Its digits are those of the text.

@@ -386,7 +386,23 @@ FORMS: list[dict[str, Any]] = [
     {"attributes": ("age", "a.age")},
     {"names": {"ts": "[0]", "lat": "[2]", "lon": "[1]"}},
     {"names": {"lat": "a.p.y", "lon": "a.p.x"}},
+    {"records": "payload"},
+    {"names": {name: f"payload.{name}" for name in ("user", "ts", "lat", "lon", "points")}},
 ]
+
+CONNECT: dict[str, Any] = {
+    "type": "struct",
+    "fields": [
+        {
+            "field": "user",
+            "type": "bytes",
+            "name": "org.apache.kafka.connect.data.Decimal",
+            "parameters": {"scale": "0"},
+        },
+        {"field": "ts", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
+    ],
+}
+"""A schema of Kafka Connect, after which a user ``AQ==`` is 1 and a time counts microseconds."""
 
 
 @st.composite
@@ -395,7 +411,7 @@ def documents(draw: st.DrawFn) -> Any:
     record = {
         name: draw(value)
         for name, value in {
-            "user": st.sampled_from(["p", 5, None, True, []]),
+            "user": st.sampled_from(["p", "AQ==", 5, None, True, [], {"$numberLong": "5"}]),
             "ts": st.sampled_from([5, 5.5, "2025-10-09T08:53:20Z", "2025-10-09 08:53:20+00", "noon", None]),
             "lat": st.sampled_from([48, 48.2, "48", None, float("nan")]),
             "lon": st.sampled_from([16, 16.4, {}]),
@@ -407,7 +423,8 @@ def documents(draw: st.DrawFn) -> Any:
     }
     inner = {"p": record, **record, "a": draw(st.sampled_from([None, {}, 5]))}
     outer = {"a": inner, "a.user": draw(st.sampled_from([None, "q"])), "a.p.lat": draw(st.sampled_from([None, 1]))}
-    return draw(st.sampled_from([record, inner, outer, record | outer, [record], [record, outer]]))
+    connect = {"schema": draw(st.sampled_from([None, CONNECT, {}, "s"])), "payload": record}
+    return draw(st.sampled_from([record, inner, outer, record | outer, [record], [record, outer], connect]))
 
 
 @given(st.one_of(JSON, documents()), st.sampled_from(INPUT_KINDS), st.sampled_from(FORMS))

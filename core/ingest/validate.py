@@ -37,6 +37,13 @@ TOO_FAR_AHEAD = "ts is further ahead than time.max_ahead"
 
 _ZERO = "lat and lon are both 0, which receivers without a fix report (location.zero)"
 
+_ROUNDED = (
+    "user is a number of more than 15 digits with a decimal point or an exponent, whose last digits are lost: an id "
+    "must be a whole number or a text"
+)
+_FIRST_ROUNDED = 2.0**53
+"""From here on several whole numbers are the same float, so that several people would have one id."""
+
 _REMEMBERED = 2**16
 """Most user ids whose hashes are remembered."""
 
@@ -353,6 +360,10 @@ def _name(user: Identifier, limit: int) -> str | None:
     return None if len(name) > limit else name
 
 
+def _is_rounded(user: Identifier) -> bool:
+    return isinstance(user, float) and abs(user) >= _FIRST_ROUNDED
+
+
 class _Verdict:
     """Which rows of a batch are accepted, and the first fault of each other row."""
 
@@ -382,14 +393,17 @@ class _Verdict:
         """Return the hash of each user, shape ``(n,)``; 0 if its record is rejected because of the user."""
         limit, known = rules.max_user_length, rules.known_users
         hashes = [known.get(user) for user in users]
-        too_long, unnamed = np.zeros(len(users), np.bool_), np.zeros(len(users), np.bool_)
+        too_long, unnamed, rounded = np.zeros((3, len(users)), np.bool_)
         for i in [i for i, found in enumerate(hashes) if found is None]:
             name, hashes[i] = _name(users[i], limit), 0
-            if name:
+            if _is_rounded(users[i]):
+                rounded[i] = True
+            elif name:
                 hashes[i] = rules.remember(users[i], user_hash(name, rules.user_key))
             else:
                 (too_long if name is None else unnamed)[i] = True
         self.reject(too_long, Reason.USER_ID_TOO_LONG, f"user is longer than {limit} characters")
+        self.reject(rounded, Reason.WRONG_TYPE, _ROUNDED)
         self.reject(unnamed, Reason.MISSING_FIELD, "user names nobody: it is empty, blank, or a word such as null")
         return np.array(hashes, dtype=np.uint64)
 

@@ -19,11 +19,9 @@ from stream.feeds.trial.guessing.looks import looks_like
 from stream.feeds.trial.sample import Sample
 from stream.formats.files.record_file import FileFormatError
 from stream.formats.files.rejections import within
-from stream.formats.input.encodings.decoding import Decoder
+from stream.formats.input.encodings.decoding import Decoder, FramedJson
 from stream.formats.input.encodings.registered import RegisteredSchema
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.framing import payload_of
-from stream.formats.input.json_messages import json_document
 from stream.formats.input.mapping import Entry, Observer, Skipped, Unreadable
 from stream.formats.input.messages import origin_of
 from stream.kafka.client import client_options
@@ -124,7 +122,7 @@ def _document(decoder: Decoder, value: bytes) -> Any:
     try:
         return decoder.document(value)
     except UnreadableError:
-        return json_document(payload_of(value))
+        return FramedJson().document(value)
 
 
 async def newest_messages(

@@ -1,13 +1,14 @@
-"""The calendar: numbers since 1970 become instants, local times and days."""
+"""The calendar: numbers become instants, local times, days and times of day."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-__all__ = ["day_text", "local_text", "moment_at"]
+__all__ = ["day_text", "local_text", "moment_at", "time_text"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_DAY_US = 86_400_000_000
 _UNIX_DAY = date(1970, 1, 1).toordinal()
 
 
@@ -44,3 +45,12 @@ def day_text(days: int) -> str | None:
         return date.fromordinal(_UNIX_DAY + days).isoformat()
     except (ValueError, OverflowError):
         return None
+
+
+def time_text(us: int) -> str | None:
+    """Return a time of day by its microseconds since midnight; None if a day has not as many.
+
+    >>> time_text(32_000_000_000), time_text(86_400_000_000)
+    ('08:53:20', None)
+    """
+    return (_EPOCH + timedelta(microseconds=us)).time().isoformat() if 0 <= us < _DAY_US else None

@@ -1,16 +1,41 @@
 """The frame that serializers of a schema registry put around messages: a byte 0, the schema's id, then the payload.
 
 The id has four bytes, big endian. In Protobuf the payload begins with the indexes of its message in the schema.
+
+Other serializers write other frames: those of AWS Glue a byte 3, whether the payload is compressed, and 16 bytes that
+name the schema; those of Apicurio Registry 2 an id of eight bytes; Avro's own single-object encoding the bytes C3 01
+and eight of the schema's fingerprint.
 """
 
 from __future__ import annotations
 
+import zlib
 from typing import NamedTuple
 
-__all__ = ["FRAME_BYTES", "Frame", "frame_of", "framed", "looks_framed", "message_indexes", "payload_of", "varint"]
+__all__ = [
+    "FRAME_BYTES",
+    "Frame",
+    "frame_of",
+    "framed",
+    "looks_framed",
+    "message_indexes",
+    "payload_of",
+    "payload_of_other",
+    "varint",
+]
 
 FRAME_BYTES = 5
 _FIRST = b"\0"
+
+_GLUE_BYTES = 18
+_GLUE_PLAIN, _GLUE_ZLIB = b"\x03\x00", b"\x03\x05"
+_MOST_UNPACKED = 16 * 2**20
+"""Bytes of a payload that was compressed; a larger one is not read."""
+
+_LONG_ID, _LONG_ID_BYTES = bytes(FRAME_BYTES), 9
+"""What an id of eight bytes begins with, as long as there are fewer than four billion; ids of four begin at 1."""
+
+_SINGLE_OBJECT, _SINGLE_OBJECT_BYTES = b"\xc3\x01", 10
 _MOST_INDEXES = 64
 """Depth of nested messages; no schema that people write has as many."""
 
@@ -44,6 +69,26 @@ def frame_of(schema_id: int) -> bytes:
 def payload_of(value: bytes) -> bytes:
     """Return a message without its frame, if it has one."""
     return value[FRAME_BYTES:] if value[:1] == _FIRST else value
+
+
+def payload_of_other(value: bytes) -> bytes | None:
+    """Take a message out of the frame of another serializer; None if it has none.
+
+    >>> payload_of_other(bytes([3, 0]) + bytes(16) + b"payload"), payload_of_other(b"payload")
+    (b'payload', None)
+    """
+    if value.startswith(_GLUE_PLAIN):
+        return value[_GLUE_BYTES:] or None
+    if value.startswith(_GLUE_ZLIB):
+        unpacking = zlib.decompressobj()
+        try:
+            found = unpacking.decompress(value[_GLUE_BYTES:], _MOST_UNPACKED)
+        except zlib.error:
+            return None
+        return found if unpacking.eof and not unpacking.unused_data else None
+    if value.startswith(_LONG_ID):
+        return value[_LONG_ID_BYTES:] or None
+    return value[_SINGLE_OBJECT_BYTES:] or None if value.startswith(_SINGLE_OBJECT) else None
 
 
 def looks_framed(value: bytes) -> bool:

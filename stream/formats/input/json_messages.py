@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 import math
 import re
@@ -14,7 +15,7 @@ from stream.formats.input.errors import UnreadableError
 from stream.formats.input.framing import looks_framed
 from stream.formats.input.rejection_reasons import NOT_UTF8, syntax_fault
 
-__all__ = ["BOM", "is_utf16", "json_document", "standard_tokens"]
+__all__ = ["BOM", "is_utf16", "json_document", "standard_tokens", "text_of", "unfolded"]
 
 BOM = b"\xef\xbb\xbf"
 """A byte order mark, which some programs write before UTF-8."""
@@ -28,6 +29,11 @@ _NUMBER = re.compile(
 )
 _STRING_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|' + _NUMBER.pattern, re.IGNORECASE | re.DOTALL)
 """A text that is not closed matches up to the end. Otherwise the search for numbers in it would take quadratic time."""
+
+_JSON_IN_BASE64 = re.compile(r"[eW][w-z0-9+/][A-Za-z0-9+/]*={0,2}")
+"""Base64 whose first byte is that of an object or a list."""
+
+_JSON_BYTES = re.compile(rb"\s*(?:\{.*\}|\[.*\])\s*", re.DOTALL)
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONGEST_INTEGER = 4_000
@@ -48,6 +54,43 @@ def json_document(value: bytes) -> Any:
     if isinstance(found, UnreadableError):
         raise found
     return found
+
+
+def unfolded(value: Any) -> Any:
+    """Return the object or the list that a text holds as JSON, as it is or in Base64; any other value as it is.
+
+    Databases, queues and gateways write a document inside another one as text.
+
+    >>> unfolded('{"lat": 48.2}'), unfolded("[48.2"), unfolded("48.2")
+    ({'lat': 48.2}, '[48.2', '48.2')
+    >>> unfolded("eyJsYXQiOiA0OC4yfQ==")
+    {'lat': 48.2}
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        if value.lstrip().startswith(("{", "[")):
+            return json_document(value.encode())
+        if _JSON_IN_BASE64.fullmatch(value) is not None:
+            return json_document(binascii.a2b_base64(value, strict_mode=True))
+    except (UnreadableError, UnicodeEncodeError, binascii.Error):
+        pass
+    return value
+
+
+def text_of(value: bytes) -> str:
+    """Return bytes as a text: an object or a list in JSON as it is, anything else in hexadecimal digits.
+
+    >>> text_of(b'{"lat": 48.2}'), text_of(b"p01")
+    ('{"lat": 48.2}', '703031')
+    """
+    if _JSON_BYTES.fullmatch(value) is not None:
+        try:
+            json_document(value)
+            return value.decode()
+        except (UnreadableError, UnicodeDecodeError):
+            pass
+    return value.hex()
 
 
 def _decoded(value: bytes) -> Any:

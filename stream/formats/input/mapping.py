@@ -18,7 +18,10 @@ import msgspec
 
 from core.records.record import CheckIn, Fragment, Kind, Reason, attribute_field, checkin_type
 from stream.formats.input.conditions import condition_from
+from stream.formats.input.connect_schemas import with_connect_schema
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.extended_json import from_extended_json
+from stream.formats.input.json_messages import unfolded
 from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
 from stream.formats.input.position_texts import NO_POSITION
@@ -154,8 +157,8 @@ class DocumentMapping:
 
         The number is None if the document is one record. A fault costs one record, not the document.
         """
-        origin.document = document
-        found = document if self._records is None else self._records(document, origin)
+        origin.document = document = with_connect_schema(unfolded(document))
+        found = _opened(document if self._records is None else self._records(document, origin))
         if self._observer is not None:
             self._show(self._observer, found, origin)
         if isinstance(found, dict) and not self._is_parallel:
@@ -263,7 +266,7 @@ class DocumentMapping:
 
     def _fragment(self, record: dict[str, Any], origin: Origin) -> Entry:
         values = self._values(record, origin)
-        points = self._points(record, origin)
+        points = unfolded(self._points(record, origin))
         if points is None:
             return self._made(values | {"points": self._own_points(record, origin)}, has_own_point=True)
         if isinstance(points, list):
@@ -311,6 +314,7 @@ class DocumentMapping:
     def _values(self, record: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """Return the fields of a record that is not a point, by our names, without those that it lacks."""
         values = {name: value for name, path in self._paths if (value := path(record, origin)) is not None}
+        values |= {name: from_extended_json(value) for name, value in values.items() if isinstance(value, dict)}
         for name in self._options.numbers_as_text * _DEMANDS:
             if (value := values.get(name)) is not None:
                 values[name] = self._number(value, self._names[name])
@@ -318,6 +322,7 @@ class DocumentMapping:
 
     def _time(self, value: Any, name: str) -> Any:
         _refuse_no_position(value, name)
+        value = from_extended_json(value)
         if not isinstance(value, str):
             return value
         if self._options.numbers_as_text:
@@ -332,7 +337,7 @@ class DocumentMapping:
 
     def _degrees(self, value: Any, name: str) -> Any:
         _refuse_no_position(value, name)
-        value = self._number(value, name)
+        value = self._number(from_extended_json(value), name)
         per_unit = self._options.degrees_per_unit
         if per_unit == 1.0 or not isinstance(value, (int, float)) or isinstance(value, bool):
             return value
@@ -364,6 +369,12 @@ class DocumentMapping:
                 text = _OWN_POINT.sub(lambda match: f"$.{_POINT[int(match[1])]}", text)
             return Unreadable(*rejection_reason(msgspec.ValidationError(text), self._names))
         return made
+
+
+def _opened(found: Any) -> Any:
+    """Return a record, or a list of records, of which each may be a text that holds it as JSON."""
+    found = unfolded(found)
+    return [unfolded(one) for one in found] if isinstance(found, list) else found
 
 
 def _point_path(name: str, path: str, sign: str | None) -> FieldPath:

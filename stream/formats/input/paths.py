@@ -12,6 +12,7 @@ A path is written as people write it in a settings file:
 ``date + time``         the texts at several paths, joined with a space: a time in two columns
 ``a|b``                 the first of several paths at which there is a value
 ``kafka:key``           the key of the message as text; ``kafka:key.id`` is a field of a key in JSON
+``kafka:key:integer``   the key as a number of 2, 4 or 8 bytes, the highest first, as Kafka's serializers write it
 ``kafka:header:NAME``   a header of the message
 ``kafka:timestamp``     the time stamp of the message
 ``kafka:topic``         the name of the topic
@@ -25,6 +26,8 @@ have lost zeros at its beginning. Where one text is missing, there is no value.
 A backslash before a character takes away its meaning: ``a\\.b`` is the field ``a.b``. An index also takes a number out
 of a position that is one text: ``latLng[0]`` is the first number of ``48.2°, 16.4°``, ``48.2,16.4``, ``geo:48.2,16.4``,
 or ``POINT(16.4 48.2)``, whose first number is the longitude. An altitude may follow.
+
+A path goes on inside a text that is an object or a list in JSON, as inside an object or a list.
 """
 
 from __future__ import annotations
@@ -33,16 +36,21 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from itertools import product
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 
+from stream.formats.input.framing import payload_of
+from stream.formats.input.json_messages import unfolded
 from stream.formats.input.position_texts import NO_POSITION, position_in
 
 __all__ = [
     "NOWHERE",
+    "NO_TEXT",
     "FieldPath",
+    "NoText",
     "Origin",
     "PathError",
     "alternatives_in",
@@ -79,14 +87,31 @@ class Origin:
 NOWHERE = Origin()
 """The origin of a record that needs none."""
 
+
+class NoText(Enum):
+    """The only value that says that the bytes of a key or a header are no text."""
+
+    NO_TEXT = "bytes that are no text"
+
+
+NO_TEXT: Final[Literal[NoText.NO_TEXT]] = NoText.NO_TEXT
+"""What a path to a key or a header leads to if its bytes are a number or a message of their own, such as Avro.
+
+Read as text, their control characters would not count, so that several people would have one id, or one several.
+"""
+
 FieldPath = Callable[[Any, Origin], Any]
 """Returns the value at a path of a record; None if there is none, or if it is null; :data:`NO_POSITION` if an index
-stands behind a text that is no position."""
+stands behind a text that is no position; :data:`NO_TEXT` if a key or a header is no text."""
 
 _Step = str | int | None
 """The name of a field, the index in a list, or every element of a list."""
 
 _STEP = re.compile(r"(?P<name>(?:[^\\.\[\]|]|\\.)+)|\[(?P<index>-?[0-9]{1,6})?\]|(?P<dot>\.)", re.DOTALL)
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+"""Control characters that no text has, unlike tabs and ends of lines."""
+
+_INTEGER_BYTES = (2, 4, 8)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _BAR, _AND, _PLUS = (re.compile(rf"(?<!\\)((?:\\\\)*)\{sign}") for sign in "|&+")
 
@@ -107,13 +132,13 @@ def path_from(text: str) -> FieldPath:
         return alternatives[0]
 
     def first(record: Any, origin: Origin) -> Any:
-        no_position = None
+        unusable = None
         for path in alternatives:
-            if (found := path(record, origin)) is NO_POSITION:
-                no_position = found
+            if (found := path(record, origin)) is NO_POSITION or found is NO_TEXT:
+                unusable = found
             elif found is not None:
                 return found
-        return no_position
+        return unusable
 
     return first
 
@@ -300,26 +325,36 @@ def _of_message(what: str) -> FieldPath:
         return lambda _record, origin: origin.topic
     if what == "key":
         return lambda _record, origin: _text(origin.key)
+    if what == "key:integer":
+        return lambda _record, origin: _integer(origin.key)
     if what.startswith("key."):
         inside = _inside(what.removeprefix("key."))
         return lambda _record, origin: inside(_json(origin.key))
     if what.startswith("header:") and (name := what.removeprefix("header:")):
         name = _ESCAPED.sub(r"\1", name)
         return lambda _record, origin: _text(next((value for key, value in origin.headers if key == name), None))
-    raise PathError("it must be kafka:key, kafka:key.FIELD, kafka:header:NAME, kafka:timestamp or kafka:topic")
+    raise PathError(
+        "it must be kafka:key, kafka:key.FIELD, kafka:key:integer, kafka:header:NAME, kafka:timestamp or kafka:topic"
+    )
 
 
-def _text(value: bytes | None) -> str | None:
-    """Return bytes as text; None if they are not UTF-8."""
+def _text(value: bytes | None) -> str | NoText | None:
+    """Return bytes as text; :data:`NO_TEXT` if they are not UTF-8, or have control characters, as numbers do."""
     try:
-        return None if value is None else value.decode()
+        return value if value is None else NO_TEXT if _CONTROL.search(value) is not None else value.decode()
     except UnicodeDecodeError:
+        return NO_TEXT
+
+
+def _integer(value: bytes | None) -> int | NoText | None:
+    if value is None:
         return None
+    return int.from_bytes(value, "big", signed=True) if len(value) in _INTEGER_BYTES else NO_TEXT
 
 
 def _json(value: bytes | None) -> Any:
     try:
-        return None if value is None else msgspec.json.decode(value)
+        return None if value is None else msgspec.json.decode(payload_of(value))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -351,6 +386,8 @@ def _two_deep(literal: str, outer: str, inner: str) -> Callable[[Any], Any]:
         if (found := record.get(literal)) is not None:
             return found
         holder = record.get(outer)
+        if isinstance(holder, str):
+            holder = unfolded(holder)
         return holder.get(inner) if isinstance(holder, dict) else None
 
     return value
@@ -359,6 +396,8 @@ def _two_deep(literal: str, outer: str, inner: str) -> Callable[[Any], Any]:
 def _walked(value: Any, steps: Sequence[_Step], at: int) -> Any:
     for i in range(at, len(steps)):
         step = steps[i]
+        if isinstance(value, str):
+            value = unfolded(value)
         if isinstance(step, str):
             value = value.get(step) if isinstance(value, dict) else None
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final, Literal
 
+from stream.formats.input.json_messages import unfolded
 from stream.formats.input.paths import FieldPath, Origin, alternatives_in, path_from
 
 __all__ = ["MISSING", "RecordPath"]
@@ -45,7 +46,7 @@ class RecordPath:
         for path, parent, last in self._alternatives:
             if (found := path(document, origin)) is not None:
                 return found
-            holder = document if parent is None else parent(document, origin)
+            holder = unfolded(document if parent is None else parent(document, origin))
             if isinstance(holder, dict) and last in holder:
                 return None
         return MISSING

@@ -14,6 +14,7 @@ from pyproj.exceptions import CRSError
 
 from core.records.record import Reason
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import unfolded
 from stream.formats.input.paths import Origin, steps_in
 
 __all__ = ["OTHER_SYSTEM", "StatedSystems", "states_other_system"]
@@ -38,7 +39,8 @@ class StatedSystems:
     """Looks for the reference system of a record wherever its form has a place for it.
 
     GeoJSON had ``crs`` before RFC 7946, in a collection, a feature or a geometry; MF-JSON has it; geometries of Esri
-    have ``spatialReference``. So each object counts through which a path leads to a list of coordinates, or to x and y.
+    have ``spatialReference``, and those of Debezium ``srid``. So each object counts through which a path leads to a
+    list of coordinates, or to x and y.
 
     Args:
         names: For each of our fields its path in the feed.
@@ -80,6 +82,8 @@ def states_other_system(holder: Any) -> bool:
     if not isinstance(holder, dict):
         return False
     crs, of_esri = holder.get("crs"), holder.get("spatialReference")
+    if "wkb" in holder and isinstance(srid := holder.get("srid"), int) and srid != 0:  # Debezium
+        crs = srid if crs is None else crs
     return (crs is not None and _is_other_crs(crs)) or (isinstance(of_esri, dict) and _is_other_of_esri(of_esri))
 
 
@@ -137,4 +141,6 @@ def _ways(path: str, *, is_of_coordinates: bool = False) -> Iterator[tuple[bool,
 def _at(holder: Any, names: tuple[str, ...]) -> Any:
     for name in names:
         holder = holder.get(name) if isinstance(holder, dict) else None
+        if isinstance(holder, str):
+            holder = unfolded(holder)
     return holder

@@ -39,6 +39,7 @@ _FOUND = {
     "array": "a list",
     "object": "an object",
     "NoPosition": "a text that is no position",
+    "NoText": "a key or header that is no text",
 }
 _POINT = ("ts", "lat", "lon")
 
@@ -94,7 +95,8 @@ def _wrong(what: str) -> str:
         found = _FOUND.get(match[2], "something else")
         if types == {"int"} and match[2] == "float":
             found = "another kind of number"
-        return f"must be {expected}; {found} was found"
+        what_to_do = " (kafka:key:integer reads a key that is a number in bytes)" if match[2] == "NoText" else ""
+        return f"must be {expected}; {found} was found{what_to_do}"
     if "timezone" in what:
         return NO_OFFSET
     if "RFC3339" in what:

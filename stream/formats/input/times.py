@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from core.records.record import Moment, Reason
+from stream.formats.input.calendar import moment_at
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.rejection_reasons import NO_OFFSET, TIME
 from stream.formats.input.time_formats import UTC_NAMES, with_names_of_utc
@@ -35,6 +36,9 @@ _WITH_OFFSET = re.compile(
 * seconds are missing (Java's ``OffsetDateTime`` leaves out zeros), or a comma is before their fraction (ISO 8601);
 * a name of the zone follows, and what Go writes of its monotonic clock.
 """
+
+_OF_DOTNET = re.compile(r"\\?/Date\((-?[0-9]{1,15})(?:[+-][0-9]{4})?\)\\?/")
+"""Milliseconds since 1970, as .NET writes them in JSON. An offset behind them says only where the clock was."""
 
 _LEAP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]+[0-9]{2}:[0-9]{2}):60(?:[.,][0-9]+)?")
 _BEFORE_60 = ":59.999"
@@ -61,10 +65,14 @@ def moment(text: str) -> datetime:
     '2025-10-09T08:53:00+02:00'
     >>> moment("2025-10-09 08:53:20.5 +0200 CEST").isoformat()
     '2025-10-09T08:53:20.500000+02:00'
+    >>> moment("/Date(1760000000000+0200)/").isoformat()
+    '2025-10-09T08:53:20+00:00'
     """
     try:
         return msgspec.convert(text, Moment)
     except msgspec.ValidationError:
+        if (of_dotnet := _OF_DOTNET.fullmatch(text)) is not None:
+            return moment_at(int(of_dotnet[1]) * 1000)
         found = _WITH_OFFSET.fullmatch(_ZONE_SUFFIX.sub("", text))
         if found is None or _is_doubtful(found):
             raise

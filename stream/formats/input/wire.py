@@ -67,6 +67,8 @@ def wire_of(kind: Kind, options: MappingOptions) -> Wire | None:
         return Wire(_renamed(base, {field: path[0] for field, path in found.items()}), None, base, found)
     # A field whose own name is the path comes first, if there is one: such messages have another form.
     literals = {(*records, ".".join(path or ())) for path in paths.values() if path is not None and len(path) > 1}
+    if any(path[0] == "payload" for path in found.values()):  # a schema of Kafka Connect may say what its values are
+        literals.add(("schema",))
     tree = _tree(base, found, literals)
     if tree is None:
         return None

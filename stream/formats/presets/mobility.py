@@ -11,7 +11,10 @@ __all__ = ["MOBILITY"]
 
 _VEHICLES = "The person is the vehicle: what is protected is each vehicle, not each rider."
 
-_GTFS_NOTE = f"{_VEHICLES} Entities without a position are skipped; a vehicle without a time has that of the message."
+_GTFS_NOTE = (
+    f"{_VEHICLES} Entities without a position, and deleted ones, are skipped; a vehicle without a time has that of the "
+    "message."
+)
 _GTFS_FIELDS = {
     "user": "vehicle.vehicle.id|vehicle.vehicle.label|vehicle.vehicle.license_plate",
     "ts": "vehicle.timestamp|/header.timestamp",
@@ -137,7 +140,11 @@ MOBILITY: Mapping[str, Preset] = {
         note=_GTFS_NOTE,
         settings={
             "fields": _GTFS_FIELDS,
-            "input": {"encoding": "gtfs-realtime", "records": "entity", "only": ("vehicle.position",)},
+            "input": {
+                "encoding": "gtfs-realtime",
+                "records": "entity",
+                "only": ("vehicle.position", "is_deleted|isDeleted!=true"),
+            },
         },
         examples=(
             Example(
@@ -163,7 +170,11 @@ MOBILITY: Mapping[str, Preset] = {
         note=_GTFS_NOTE,
         settings={
             "fields": {**_GTFS_FIELDS, "user": f"{_GTFS_FIELDS['user']}|vehicle.vehicle.licensePlate"},
-            "input": {"records": "entity|/", "only": ("vehicle.position",), "numbers_as_text": True},
+            "input": {
+                "records": "entity|/",
+                "only": ("vehicle.position", "is_deleted|isDeleted!=true"),
+                "numbers_as_text": True,
+            },
         },
         examples=(
             Example(

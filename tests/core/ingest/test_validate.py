@@ -668,7 +668,7 @@ def test_records_of_one_message_are_judged_one_by_one(given_: list[tuple[int, bo
 @pytest.mark.parametrize("most", [1, 2, 100])
 def test_a_remembered_user_is_the_same_person(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """
-    However many ids are remembered; equal numbers that are written differently stay two people.
+    However many ids are remembered; a number that lost its last digits is nobody's id.
     """
     monkeypatch.setattr(validate, "_REMEMBERED", most)
     users: list[Any] = ["u1", "U1 ", 7, "7", 7.0, 2**70, float(2**70), "u2", "u1", "x" * 100, "null"] * 2
@@ -676,8 +676,26 @@ def test_a_remembered_user_is_the_same_person(monkeypatch: pytest.MonkeyPatch, m
     verdict = validate._Verdict(Source("c", 0), range(len(users)))
     hashes = verdict.reject_users(users, rules).tolist()
     spelled = [canonical(user) for user in users]
-    assert hashes == [user_hash(name, USER_KEY) if name else 0 for name in spelled]
+    rounded = [isinstance(user, float) and user > 2**53 for user in users]
+    expected = [
+        0 if lost or not name else user_hash(name, USER_KEY) for name, lost in zip(spelled, rounded, strict=True)
+    ]
+    assert hashes == expected
     assert len(rules.known_users) <= most
+
+
+@given(st.integers(-(2**70), 2**70))
+def test_two_ids_are_never_one_because_a_number_is_rounded(number: int) -> None:
+    """
+    An id that is a number with a point or an exponent is read only if no other whole number is the same number.
+    """
+    rules = Rules(user_key=USER_KEY, earliest_ms=0, latest_ms=4_102_444_800_000, max_ahead_ms=0)
+    verdict = validate._Verdict(Source("c", 0), range(3))
+    whole, other, written = verdict.reject_users([number, number + 1, float(number)], rules).tolist()
+    assert whole != other
+    is_exact = abs(number) < 2**53
+    assert written == (whole if is_exact else 0)
+    assert [one.reason for one in verdict.rejected] == [Reason.WRONG_TYPE] * (not is_exact)
 
 
 SIZES_MS = st.sampled_from([1000, 1, 0.001, 1e-06])

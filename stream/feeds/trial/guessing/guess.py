@@ -22,6 +22,7 @@ from stream.feeds.trial.guessing.split_time import split_time
 from stream.feeds.trial.guessing.values import are_times, degrees_unit, numbers_of, time_form
 from stream.feeds.trial.guessing.written import Guess
 from stream.feeds.trial.sample import Sample
+from stream.formats.input.paths import NO_TEXT, Origin, path_from
 
 __all__ = ["Guess", "best_user", "guess_documents", "guess_fields", "time_in", "values_together"]
 
@@ -30,6 +31,8 @@ _ORDER_UNKNOWN = (
     "fields.lon to {path}[0] and {path}[1], or the other way round"
 )
 
+
+_KEYS = ("kafka:key", "kafka:key:integer")
 
 _WEAK = ("id", "identifier", "uuid", "guid", "key", "name", *WEAK_USERS)
 """Names of what may identify a person beside a list, but a record, a trip or a message as well."""
@@ -94,7 +97,7 @@ def guess_fields(shape: Shape, *, is_text: bool, decimal: str = ".") -> Guess:
         )
     elif (leaf := unordered_pair(leaves)) is not None:
         guess.remarks.append(_ORDER_UNKNOWN.format(path=".".join(map(escaped, leaf.parts))))
-    if times := time_in(leaves):
+    if times := (None if lat_lon is None else _time_near(lat_lon[0], leaves)) or time_in(leaves):
         guess.n_found += 1
         guess.settings["fields.ts"] = path = " + ".join(leaf.path for leaf in times)
         guess.add_time(path, values_together(times), is_text=is_text)
@@ -215,6 +218,15 @@ def time_in(leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ...]:
     return split_time(leaves) or ()
 
 
+def _time_near(lat: ShapeLeaf, leaves: Sequence[ShapeLeaf]) -> tuple[ShapeLeaf, ...] | None:
+    """Return a time in the innermost object around a position that has one: those outside are when it was sent."""
+    for depth in range(len(lat.parts) - 1, 0, -1):
+        beside = [leaf for leaf in leaves if leaf.parts[:depth] == lat.parts[:depth]]
+        if (named := _best(beside, TIMES, lambda values: time_form(values) is not None)) is not None:
+            return (named,)
+    return None
+
+
 def values_together(leaves: Sequence[ShapeLeaf]) -> list[Any]:
     """Return the values of one field, or the texts of several, joined."""
     if len(leaves) == 1:
@@ -237,14 +249,19 @@ def _person(guess: Guess, sample: Sample) -> None:
     if named:
         guess.settings["fields.user"] = f"kafka:header:{named[0]}"
         guess.n_found += 1
-    elif keys and 2 * len(keys) >= len(sample.origins):
-        guess.settings["fields.user"] = "kafka:key"
+    elif 2 * len(keys) >= len(sample.origins) and (paths := [path for path in _KEYS if _reads_all(path, keys)]):
+        guess.settings["fields.user"] = paths[0]
         guess.remarks.append(
             "no field looks like a person's id, so the key of the message is taken: check that it is one"
         )
         guess.n_found += 1
     else:
         guess.take_weak_user()
+
+
+def _reads_all(path: str, keys: Sequence[bytes]) -> bool:
+    read = path_from(path)
+    return bool(keys) and all(read({}, Origin(key=key)) is not NO_TEXT for key in keys)
 
 
 def _best(leaves: Sequence[ShapeLeaf], names: tuple[str, ...], fits: Any) -> ShapeLeaf | None:

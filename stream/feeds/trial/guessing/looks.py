@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.framing import FRAME_BYTES, looks_framed, message_indexes, varint
+from stream.formats.input.framing import FRAME_BYTES, looks_framed, message_indexes, payload_of_other, varint
 from stream.formats.input.json_messages import is_utf16, json_document
 
 __all__ = ["FRAMED_AVRO", "FRAMED_PROTOBUF", "looks_like"]
@@ -11,9 +11,13 @@ __all__ = ["FRAMED_AVRO", "FRAMED_PROTOBUF", "looks_like"]
 FRAMED_AVRO = "messages of a schema registry: a byte 0, the id of a schema, then probably Avro"
 FRAMED_PROTOBUF = "messages of a schema registry: a byte 0, the id of a schema, then probably Protobuf"
 
+_GLUE = "messages of AWS Glue Schema Registry: set input.encoding to avro, and input.schema_file"
 _STARTS = {
     b"\x1f\x8b": "gzip: the producer should use Kafka's own compression instead",
     b"\x28\xb5\x2f\xfd": "zstd: the producer should use Kafka's own compression instead",
+    b"\x03\x00": _GLUE,
+    b"\x03\x05": _GLUE,
+    b"\xc3\x01": "Avro's single-object encoding: set input.encoding to avro, and input.schema_file",
     b"Obj\x01": "an Avro container file: a message must be one record, as schema registries and plain Avro have them",
     b"PAR1": "Parquet",
     b"PK\x03\x04": "a ZIP archive or a spreadsheet",
@@ -28,7 +32,8 @@ def looks_like(value: bytes) -> str | None:
     if not value.strip():
         return "nothing: it is empty"
     if known := [words for start, words in _STARTS.items() if value.startswith(start)]:
-        return known[0]
+        payload = payload_of_other(value)
+        return known[0] if payload is None or not payload.startswith((b"{", b"[")) else None
     if looks_framed(value):
         return _framed(value[FRAME_BYTES:])
     if is_utf16(value):

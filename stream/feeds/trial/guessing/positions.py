@@ -26,6 +26,9 @@ IN_METRES_TOO = frozenset({"x", "y", "xcoord", "ycoord"})
 
 _OF_LATITUDE, _OF_LONGITUDE = frozenset({"n", "s", "north", "south"}), frozenset({"e", "w", "east", "west"})
 _NAME_OF_SIGN = re.compile("lat|lon|lng|hemi|^ns$|^ew$|northsouth|eastwest")
+_BINARY = re.compile(r"(?:\\X|0X)?0[01][0-9A-F]{40,80}|A[A-Z0-9+/]{27,54}={0,2}")
+"""Well-known binary, as hexadecimal digits or Base64, in upper case."""
+
 _LAST_WORD = re.compile(r"[^\W_]*?([A-Z]?[a-z]+|[A-Z]+)$")
 
 
@@ -107,7 +110,8 @@ def _order_in(leaf: ShapeLeaf, first: str) -> tuple[int, int] | None:
     """Return where latitude and longitude are in texts, by the first of them, or by their name."""
     if first.startswith("GEO:") or "°" in first:
         return 0, 1
-    return (1, 0) if first.startswith(("POINT", "SRID=4326")) else PAIRS.get(normal(leaf.parts[-1]))
+    is_well_known = first.startswith(("POINT", "SRID=4326")) or _BINARY.fullmatch(first) is not None
+    return (1, 0) if is_well_known else PAIRS.get(normal(leaf.parts[-1]))
 
 
 def signs_beside(

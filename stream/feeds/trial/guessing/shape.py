@@ -7,11 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stream.feeds.trial.guessing.names import normal
+from stream.formats.input.extended_json import from_extended_json
+from stream.formats.input.json_messages import unfolded
+
 __all__ = ["Shape", "ShapeLeaf", "escaped", "shape_of"]
 
 _DEEPEST = 5
 _LONGEST = 6
 """Numbers in a list that may be a position."""
+
+_OF_RECEIVERS = frozenset({"rxinfo", "rxmetadata", "gateway", "gateways"})
+"""Names of what networks of sensors say of the gateways that heard a device: their positions are nobody's."""
 
 _NAME = re.compile(r"[@#$_]{0,2} ?[^\W\d]\w{0,39}(?:[ \-.:/]\w{1,20}){0,4}")
 _DIGITS = re.compile(r"\d{3}|\d\D+\d")
@@ -83,8 +90,9 @@ def shape_of(records: Sequence[Any]) -> Shape:
 
 def _below(value: dict[str, Any], parts: Parts) -> Iterator[tuple[Parts, Any]]:
     for name, below in value.items():
-        if not _is_name(name):
+        if not _is_name(name) or normal(name) in _OF_RECEIVERS:
             continue
+        below = from_extended_json(unfolded(below))  # noqa: PLW2901 - as messages are read
         if isinstance(below, dict) and len(parts) < _DEEPEST:
             yield from _below(below, (*parts, name))
         elif not isinstance(below, dict):

@@ -47,7 +47,6 @@ FORMATS = (
     "%Y%m%dT%H%M%S%z",
     "%Y%m%dT%H%M%S",
     "%Y%m%d %H%M%S",
-    "%Y-%m-%d %H:%M:%S %z",
     "%Y-%m-%d_%H:%M:%S",
     "%Y-%m-%d %H.%M.%S",
     "%d/%m/%Y %I:%M:%S %p",
@@ -57,18 +56,14 @@ FORMATS = (
     "%a, %d %b %Y %H:%M:%S UTC",
     "%a %b %d %H:%M:%S GMT %Y",
     "%a %b %d %H:%M:%S UTC %Y",
-    "%Y-%m-%d %H:%M:%S %z UTC",
-    "%Y-%m-%d %H:%M:%S.%f %z UTC",
     "%Y-%m-%d %H:%M:%S,%f",
-    "%Y-%m-%d %H:%M:%S,%f%z",
     "%Y-%m-%dT%H:%M:%S,%f",
-    "%Y-%m-%dT%H:%M:%S,%f%z",
     "%d.%m.%Y %H:%M:%S,%f",
     "%d.%m.%Y %H:%M:%S.%f",
     "%d %b %Y %H:%M:%S",
     "%b %d, %Y %H:%M:%S",
 )
-"""Forms of times that are tried."""
+"""Forms of times that are tried, of those that are not read without ``time.format``."""
 
 _UTC = re.compile("GMT|UTC")
 """Names of zones in a form that are no offset, but mean one. Others, such as CEST, differ with the season."""

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.records.record import Reason
-from stream.formats.input.calendar import day_text, local_text, moment_at
+from stream.formats.input.calendar import day_text, local_text, moment_at, time_text
 from stream.formats.input.encodings.avro_columns import AvroColumns, NoColumnsError
 from stream.formats.input.encodings.extras import needs_extra
 from stream.formats.input.errors import UnreadableError
+from stream.formats.input.json_messages import text_of
 
 __all__ = ["AvroReader", "AvroSchemaError", "avro_reader"]
 
@@ -26,8 +27,17 @@ _TIMES = {
     "local-timestamp-millis": "shoal-local-millis",
     "local-timestamp-micros": "shoal-local-micros",
     "local-timestamp-nanos": "shoal-local-nanos",
+    "time-micros": "shoal-time-micros",
 }
 """Logical types of ``long``, and our own, whose readers return what a document holds."""
+
+
+_OF_INT = {"date": "shoal-date", "time-millis": "shoal-time-millis"}
+"""The same of ``int``."""
+
+
+_MOST_BYTES = 1_000
+"""Of a decimal."""
 
 
 class AvroSchemaError(Exception):
@@ -38,7 +48,8 @@ def avro_reader(text: str, references: Sequence[str] = ()) -> AvroReader:
     """Return a function that decodes messages with their schema.
 
     Times with a logical type become datetimes, or texts if they are local times. Decimals become numbers, dates and
-    UUIDs texts. Bytes are not read: None stands in their place.
+    UUIDs texts, and so do times of day. Bytes become texts: JSON as it is, all
+    others their hexadecimal digits.
 
     Args:
         text: The schema, JSON.
@@ -128,7 +139,7 @@ class AvroReader:
 
 
 class _Rewriting:
-    """Prepares schemas: logical types become ours, and types that are not read become empty.
+    """Prepares schemas: logical types become ours.
 
     It also finds types that contain themselves, and refuses lists whose items take no bytes: a message of ten bytes
     could hold any number of them.
@@ -190,7 +201,7 @@ class _Rewriting:
             is_empty = False
         elif kind == "fixed":
             found["size"] = schema.get("size")
-            found |= _decimal(schema) or {"logicalType": "shoal-unread"}
+            found |= _decimal(schema) or {"logicalType": "shoal-bytes"}
             is_empty = schema.get("size") == 0
         else:
             self._open.append(full)
@@ -218,9 +229,9 @@ def _full(name: str, namespace: str) -> str:
 def _primitive(kind: str, schema: dict[str, Any]) -> Any:
     logical = schema.get("logicalType")
     if kind == "bytes":
-        return {"type": kind} | (_decimal(schema) or {"logicalType": "shoal-unread"})
-    if kind == "int" and logical == "date":
-        return {"type": kind, "logicalType": "shoal-date"}
+        return {"type": kind} | (_decimal(schema) or {"logicalType": "shoal-bytes"})
+    if kind == "int" and logical in _OF_INT:
+        return {"type": kind, "logicalType": _OF_INT[logical]}
     if kind == "long" and isinstance(logical, str) and logical in _TIMES:
         return {"type": kind, "logicalType": _TIMES[logical]}
     return kind
@@ -237,11 +248,15 @@ def _decimal(schema: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _number(value: bytes, schema: dict[str, Any]) -> float:
-    unscaled = int.from_bytes(value, "big", signed=True)
+    # A longer number is none of a database, and to write it as text would take time quadratic in its length.
+    is_too_long = len(value) > _MOST_BYTES
+    unscaled = int.from_bytes(value[:1] if is_too_long else value, "big", signed=True)
     try:
-        return unscaled / 10 ** schema["scale"] if schema["scale"] else unscaled
+        if not is_too_long:
+            return unscaled / 10 ** schema["scale"] if schema["scale"] else unscaled
     except OverflowError:
-        return float("inf") if unscaled > 0 else float("-inf")
+        pass
+    return float("-inf") if unscaled < 0 else float("inf")
 
 
 _READERS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -251,9 +266,11 @@ _READERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "long-shoal-local-millis": lambda value, *_: local_text(value * 1000),
     "long-shoal-local-micros": lambda value, *_: local_text(value),
     "long-shoal-local-nanos": lambda value, *_: local_text(value // 1000),
+    "long-shoal-time-micros": lambda value, *_: time_text(value),
+    "int-shoal-time-millis": lambda value, *_: time_text(value * 1000),
     "int-shoal-date": lambda value, *_: day_text(value),
     "bytes-shoal-decimal": lambda value, schema, *_: _number(value, schema),
     "fixed-shoal-decimal": lambda value, schema, *_: _number(value, schema),
-    "bytes-shoal-unread": lambda *_: None,
-    "fixed-shoal-unread": lambda *_: None,
+    "bytes-shoal-bytes": lambda value, *_: text_of(value),
+    "fixed-shoal-bytes": lambda value, *_: text_of(value),
 }

@@ -21,7 +21,7 @@ from stream.formats.input.encodings.protobuf_schemas import (
 )
 from stream.formats.input.encodings.registered import RegisteredSchema, SchemaKind
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.framing import FRAME_BYTES, frame_of, framed, message_indexes, payload_of
+from stream.formats.input.framing import FRAME_BYTES, frame_of, framed, message_indexes, payload_of, payload_of_other
 from stream.formats.input.json_messages import json_document
 
 __all__ = ["Decoder", "FramedJson", "PlainJson", "SchemaFileError", "new_decoder"]
@@ -145,7 +145,7 @@ class PlainJson(Decoder):
 
     def document(self, value: bytes) -> Any:
         """Decode a message."""
-        return json_document(value)
+        return json_document(_json_in_other_frame(value) or value)
 
 
 class FramedJson(Decoder):
@@ -153,11 +153,17 @@ class FramedJson(Decoder):
 
     def document(self, value: bytes) -> Any:
         """Decode a message."""
-        return json_document(payload_of(value))
+        return json_document(_json_in_other_frame(value) or payload_of(value))
+
+
+def _json_in_other_frame(value: bytes) -> bytes | None:
+    """Return the text of an object or a list in a frame that no text begins with; None if there is none."""
+    payload = payload_of_other(value)
+    return payload if payload is not None and payload.lstrip().startswith((b"{", b"[")) else None
 
 
 class _AvroOfFile(Decoder):
-    """Avro of one schema, with or without the id of a schema before it.
+    """Avro of one schema, with or without a frame around it.
 
     An Avro message may begin like a frame by itself. Both readings check that the message ends where its values do.
     """
@@ -171,11 +177,13 @@ class _AvroOfFile(Decoder):
         return _in_groups(values, lambda start: self._reader, base, paths, unit_ms)
 
     def document(self, value: bytes) -> Any:
-        if (frame := framed(value)) is not None:
-            try:
-                return self._reader(frame.payload)
-            except UnreadableError:
-                pass
+        frame = framed(value)
+        for payload in (None if frame is None else frame.payload, payload_of_other(value)):
+            if payload is not None:
+                try:
+                    return self._reader(payload)
+                except UnreadableError:
+                    pass
         return self._reader(value)
 
 

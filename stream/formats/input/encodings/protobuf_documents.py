@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from stream.formats.input.calendar import moment_at
+from stream.formats.input.json_messages import text_of
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -31,7 +32,8 @@ def document_maker(descriptor: Descriptor) -> Callable[[Message], Any]:
 
     Fields have the names of the schema. A field that is not set has its default if the schema does not distinguish the
     two; otherwise it is left out. Enumerations become names, ``Timestamp`` a datetime, ``Duration`` seconds, wrappers
-    their values, maps dicts, ``Struct`` plain data. Bytes, ``Any``, extensions and unknown fields are not read.
+    their values, maps dicts, ``Struct`` plain data. Bytes become their hexadecimal digits. ``Any``, extensions and
+    unknown fields are not read.
 
     Args:
         descriptor: The descriptor of the message.
@@ -49,7 +51,7 @@ class _Makers:
             f"{_PREFIX}Struct": _struct,
             f"{_PREFIX}Value": _value,
             f"{_PREFIX}ListValue": _list,
-            f"{_PREFIX}BytesValue": _nothing,
+            f"{_PREFIX}BytesValue": lambda message: text_of(message.value),
             f"{_PREFIX}Any": _nothing,
         }
 
@@ -84,7 +86,7 @@ class _Makers:
         if field.type in (_TYPE_MESSAGE, _TYPE_GROUP):
             return self.of(field.message_type)
         if field.type == _TYPE_BYTES:
-            return _nothing
+            return text_of
         if field.type == _TYPE_ENUM:
             names = {value.number: value.name for value in reversed(field.enum_type.values)}
             return lambda number: names.get(number, number)

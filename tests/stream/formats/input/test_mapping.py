@@ -224,6 +224,57 @@ def test_a_fault_is_told_in_the_names_of_the_feed(kind: Kind, document: Any, giv
     assert entry.detail == says
 
 
+IN_TEXTS: list[tuple[Any, dict[str, Any]]] = [
+    (json.dumps(VISIT), {}),
+    (json.dumps([VISIT]), {}),
+    ([json.dumps(VISIT)], {}),
+    ({"Message": json.dumps(VISIT)}, {"records": "Message"}),
+    ({"Message": json.dumps({"payload": VISIT})}, {"records": "Message.payload"}),
+    ({"Records": [{"body": json.dumps(VISIT)}]}, {"records": "Records[].body"}),
+    ({"data": json.dumps([VISIT])}, {"records": "data"}),
+    (json.dumps({"data": json.dumps(VISIT)}), {"records": "data"}),
+    (
+        {"id": "p", "m": json.dumps({"t": 5, "at": "[2, 1]"})},
+        {"names": {"user": "id", "ts": "m.t", "lat": "m.at[1]", "lon": "m.at[0]"}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "given_"), IN_TEXTS)
+def test_records_inside_texts(document: Any, given_: dict[str, Any]) -> None:
+    """
+    A message, a record or a part of it may be JSON inside a text.
+    """
+    ((_, entry),) = read(C, document, **given_)
+    assert plain(entry) == VISIT
+
+
+@pytest.mark.parametrize("document", ["{", json.dumps("x"), {"after": "x"}, {"after": "{}{}"}])
+def test_texts_that_hold_no_record(document: Any) -> None:
+    """
+    They are rejected as other texts are.
+    """
+    ((_, entry),) = read(C, document, records="after|/")
+    assert entry == Unreadable(Reason.WRONG_TYPE, "a record must be an object; a text was found")
+
+
+def test_null_inside_a_text_is_a_tombstone_as_well() -> None:
+    """
+    And another reference system that is stated there is seen.
+    """
+    assert one(C, {"m": '{"after": null}'}, records="m.after") is Skipped.TOMBSTONE
+    names = {"lat": "g.coordinates[1]", "lon": "g.coordinates[0]"}
+    geometry = '{"coordinates": [1, 2], "crs": "EPSG:3857"}'
+    assert one(C, {"user": "p", "ts": 5, "g": geometry}, names=names) is Reason.WRONG_TYPE
+
+
+def test_a_list_of_points_in_a_text() -> None:
+    """
+    It is read as a list.
+    """
+    assert one(F, {"user": "p", "points": "[[5, 1, 2]]"}) == POINT
+
+
 def test_the_person_may_be_in_the_key_and_the_time_in_the_message() -> None:
     """
     Fields lead out of the record.
@@ -335,7 +386,23 @@ FORMS: list[dict[str, Any]] = [
     {"attributes": ("age", "a.age")},
     {"names": {"ts": "[0]", "lat": "[2]", "lon": "[1]"}},
     {"names": {"lat": "a.p.y", "lon": "a.p.x"}},
+    {"records": "payload"},
+    {"names": {name: f"payload.{name}" for name in ("user", "ts", "lat", "lon", "points")}},
 ]
+
+CONNECT: dict[str, Any] = {
+    "type": "struct",
+    "fields": [
+        {
+            "field": "user",
+            "type": "bytes",
+            "name": "org.apache.kafka.connect.data.Decimal",
+            "parameters": {"scale": "0"},
+        },
+        {"field": "ts", "type": "int64", "name": "io.debezium.time.MicroTimestamp"},
+    ],
+}
+"""A schema of Kafka Connect, after which a user ``AQ==`` is 1 and a time counts microseconds."""
 
 
 @st.composite
@@ -344,7 +411,7 @@ def documents(draw: st.DrawFn) -> Any:
     record = {
         name: draw(value)
         for name, value in {
-            "user": st.sampled_from(["p", 5, None, True, []]),
+            "user": st.sampled_from(["p", "AQ==", 5, None, True, [], {"$numberLong": "5"}]),
             "ts": st.sampled_from([5, 5.5, "2025-10-09T08:53:20Z", "2025-10-09 08:53:20+00", "noon", None]),
             "lat": st.sampled_from([48, 48.2, "48", None, float("nan")]),
             "lon": st.sampled_from([16, 16.4, {}]),
@@ -356,7 +423,8 @@ def documents(draw: st.DrawFn) -> Any:
     }
     inner = {"p": record, **record, "a": draw(st.sampled_from([None, {}, 5]))}
     outer = {"a": inner, "a.user": draw(st.sampled_from([None, "q"])), "a.p.lat": draw(st.sampled_from([None, 1]))}
-    return draw(st.sampled_from([record, inner, outer, record | outer, [record], [record, outer]]))
+    connect = {"schema": draw(st.sampled_from([None, CONNECT, {}, "s"])), "payload": record}
+    return draw(st.sampled_from([record, inner, outer, record | outer, [record], [record, outer], connect]))
 
 
 @given(st.one_of(JSON, documents()), st.sampled_from(INPUT_KINDS), st.sampled_from(FORMS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +13,16 @@ from hypothesis import strategies as st
 from core.records.record import CheckIn, Fragment, Kind, Reason
 from stream.feeds.trial.guessing.shape import escaped
 from stream.formats.input.mapping import DocumentMapping, MappingOptions, Skipped, Unreadable
-from stream.formats.input.paths import NOWHERE, Origin, PathError, is_of_lists, names_in, needed_names, path_from
+from stream.formats.input.paths import (
+    NO_TEXT,
+    NOWHERE,
+    Origin,
+    PathError,
+    is_of_lists,
+    names_in,
+    needed_names,
+    path_from,
+)
 from stream.formats.input.position_texts import NO_POSITION
 from stream.formats.input.record_path import MISSING, RecordPath
 from tests.builders.inputs import NAMES
@@ -41,6 +52,9 @@ from tests.builders.inputs import NAMES
         ("p[1]", {"p": "geo:48.2,16.4;u=35"}, 16.4),
         ("p[0]", {"p": "SRID=4326;POINT(16.4 48.2)"}, 16.4),
         ("p[1]", {"p": "POINT Z (16.4 48.2 171)"}, 48.2),
+        ("p[1]", {"p": "0101000020E610000000000000000030400000000000004840"}, 48.0),
+        ("p[0]", {"p": "\\x000000000140300000000000004048000000000000"}, 16.0),
+        ("p.wkb[1]", {"p": {"wkb": "AQEAAAAAAAAAAAAwQAAAAAAAAEhA", "srid": 4326}}, 48.0),
         ("p[2]", {"p": "48.2,16.4"}, None),
         ("p[0]", {"p": "somewhere"}, NO_POSITION),
         ("p[0]|a", {"p": "somewhere", "a": 1}, 1),
@@ -80,6 +94,93 @@ def test_signs_in_the_name_of_a_header() -> None:
     """
     origin = Origin(headers=(("a+b", b"1"), ("c", b"2")))
     assert path_from(r"kafka:header:a\+b + kafka:header:c")({}, origin) == "1 2"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "integer"),
+    [
+        (b"p01", "p01", NO_TEXT),
+        (b"p1", "p1", 0x7031),
+        ("Jos\u00e9\n".encode(), "Jos\u00e9\n", NO_TEXT),
+        (bytes([0, 0, 0, 0, 0, 0, 0, 65]), NO_TEXT, 65),
+        (bytes([0, 0, 0, 0, 0, 0, 0, 97]), NO_TEXT, 97),
+        (bytes([255, 255, 255, 254]), NO_TEXT, -2),
+        (bytes([0, 0, 0, 0, 65, 6]) + b"p01", NO_TEXT, NO_TEXT),
+        (bytes([8]) + b"p012", NO_TEXT, NO_TEXT),
+        (None, None, None),
+    ],
+)
+def test_a_key_is_a_text_or_a_number_in_bytes(key: bytes | None, text: Any, integer: Any) -> None:
+    """
+    Bytes that are no text lead to no text: their control characters would not count in an id.
+    """
+    origin = Origin(key=key, headers=[("h", key)])
+    assert path_from("kafka:key")({}, origin) == text
+    assert path_from("kafka:header:h")({}, origin) == text
+    assert path_from("kafka:key:integer")({}, origin) == integer
+    assert path_from("kafka:key|a")({"a": 1}, origin) == (1 if text in (NO_TEXT, None) else text)
+
+
+def test_a_key_in_json_may_have_a_schema() -> None:
+    """
+    The id of its schema before it does not matter.
+    """
+    for key in (b'{"id": 7}', bytes([0, 0, 0, 0, 9]) + b'{"id": 7}'):
+        assert path_from("kafka:key.id")({}, Origin(key=key)) == 7
+
+
+DEEP: dict[str, Any] = {"a": {"b": [{"c": [48.2, 16.3]}]}}
+
+
+def folded(value: Any, data: st.DataObject) -> Any:
+    """Return plain data in which some objects and lists are texts that hold them as JSON."""
+    if isinstance(value, dict):
+        value = {name: folded(one, data) for name, one in value.items()}
+    elif isinstance(value, list):
+        value = [folded(one, data) for one in value]
+    else:
+        return value
+    how = data.draw(st.sampled_from(["as it is", "text", "base64"]))
+    text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])))
+    return {"as it is": value, "text": text, "base64": base64.b64encode(text.encode()).decode()}[how]
+
+
+@given(st.data())
+def test_a_path_goes_on_in_a_text_that_is_json(data: st.DataObject) -> None:
+    """
+    However deep, and whichever of the objects and lists on the way are texts.
+    """
+    record = {"a": folded(DEEP["a"], data)}
+    assert path_from("a.b[0].c[1]")(record, NOWHERE) == 16.3
+    assert path_from("a.b[].c[0]")(record, NOWHERE) == [48.2]
+    assert path_from("a.x|a.b[1]")(record, NOWHERE) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1",
+        "{} {}",
+        "48.2",
+        "eyJ",
+        "eyJhbGciOiJIUzI1NiJ9.eyJ9",
+        "e30x",
+        "W3",
+        "e30=\n",
+        "null",
+        '"x"',
+        "",
+        "[" * 100_000,
+    ],
+)
+def test_a_path_ends_at_a_text_that_is_not_json(text: str) -> None:
+    """
+    As at any other text.
+    """
+    assert path_from("a.b")({"a": text}, NOWHERE) is None
+    assert path_from("a.b.c")({"a": text}, NOWHERE) is None
+    assert path_from("a")({"a": text}, NOWHERE) == text
 
 
 @given(st.lists(st.text("ab +&|\\.", min_size=1, max_size=4), min_size=1, max_size=3, unique=True), st.data())
@@ -194,6 +295,11 @@ def test_decimal_commas_in_one_text(lat: float, lon: float, n_digits: int, form:
         "SRID=3857;POINT(16 48)",
         "POINT(16,4 48,2)",
         "POINT EMPTY",
+        "0101000020110F000000000000000030400000000000004840",
+        "0101000000000000000000F87F000000000000F87F",
+        "0101000000000000000000304000000000000048",
+        "010200000001000000000000000000304000000000000048400",
+        "AQEAAAAAAAAAAAAwQAAAAAAAAEh=",
         "LINESTRING(16 48, 17 48)",
         "somewhere",
         "",

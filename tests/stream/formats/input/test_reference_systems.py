@@ -116,3 +116,12 @@ def test_a_field_of_that_name_in_a_flat_record() -> None:
     value = b'{"user": "p", "ts": 5, "lat": 48.2, "lon": 16.4, "crs": "EPSG:3857"}'
     ((_, entry),) = MessageReader(Kind.CHECKINS, MappingOptions(names=NAMES)).read(value)
     assert isinstance(entry, CheckIn)
+
+
+@pytest.mark.parametrize(("srid", "is_other"), [(None, False), (0, False), (4326, False), (3857, True), (31287, True)])
+def test_the_system_of_a_geometry_of_debezium(srid: int | None, is_other: bool) -> None:
+    """
+    It is a number beside the bytes of the geometry.
+    """
+    assert states_other_system({"wkb": "AQEAAAA=", "srid": srid}) is is_other
+    assert not states_other_system({"srid": srid})

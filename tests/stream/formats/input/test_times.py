@@ -364,3 +364,27 @@ def test_what_is_no_time_is_rejected_in_every_zone(text: str) -> None:
         reason, detail = fault_of(TextTimes(zone=ZoneInfo(zone)), text)
         assert reason is Reason.WRONG_TYPE
         assert not text or text not in detail
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Vienna"])
+@pytest.mark.parametrize("offset", ["", "+0000", "-0500"])
+@pytest.mark.parametrize("slash", ["/", "\\/"])
+@given(ms=st.integers(-(10**12), 4 * 10**12))
+def test_milliseconds_as_dotnet_writes_them(zone: str | None, offset: str, slash: str, ms: int) -> None:
+    """
+    An offset behind them does not change the instant, nor does the zone of the settings.
+    """
+    times = TextTimes(zone=None if zone is None else ZoneInfo(zone))
+    found = times.read(f"{slash}Date({ms}{offset}){slash}", "ts")
+    assert found == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+
+
+@pytest.mark.parametrize(
+    "text", ["/Date()/", "/Date(1.5)/", "Date(5)", "/Date(5)", "/Date(1e3)/", f"/Date({'9' * 99})/"]
+)
+def test_what_dotnet_does_not_write_is_rejected(text: str) -> None:
+    """
+    As any other text of another form.
+    """
+    with pytest.raises(UnreadableError, match="another form"):
+        TextTimes().read(text, "ts")

@@ -117,6 +117,17 @@ def read_one(name: str, kind: Kind, value: bytes, **origin: Any) -> list[Entry]:
         ("geojson", b'{"type": "Feature", "geometry": {"type": "Polygon", "coordinates": []}, "properties": {}}'),
         ("debezium", b'{"user": "x", "__deleted": "true"}'),
         ("debezium", b'{"payload": {"op": "t"}}'),
+        ("debezium", b'{"user": "x", "lat": 1, "lon": 2, "ts": 3, "__op": "d"}'),
+        ("gtfs-realtime-json", b'{"entity": {"isDeleted": true, "vehicle": {"position": {"latitude": 1}}}}'),
+        ("gtfs-realtime-json", b'{"entity": {"is_deleted": true, "vehicle": {"position": {"latitude": 1}}}}'),
+        ("maxwell", b'{"type": "delete", "xid": 1, "data": {"user": "x", "lat": 1, "lon": 2, "ts": 3}}'),
+        ("maxwell", b'{"type": "bootstrap-start", "xid": 1, "data": {}}'),
+        ("maxwell", b'{"type": "table-alter", "database": "x"}'),
+        ("canal", b'{"type": "DELETE", "isDdl": false, "data": [{"user": "x", "lat": "1", "lon": "2", "ts": "3"}]}'),
+        ("aws-dms", b'{"metadata": {"operation": "delete"}, "data": {"user": "x", "lat": 1, "lon": 2, "ts": 3}}'),
+        ("aws-dms", b'{"metadata": {"operation": "create-table", "record-type": "control"}}'),
+        ("goldengate", b'{"op_type": "D", "before": {"user": "x", "lat": 1, "lon": 2, "ts": 3}}'),
+        ("goldengate", b'{"op_type": "D", "user": "x", "lat": 1, "lon": 2, "ts": 3}'),
     ],
 )
 def test_what_is_no_position_is_filtered(name: str, value: bytes) -> None:
@@ -133,6 +144,7 @@ def test_what_is_no_position_is_filtered(name: str, value: bytes) -> None:
         ("debezium", b'{"before": {"user": "x"}, "after": null, "op": "d"}'),
         ("debezium", b'{"schema": {}, "payload": {"before": {"user": "x"}, "after": null, "op": "d"}}'),
         ("debezium", b'{"schema": null, "payload": null}'),
+        ("canal", b'{"type": "ALTER", "isDdl": true, "data": null}'),
     ],
 )
 def test_deletions_are_tombstones(name: str, value: bytes) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,37 @@ def test_avro_of_a_file_with_and_without_a_frame(avro_file: Path) -> None:
     assert decoder.document(b"\0" + b"\0" * 8) == {"user": "", "lat": 0.0}
     assert rejection(decoder, frame_of(7) + b"\x02u")[0] is Reason.NOT_AVRO
     assert rejection(decoder, b'{"user": "u"}')[0] is Reason.NOT_AVRO
+
+
+FRAMES: dict[str, Callable[[bytes], bytes]] = {
+    "glue": lambda payload: b"\x03\x00" + bytes(range(16)) + payload,
+    "glue, compressed": lambda payload: b"\x03\x05" + bytes(range(16)) + zlib.compress(payload),
+    "apicurio": lambda payload: b"\0" + (7).to_bytes(8, "big") + payload,
+    "single object": lambda payload: b"\xc3\x01" + bytes(range(8)) + payload,
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_frames_of_other_serializers(frame: Callable[[bytes], bytes], avro_file: Path) -> None:
+    """
+    With a schema file Avro is read in each of them, and JSON always is; a payload that is broken is rejected.
+    """
+    assert new_decoder("avro", schema_file=avro_file).document(frame(AVRO_MESSAGE)) == {"user": "u", "lat": 0.0}
+    assert rejection(new_decoder("avro", schema_file=avro_file), frame(b"\x02u"))[0] is Reason.NOT_AVRO
+    for has_registry in (False, True):
+        decoder = new_decoder("json", has_registry=has_registry)
+        assert decoder.document(frame(b'{"user": "u"}')) == {"user": "u"}
+        assert rejection(decoder, frame(b'{"user"'))[0] in (Reason.NOT_JSON, Reason.NOT_UTF8)
+
+
+def test_a_compressed_payload_has_bounds() -> None:
+    """
+    A few bytes do not become gigabytes.
+    """
+    huge = b"[" + b" " * 2**25 + b"]"
+    assert rejection(new_decoder("json"), FRAMES["glue, compressed"](huge))[0] is Reason.NOT_UTF8
+    cut = FRAMES["glue, compressed"](b'{"user": "u"}')[:-3]
+    assert rejection(new_decoder("json"), cut)[0] in (Reason.NOT_JSON, Reason.NOT_UTF8)
 
 
 def test_protobuf_of_a_file_with_and_without_a_frame(proto_file: Path) -> None:

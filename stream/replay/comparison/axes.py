@@ -97,8 +97,8 @@ def _axis(text: str, kind: Kind) -> Axis:
         values = yaml.safe_load(f"[{listed}]")
     except (yaml.YAMLError, ValueError):  # it looks like a date or a number, and is none
         raise SettingsError(
-            f"--vary {text}: the values must be separated by commas; a value with a comma or a bracket, and a date that "
-            "does not exist, stands in quotes"
+            f"--vary {text}: the values must be separated by commas; a value with a comma or a bracket, and a date "
+            "that does not exist, stands in quotes"
         ) from None
     if name == MODEL and (unknown := [value for value in values if value not in _names(kind)]):
         raise SettingsError(f"--vary {MODEL} has {unknown[0]!r}: {kind} allow {', '.join(_names(kind))}")

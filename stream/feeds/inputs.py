@@ -11,7 +11,7 @@ from stream.feeds.feed import Feed
 from stream.formats.files.csv_files.dialect import Dialect, delimiter_of, text_encoding
 from stream.formats.input.mapping import MappingOptions, Observer
 from stream.formats.input.messages import MessageReader
-from stream.formats.input.times import TextTimes
+from stream.formats.input.times.texts import TextTimes
 from stream.settings.kinds import KindSettings
 from stream.settings.model import Settings
 

@@ -11,7 +11,7 @@ from core.models.common.values import show_duration
 from core.models.registry import FAMILIES, family_of, models_of
 from core.records.record import INPUT_KINDS, POINT, CheckIn, Kind
 from stream.formats.files.csv_files.dialect import delimiter_of
-from stream.formats.input.time_formats import says_zone
+from stream.formats.input.times.formats import says_zone
 from stream.formats.release.encodings import needs_points
 from stream.settings.errors import SettingsError
 from stream.settings.feeds import IngestSettings, LimitSettings

@@ -15,8 +15,8 @@ from stream.formats.files.csv_files.dialect import DELIMITERS, delimiter_of, tex
 from stream.formats.files.metric_projection import projection_in_metres
 from stream.formats.input.conditions import condition_from
 from stream.formats.input.paths import path_from
-from stream.formats.input.time_formats import format_fault
-from stream.formats.input.times import Ambiguous
+from stream.formats.input.times.formats import format_fault
+from stream.formats.input.times.texts import Ambiguous
 from stream.formats.presets.registry import PRESETS
 from stream.settings.section import Section
 from stream.settings.values import FieldName, Instant, instant_ms, separated_by_commas

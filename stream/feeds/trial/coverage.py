@@ -15,8 +15,8 @@ from core.records.record import Kind, attribute_field
 from stream.formats.input.mapping import MappingOptions
 from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, path_from
-from stream.formats.input.position_texts import NoPosition
-from stream.formats.input.times import moment
+from stream.formats.input.positions.texts import NoPosition
+from stream.formats.input.times.texts import moment
 
 __all__ = ["Coverage", "FieldCoverage", "FieldValues", "type_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from stream.formats.input.calendar import day_text, local_text, moment_at
+from stream.formats.input.times.calendar import day_text, local_text, moment_at
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream.formats.files.arrow_values import stored
 from stream.formats.files.form_error import FormError
-from stream.formats.input.wkb import geometry_from
+from stream.formats.input.positions.wkb import geometry_from
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ import binascii
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stream.formats.input.calendar import day_text, moment_at, time_text
+from stream.formats.input.times.calendar import day_text, moment_at, time_text
 
 __all__ = ["with_connect_schema"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 from typing import Any
 
-from stream.formats.input.calendar import moment_at
+from stream.formats.input.times.calendar import moment_at
 
 __all__ = ["from_extended_json"]
 

@@ -24,12 +24,12 @@ from stream.formats.input.extended_json import from_extended_json
 from stream.formats.input.json_messages import unfolded
 from stream.formats.input.numbers import to_number
 from stream.formats.input.paths import FieldPath, Origin, is_of_lists, path_from
-from stream.formats.input.position_texts import NO_POSITION
+from stream.formats.input.positions.texts import NO_POSITION
 from stream.formats.input.record_path import MISSING, RecordPath
 from stream.formats.input.reference_systems import StatedSystems
 from stream.formats.input.rejection_reasons import rejection_reason
 from stream.formats.input.signs import LATITUDE_SIGNS, LONGITUDE_SIGNS, signed
-from stream.formats.input.times import TextTimes
+from stream.formats.input.times.texts import TextTimes
 
 __all__ = ["DocumentMapping", "Entry", "MappingOptions", "Observer", "Skipped", "Unreadable"]
 

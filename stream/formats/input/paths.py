@@ -44,7 +44,7 @@ import msgspec
 
 from stream.formats.input.framing import payload_of
 from stream.formats.input.json_messages import unfolded
-from stream.formats.input.position_texts import NO_POSITION, position_in
+from stream.formats.input.positions.texts import NO_POSITION, position_in
 
 __all__ = [
     "NOWHERE",

@@ -10,7 +10,7 @@ from typing import Any
 from core.records.instants import UNIT_MS
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.numbers import to_number
-from stream.formats.input.times import TextTimes
+from stream.formats.input.times.texts import TextTimes
 
 __all__ = [
     "DECIMAL_COMMA",

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.records.record import Reason
-from stream.formats.input.calendar import day_text, local_text, moment_at, time_text
 from stream.formats.input.encodings.avro_columns import AvroColumns, NoColumnsError
 from stream.formats.input.encodings.extras import needs_extra
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.json_messages import text_of
+from stream.formats.input.times.calendar import day_text, local_text, moment_at, time_text
 
 __all__ = ["AvroReader", "AvroSchemaError", "avro_reader"]
 

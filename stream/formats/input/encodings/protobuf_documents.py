@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from stream.formats.input.calendar import moment_at
 from stream.formats.input.json_messages import text_of
+from stream.formats.input.times.calendar import moment_at
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

@@ -17,7 +17,7 @@ from core.records.record import INPUT_KINDS, CheckIn, Fragment, Kind, Reason
 from stream.formats.input.mapping import DocumentMapping, Entry, MappingOptions, Skipped, Unreadable
 from stream.formats.input.messages import MessageReader
 from stream.formats.input.paths import Origin
-from stream.formats.input.times import TextTimes
+from stream.formats.input.times.texts import TextTimes
 from tests.builders.inputs import NAMES
 
 C, F = Kind.CHECKINS, Kind.FRAGMENTS

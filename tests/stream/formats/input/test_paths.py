@@ -23,7 +23,7 @@ from stream.formats.input.paths import (
     needed_names,
     path_from,
 )
-from stream.formats.input.position_texts import NO_POSITION
+from stream.formats.input.positions.texts import NO_POSITION
 from stream.formats.input.record_path import MISSING, RecordPath
 from tests.builders.inputs import NAMES
 

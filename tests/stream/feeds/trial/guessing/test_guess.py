@@ -20,7 +20,7 @@ from stream.feeds.trial.guessing.tables import guess_table
 from stream.feeds.trial.guessing.values import FORMATS, degrees_unit, degrees_units, time_form
 from stream.feeds.trial.sample import Sample
 from stream.formats.input.paths import NOWHERE, Origin, path_from
-from stream.formats.input.times import TextTimes
+from stream.formats.input.times.texts import TextTimes
 from tests.budgets import examples
 
 T = 1_760_000_000

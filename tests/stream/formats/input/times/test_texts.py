@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from core.records.record import Reason
 from stream.formats.input.errors import UnreadableError
-from stream.formats.input.time_formats import format_fault
-from stream.formats.input.times import AMBIGUOUS, TextTimes
+from stream.formats.input.times.formats import format_fault
+from stream.formats.input.times.texts import AMBIGUOUS, TextTimes
 from tests.budgets import examples
 
 VIENNA = ZoneInfo("Europe/Vienna")

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from core.records.record import Moment, Reason
-from stream.formats.input.calendar import moment_at
 from stream.formats.input.errors import UnreadableError
 from stream.formats.input.rejection_reasons import NO_OFFSET, TIME
-from stream.formats.input.time_formats import UTC_NAMES, with_names_of_utc
+from stream.formats.input.times.calendar import moment_at
+from stream.formats.input.times.formats import UTC_NAMES, with_names_of_utc
 
 __all__ = ["AMBIGUOUS", "Ambiguous", "TextTimes", "moment"]
 

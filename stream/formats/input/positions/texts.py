@@ -8,7 +8,7 @@ import re
 from enum import Enum
 from typing import Final, Literal
 
-from stream.formats.input.wkb import geometry_from
+from stream.formats.input.positions.wkb import geometry_from
 
 __all__ = ["NO_POSITION", "NoPosition", "position_in"]
 

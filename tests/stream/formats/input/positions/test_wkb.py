@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stream.formats.input.positions.wkb import geometry_from
 from stream.formats.input.reference_systems import states_other_system
-from stream.formats.input.wkb import geometry_from
 from tests.budgets import examples
 
 shapely = pytest.importorskip("shapely", reason="shapely is not installed: geometries have no other writer here")

@@ -1,0 +1,1 @@
+"""Positions as text or in binary form become numbers."""

@@ -83,6 +83,18 @@ async def commit(place: Place, offset: int) -> None:
         await consumer.stop()
 
 
+async def end_of_shards(place: Place, offset: int) -> None:
+    """Wait until the log ends at an offset: the marker of a transaction is written after its commit is answered."""
+    consumer = new_reader(place.settings.kafka, group=None)
+    await consumer.start()
+    try:
+        at = TopicPartition(place.topic("shards"), 0)
+        while (await consumer.end_offsets([at]))[at] != offset:  # noqa: ASYNC110 - nobody sets an event
+            await asyncio.sleep(0.02)
+    finally:
+        await consumer.stop()
+
+
 @pytest.mark.parametrize(
     ("committed", "deleted_below", "begins_at"),
     [
@@ -229,6 +241,7 @@ async def test_what_is_no_chunk_is_passed_by(apache_kafka: ApacheKafka, monkeypa
             await fill(place, [chunk(place, 2 * number)])
             async with stranger.transaction():
                 await stranger.send_and_wait(place.topic("shards"), chunk(place, 2 * number + 1), partition=0)
+            await end_of_shards(place, 3 * number + 3)
         await stranger.stop()
         async with a_producer(place) as producer:
             scene = _Scene(place, producer, end=9)

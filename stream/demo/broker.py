@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import fcntl
 import os
 import secrets
 import signal
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -31,6 +33,8 @@ FREE_PORT_ATTEMPTS = 3
 LOWEST_FREE_PORT = 20_000
 LOWEST_OUTGOING_PORT = 32_768  # of Linux; of macOS and Windows it is 49,152
 
+_MOST_RESERVED = 64
+_reserved: deque[contextlib.ExitStack] = deque()
 _POLL_S = 0.02
 _METADATA = 3  # Kafka's api key of the metadata request
 _METADATA_VERSION = 2  # the first version that carries the cluster id; Kafka 4 still answers it
@@ -48,16 +52,32 @@ class BrokerMissingError(BrokerError):
 
 
 def free_port() -> int:
-    """Return a loopback TCP port that is free now.
+    """Return a loopback TCP port that is free now, and that no other call returns until a server can listen at it.
 
     It lies below the ports that systems give to outgoing connections: one of those may be taken by any connection
-    before a server listens at it.
+    meanwhile. Locks on files keep other processes of this user from the last 64 ports that this process was given.
     """
     while True:
         port = LOWEST_FREE_PORT + secrets.randbelow(LOWEST_OUTGOING_PORT - LOWEST_FREE_PORT)
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe, contextlib.suppress(OSError):
+            _reserve(port)
             probe.bind((LOOPBACK, port))
             return port
+
+
+def _reserve(port: int) -> None:
+    """Lock a port's file until 64 others were locked.
+
+    Raises:
+        OSError: This process or another one has the lock.
+    """
+    path = Path(tempfile.gettempdir()) / f"shoal-port-{os.getuid()}-{port}.lock"
+    with contextlib.ExitStack() as held:
+        lock = held.enter_context(os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)))
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _reserved.append(held.pop_all())
+    if len(_reserved) > _MOST_RESERVED:
+        _reserved.popleft().close()
 
 
 def cluster_id_at(port: int, *, timeout_s: float = 1.0) -> str | None:

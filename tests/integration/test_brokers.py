@@ -255,6 +255,24 @@ class TestEmbeddedBroker:
         lowest = int(outgoing.read_text().split()[0])
         assert all(1024 <= free_port() < lowest for _ in range(100))
 
+    def test_ports_that_are_chosen_at_once_differ(self) -> None:
+        """
+        Also those of other processes: tests start dozens of servers side by side, each some seconds after its choice.
+        """
+        script = (
+            "from stream.demo.broker import free_port; print(*[free_port() for _ in range(60)], flush=True); input()"
+        )
+        choosing = [
+            subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(8)
+        ]
+        try:
+            chosen = [port for one in choosing if one.stdout is not None for port in one.stdout.readline().split()]
+        finally:
+            for one in choosing:
+                one.communicate("")
+        assert len(chosen) == len(set(chosen)) == 8 * 60
+
     def test_it_runs_in_a_session_of_its_own(self) -> None:
         """
         Ctrl-C in a terminal does not reach the broker before it reaches those who use it.

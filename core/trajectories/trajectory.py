@@ -89,6 +89,14 @@ class PointTrajectories:
         """Number of distinct people."""
         return int(self.users[-1]) + 1 if len(self.users) else 0
 
+    def columns(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return ``starts``, ``t_ms`` and ``xy_m`` as kernels take them: contiguous and writable, copied if need be."""
+        return (
+            np.require(self.starts, requirements=["C", "W"]),
+            np.require(self.t_ms, requirements=["C", "W"]),
+            np.require(self.xy_m, requirements=["C", "W"]),
+        )
+
     def points_of(self, numbers: IntArray) -> IntArray:
         """Return the points of some trajectories, one range after the other."""
         return ranges(self.starts[numbers], np.diff(self.starts)[numbers])

@@ -25,7 +25,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-__all__ = ["BrokerError", "BrokerMissingError", "BrokerProcess", "EmbeddedBroker", "cluster_id_at", "free_port"]
+__all__ = [
+    "BrokerError",
+    "BrokerMissingError",
+    "BrokerProcess",
+    "EmbeddedBroker",
+    "cluster_id_at",
+    "free_port",
+    "lock_port",
+]
 
 LOOPBACK = "127.0.0.1"
 TAIL_LINES = 15
@@ -66,18 +74,27 @@ def free_port() -> int:
 
 
 def _reserve(port: int) -> None:
-    """Lock a port's file until 64 others were locked.
+    """Lock a port until 64 others were locked.
 
     Raises:
         OSError: This process or another one has the lock.
     """
-    path = Path(tempfile.gettempdir()) / f"shoal-port-{os.getuid()}-{port}.lock"
+    _reserved.append(lock_port(port, "port"))
+    if len(_reserved) > _MOST_RESERVED:
+        _reserved.popleft().close()
+
+
+def lock_port(port: int, purpose: str) -> contextlib.ExitStack:
+    """Lock a file that stands for a port, among processes of this user with the same purpose; return what unlocks it.
+
+    Raises:
+        OSError: This process or another one has the lock.
+    """
+    path = Path(tempfile.gettempdir()) / f"shoal-{purpose}-{os.getuid()}-{port}.lock"
     with contextlib.ExitStack() as held:
         lock = held.enter_context(os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)))
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _reserved.append(held.pop_all())
-    if len(_reserved) > _MOST_RESERVED:
-        _reserved.popleft().close()
+        return held.pop_all()
 
 
 def cluster_id_at(port: int, *, timeout_s: float = 1.0) -> str | None:

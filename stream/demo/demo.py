@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -22,7 +21,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from core.records.record import Kind
-from stream.demo.broker import EmbeddedBroker, free_port
+from stream.demo.broker import EmbeddedBroker, free_port, lock_port
 from stream.demo.city.feed import City
 from stream.demo.city.options import CityOptions
 from stream.demo.generate import send_messages
@@ -291,15 +290,12 @@ def _port(wanted: int, locks: contextlib.ExitStack) -> int:
 
 
 def _is_ours(port: int, locks: contextlib.ExitStack) -> bool:
-    path = Path(tempfile.gettempdir()) / f"shoal-demo-{os.getuid()}-{port}.lock"
-    with contextlib.ExitStack() as held:
-        try:
-            lock = held.enter_context(os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)))
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # another demo has the lock
+    try:
+        lock = lock_port(port, "demo")
+    except OSError:  # another demo has the lock
+        return False
+    with lock as held, socket.socket() as probe:
+        if not probe.connect_ex(("127.0.0.1", port)):
             return False
-        with socket.socket() as probe:
-            if not probe.connect_ex(("127.0.0.1", port)):
-                return False
         locks.push(held.pop_all())
         return True

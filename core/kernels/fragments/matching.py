@@ -36,7 +36,7 @@ def lay_path(
         path: Becomes the path.
     """
     for i in range(len(starts) - 1):
-        for point in range(starts[i + 1] - 1, starts[i] - 1, -1):
+        for point in range(starts[i + 1] - 1, starts[i] - 1, -1):  # backwards: a step leads to the point behind
             path[point, T] = t_ms[point] - origin_ms
             path[point, X], path[point, Y] = (
                 (xy_m[point, 0] - origin_m[0]) * 1000.0,

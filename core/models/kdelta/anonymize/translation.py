@@ -10,10 +10,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from core.models.kdelta.anonymize.cluster.clustering import Clustering
 from core.models.kdelta.anonymize.distance.edr import edit_pairs
@@ -22,8 +20,6 @@ from core.records.arrays import BoolArray, FloatArray, IntArray, changes, ranges
 from core.trajectories.trajectory import PointTrajectories
 
 __all__ = ["Translated", "in_disc", "nearest_in_disc", "stretches", "translate_exchangeable", "translate_minimal"]
-
-_T = TypeVar("_T", bound=np.generic)
 
 _POINTS_AT_ONCE = 1 << 16
 """About how many published points are computed together; each needs some hundred bytes meanwhile."""
@@ -105,7 +101,8 @@ def translate_exchangeable(
     Returns:
         The set of each cluster.
     """
-    sizes, members, set_starts = clustering.sizes, clustering.members, starts_of(clustering.sizes)
+    sizes, members = clustering.sizes, clustering.members
+    set_starts = starts_of(sizes)
     begins, ends = trajectories.starts[members], trajectories.starts[members + 1] - 1
     first_ms, last_ms = trajectories.t_ms[begins], trajectories.t_ms[ends]
     begin_ms, end_ms = (_medians(bounds_ms, sizes) // span_step_ms * span_step_ms for bounds_ms in (first_ms, last_ms))
@@ -155,16 +152,16 @@ def _translate_sets(
     shifted_s = np.where(created, 0.0, np.abs(t_ms[time] - matched.t_ms) / 1000)
     from_ms, to_ms = (bound.reduceat(matched.t_ms, member_starts[:-1]) for bound in (np.minimum, np.maximum))
     begins, lengths = stretches(trajectories, members, from_ms, to_ms)
-    points = member_starts[set_starts]
+    sets, points = set_starts[1:-1], member_starts[set_starts[1:-1]]  # where each set but the first begins
     for shape, own, own_t_ms, own_xy_m, own_created, own_moved_m, own_shifted_s, taking_part in zip(
         zip(sizes.tolist(), n_times.tolist(), strict=True),
-        _parts(members, set_starts),
-        _parts(t_ms, time_starts),
-        _parts(xy_m, points),
-        _parts(created, points),
-        _parts(moved_m, points),
-        _parts(shifted_s, points),
-        _parts(ranges(begins, lengths), starts_of(lengths)[set_starts]),
+        np.split(members, sets),
+        np.split(t_ms, time_starts[1:-1]),
+        np.split(xy_m, points),
+        np.split(created, points),
+        np.split(moved_m, points),
+        np.split(shifted_s, points),
+        np.split(ranges(begins, lengths), starts_of(lengths)[sets]),
         strict=True,
     ):
         yield Translated(
@@ -227,11 +224,6 @@ def translate_minimal(
         shifted_s=shifted_s,
         taking_part=own,
     )
-
-
-def _parts(column: npt.NDArray[_T], starts: IntArray) -> Iterator[npt.NDArray[_T]]:
-    """Yield the parts of a column that begin at some rows, and end where the next one begins."""
-    return (column[begin:end] for begin, end in pairwise(starts.tolist()))
 
 
 def _medians(t_ms: IntArray, sizes: IntArray) -> IntArray:

@@ -30,7 +30,7 @@ _WITH_OFFSET = re.compile(
     r" ?(?:(?P<utc>[Zz]|UTC|GMT)|(?P<hours>[+-][0-9]{2}):?(?P<minutes>[0-9]{2})?)"
     r"(?: (?P<name>(?![AaPp][Mm]\b)[A-Za-z]{1,5}|[+-][0-9]{2}(?:[0-9]{2})?))?(?: m=[+-][0-9.]+)?"
 )
-"""A date, a time of day and an offset, as widely used libraries print them; but for these it would be RFC 3339:
+"""A date, a time of day and an offset, as widely used libraries print them. It may differ from RFC 3339 in this:
 
 * the offset is without minutes (PostgreSQL), after a space (Ruby, git), or a word;
 * seconds are missing (Java's ``OffsetDateTime`` leaves out zeros), or a comma is before their fraction (ISO 8601);
@@ -52,7 +52,7 @@ _ZONE_SUFFIX = re.compile(r"(?:\[!?[A-Za-z0-9._+=/-]+\])+$")
 def moment(text: str) -> datetime:
     """Read a time in RFC 3339, or in a form that differs little from it, with an offset.
 
-    A leap second counts as the last millisecond before it. An offset counts if the name of a zone follows.
+    A leap second counts as the last millisecond before it. A name of a zone behind the offset has no effect.
 
     Raises:
         msgspec.ValidationError: The text is not such a time; the message repeats nothing of it.
@@ -86,7 +86,7 @@ def moment(text: str) -> datetime:
 
 
 def _is_doubtful(found: re.Match[str]) -> bool:
-    """Whether a time may mean something else: hours from ten to eleven, or a zone that has another offset."""
+    """Whether a text may mean another time: a range of hours, or one in a zone that has another offset."""
     if found["second"] is None and found["hours"] and found["hours"].startswith("-") and "T" not in found.string:
         return True
     if (name := found["name"]) is None:

@@ -22,8 +22,8 @@ class Tracks:
     """
 
     def __init__(self, trajectories: PointTrajectories) -> None:
-        starts = trajectories.starts
-        first_ms, last_ms = trajectories.t_ms[starts[:-1]], trajectories.t_ms[starts[1:] - 1]
+        starts, t_ms, xy_m = trajectories.columns()
+        first_ms, last_ms = t_ms[starts[:-1]], t_ms[starts[1:] - 1]
         begin_ms = int(first_ms.min()) if len(first_ms) else 0
         step_ms = max((int(last_ms.max()) - begin_ms) / _MOMENTS, 1.0) if len(last_ms) else 1.0
         at_ms = begin_ms + np.rint((np.arange(_MOMENTS) + 0.5) * step_ms).astype(np.int64)
@@ -32,13 +32,7 @@ class Tracks:
         self.xy_mm: FloatArray = np.zeros((len(first_ms), 2, _MOMENTS))
         """Positions, millimetres, shape ``(n, 2, 60)``. Before a trajectory begins it is at its first position; after
         it ends, at its last."""
-        place(
-            np.require(trajectories.t_ms, requirements=["C", "W"]),
-            np.require(trajectories.xy_m, requirements=["C", "W"]),
-            np.require(starts, requirements=["C", "W"]),
-            at_ms.astype(np.float64),
-            self.xy_mm,
-        )
+        place(t_ms, xy_m, starts, at_ms.astype(np.float64), self.xy_mm)
         under_way = (at_ms >= first_ms[:, None]) & (at_ms <= last_ms[:, None])
         # A trajectory that begins and ends between two moments counts at one of them.
         short = np.flatnonzero(~under_way.any(axis=1))

@@ -54,7 +54,7 @@ class Matching:
 
     def __init__(self, trajectories: PointTrajectories, *, tolerance_s: float) -> None:
         self._tolerance_ms = float(tolerance_in_ms(tolerance_s))
-        self._points = trajectories.starts.copy(), trajectories.t_ms.copy(), trajectories.xy_m.copy()
+        self._points = trajectories.columns()
         self._path, (self._origin_ms, self._origin_m) = path_of(trajectories), _origin(trajectories)
         self.mean_speed_m_s = mean_speed_m_s(self._path, trajectories.starts)
         """Mean speed of the data set (:func:`mean_speed_m_s`)."""
@@ -115,7 +115,7 @@ def path_of(trajectories: PointTrajectories) -> FloatArray:
     if np.any(np.diff(starts) < 1):
         raise ValueError("a trajectory without points cannot be matched: leave it out")
     # Square millimetres are rounded, so positions are kept in millimetres around their own middle.
-    lay_path(starts.copy(), trajectories.t_ms.copy(), trajectories.xy_m.copy(), *_origin(trajectories), path)
+    lay_path(*trajectories.columns(), *_origin(trajectories), path)
     return path
 
 
